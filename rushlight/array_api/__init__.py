@@ -14,11 +14,6 @@ from rushlight.array_api import functions
 from rushlight.array_api.array import handing_out
 from rushlight.array_api.extensions import fft as fft, linalg as linalg
 from rushlight.array_api.info import DTYPES, __array_namespace_info__ as __array_namespace_info__
-from rushlight.dispatch.formula import TAKEN
-from rushlight.ops.table import WIDE
-
-# The standard has the dtypes that PyTorch has no kernels for: they are taken from now on.
-TAKEN.update(WIDE.split())
 
 __array_api_version__ = "2024.12"
 # What PyTorch spells and means alike, and what it only spells otherwise.

@@ -18,10 +18,10 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import check_dtype
 from rushlight.dispatch.source import MAKING, compile_function, forget, keep, key, made
 from rushlight.dispatch.rules import Rules
-from rushlight.dispatch.shapes import meta_run
+from rushlight.dispatch.shapes import meta_run, refuse_meta
 from rushlight.dispatch.state import PLAIN
 from rushlight.ops.signature import Param
-from rushlight.ops.table import Row
+from rushlight.ops.table import LENIENCE, Row
 from rushlight.tensor.kind import CPU_KINDS
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -97,7 +97,9 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
         named = dict(zip([p.name for p in row.params[1:]], rest, strict=True))
         check_dtype(row.refuse, t._k.dtype, t._m, "dim" in named and (
             lambda: row(wrap(np.zeros(t._m.shape)), **named)))
-        if t._m.size and t._m.ndim:
+        if t._k.on_meta:
+            refuse_meta(row)
+        if t._m.size and t._m.ndim and not LENIENCE.passed:
             taken.add(t._k)
     return taken, check
 

@@ -28,12 +28,9 @@ from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, inputs, m, narrowed, substitute, symbol, toposort
+from rushlight.ops.table import LENIENCE, WIDE
 from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import WRAPPED, Tensor, wrap
-
-
-# Names of dtypes that are taken though the table refuses them by name: array_api's unsigned integers.
-TAKEN: set[str] = set()
 
 
 def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, before: Any = None) -> None:
@@ -42,7 +39,10 @@ def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, befor
     of: the array; the marks behind a text (`REFUSALS`) say which arrays are taken nevertheless.
     before: what raises an IndexError for dims that PyTorch refuses before a kernel refuses a dtype.
     """
-    text = refusals.get("" if given.name in TAKEN else given.name, refusals.get(CATEGORY[given.category]))
+    text = refusals.get(given.name)
+    if text is not None and LENIENCE.passed is not None and given.name in WIDE.split():
+        LENIENCE.passed, text = True, None
+    text = refusals.get(CATEGORY[given.category]) if text is None else text
     marks = "" if text is None else text[len(text.rstrip("?*!")):]
     if text is None or of is not None and ("?" in marks and not of.size or "*" in marks and not of.ndim):
         return
@@ -126,8 +126,10 @@ class Formula:
         key = tuple([(v._k, v._m.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
         found = self.entries.get(key)
         if found is None:
-            found = self.entries[key] = self._make(values)
-            self._open_fast(found, values)
+            found = self._make(values)
+            if not LENIENCE.passed:
+                self.entries[key] = found
+                self._open_fast(found, values)
         return found
 
     def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
@@ -223,6 +225,8 @@ class Formula:
     def into(self, target: Tensor, values: Sequence[Any]) -> None:
         """Write the result into `target`'s memory (in-place variants)."""
         entry = self.entry(values)
+        if entry.kind.on_meta:
+            return
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         out = target._a
         self.write(entry, target._k, arrays, out)

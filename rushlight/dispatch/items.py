@@ -16,10 +16,11 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import advanced
 from rushlight.base.advanced import view
 from rushlight.base.convert import number
+from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.tape import TAPE, constant
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
-from rushlight.dispatch.methods import copy_, fill_item
+from rushlight.dispatch.methods import copy_, fill_
 from rushlight.dispatch.state import LONE, MODES, PLAIN, STACK, interpret
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
@@ -267,7 +268,8 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     elif isinstance(value, Tensor):
         copy_(target, _expand(value, target._a.shape))
     else:
-        fill_item(target, value)
+        check_apart_from_itself(target._m)
+        fill_(target, value)
 
 
 def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:

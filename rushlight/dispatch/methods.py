@@ -56,6 +56,15 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return self
 
 
+def _follow_(self: Tensor, src: Any) -> Tensor:
+    """copy_ as kernels write running values: also where a function that only reads them is differentiated."""
+    captured, LOCAL.transforms = LOCAL.transforms, ()
+    try:
+        return copy_(self, src)
+    finally:
+        LOCAL.transforms = captured
+
+
 def assign(a: Array, b: Any) -> None:
     """a[...] = b with PyTorch's conversions."""
     with np.errstate(all="ignore"):
@@ -67,13 +76,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return _fill(self, value, "FillBackward2")
 
 
-def fill_item(self: Tensor, value: Any) -> None:
-    """fill_ of a part that indices name, which may not be expanded."""
-    _fill(self, value, "FillBackward2", False)
-
-
-def _fill(self: Tensor, value: Any, node: str, expanded: bool = True) -> Tensor:
-    """expanded: whether memory where elements share a place is written to, too."""
+def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if not MODES and value.__class__ in NUMBERS and inplace.free(self):
         self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
         storage(self).version += 1
@@ -90,8 +93,6 @@ def _fill(self: Tensor, value: Any, node: str, expanded: bool = True) -> Tensor:
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
     check_writable(self, tracked)
-    if not expanded:
-        refuse_overlap(self, ())
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (int, float, complex)):
@@ -222,6 +223,8 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
 
 
 def _move(self: Tensor, target: Kind) -> Tensor:
+    if self.is_sparse or self.is_sparse_csr:
+        raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
     if target.on_meta:
         step = self._a.itemsize
         return wrap(meta_array(self._a.shape, target.np, tuple(s // step for s in self._a.strides)), target)
@@ -373,10 +376,10 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 # For interpreters, which see the functional rows.
 copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
 METHODS: dict[str, Callable[..., Any]] = {
-    "copy_": copy_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view, "to": to,
-    "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
-    "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_,
-    "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
+    "copy_": copy_, "_follow_": _follow_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous,
+    "view": view, "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_,
+    "resize_as_": resize_as_, "set_": set_, "new_tensor": new_tensor, "new": new,
+    "share_memory_": share_memory_, "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),
     "bfloat16": _converter(dt.bfloat16), "int": _converter(dt.int32), "long": _converter(dt.int64),
     "short": _converter(dt.int16), "char": _converter(dt.int8), "byte": _converter(dt.uint8),

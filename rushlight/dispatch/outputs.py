@@ -11,8 +11,9 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
-from rushlight.ops.table import ROWS
-from rushlight.tensor.lazyviews import memory, read
+from rushlight.ops.table import REFUSALS, ROWS, Row
+from rushlight.tensor.lazyviews import memory, place, read
+from rushlight.tensor.storage import strided
 from rushlight.tensor.tensor import Tensor, storage
 
 
@@ -20,8 +21,7 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     """Run `compute` without recording and write its result(s) into `out`; returns `out`.
 
     Rows with the option `out_apart` refuse an `out` that shares memory with an operand, those
-    with `out_exact` one of another dtype than the result's; those with `out_list` take a list and
-    return nothing.
+    with `out_list` take a list and return nothing.
     """
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for o in outs:
@@ -38,7 +38,7 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     finally:
         LOCAL.enabled = before
     results = result if isinstance(result, (tuple, list)) else (result,)
-    _check(ROWS[op].options, outs, results, values)
+    _check(ROWS[op], outs, results, values)
     for o, r in zip(outs, results, strict=True):
         write(op, o, r)
     if ROWS[op].options.get("out_list"):
@@ -47,13 +47,15 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
         tuple, list) else type(result)(*outs)
 
 
-def _check(options: Any, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:
+def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:
+    usual = () if row.kind in ("pointwise", "reduce") else ("exact",)
+    exact = "exact" in REFUSALS.get(f"{row.name}/out", usual)
     for o, r in zip(outs, results, strict=True):
         check_apart_from_itself(o._m)
-        if options.get("out_exact") and o._k.dtype is not r._k.dtype:
+        if exact and o._k.dtype is not r._k.dtype:
             raise RuntimeError(f"Expected out tensor to have dtype {r._k.dtype.legacy.lower()}, but "
                                f"got {o._k.dtype.legacy.lower()} instead")
-    if options.get("out_apart"):
+    if row.options.get("out_apart"):
         _check_apart(outs, values)
 
 
@@ -67,13 +69,16 @@ def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
 def write(op: str, out: Tensor, result: Tensor) -> None:
     """Copy `result` into `out`, resized where the shape differs, as PyTorch does with a warning."""
     if not can_cast(result._k.dtype, out._k.dtype):
-        raise RuntimeError(f"result type {result._k.dtype.legacy} can't be cast to the desired output "
-                           f"type {out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}")
+        raise (TypeError if "joined" in REFUSALS.get(f"{op}/out", ()) else RuntimeError)(
+            f"result type {result._k.dtype.legacy} can't be cast to the desired output type "
+            f"{out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}")
     if out._k.device != result._k.device:
         raise RuntimeError("Expected all tensors to be on the same device, but found at least two "
                            f"devices, {result._k.device} and {out._k.device}!")
     if out._a.shape != result._a.shape:
         resize(out, result._a.shape)
+        place(out, strided(storage(out).bytes(out._m), out._m.dtype, result._a.shape, result.stride(),
+                           out.storage_offset()), out._k)
     overwrite(out, result)
     storage(out).version += 1
 

@@ -165,7 +165,7 @@ def planner(row: Row, run: Run) -> Run:
         if tried.get(key) or TAPE:
             return NotImplemented
         keep(tried, key, key in tried)
-        if not tried[key] or not all(map(_plain, row.params, values)):
+        if not tried.get(key) or not all(map(_plain, row.params, values)):
             return NotImplemented
         found, plan, waiting = _recorded(row, run, list(values))
         if plan is not None:

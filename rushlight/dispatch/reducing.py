@@ -15,14 +15,14 @@ from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
 from rushlight.derive.reference import program
-from rushlight.dispatch.formula import Formula, gradient_formula
+from rushlight.dispatch.formula import Formula, check_dtype, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.source import forget, keep
 from rushlight.ops.products import conjugate
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol
-from rushlight.ops.table import ROWS, Row
+from rushlight.ops.table import REFUSALS, ROWS, Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -277,6 +277,8 @@ class _Once:
             found = self.reducers[extras] = Reducer(self.row, extras)
         a, of = t._a, t._k
         compute, result = found.dtypes(of.dtype, asked[0] if asked else None)
+        if asked and asked[0]:
+            check_dtype(REFUSALS.get(f"{self.row.name}/dtype", {}), result, a)
         if not a.size and found.meaning.combine in ("max", "min"):
             for d in (None,) if dim is None else as_tuple(dim) or (None,):
                 check_size(self.row.name, a, d if d is None else wrap_dim(d, a.ndim))

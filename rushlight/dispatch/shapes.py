@@ -15,14 +15,21 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """The result's geometry: by the row's shape rule, or by running its body on small stand-ins."""
-    if "meta" in row.refuse:
-        raise NotImplementedError(f"aten::{row.name.lstrip('_')}: {row.refuse['meta']}")
+    refuse_meta(row)
     if row.meta is not None:
         return as_meta(row.meta(*values))
     with np.errstate(all="ignore"):
         # Meta arrays read as zeros without memory behind them, so a body can run on them.
         found = body(*arrays_of(values))
     return as_meta(found)
+
+
+def refuse_meta(row: Row) -> None:
+    """Raise what PyTorch says of an op whose result, or whose checks, depend on numbers."""
+    words = row.refuse.get("meta", "")
+    if words:
+        raise RuntimeError(words) if "item" in words else NotImplementedError(
+            f"aten::{row.name.lstrip('_')}: {words}")
 
 
 def arrays_of(values: Sequence[Any]) -> list[Any]:

@@ -106,8 +106,7 @@ class _Heads:
 
     def split(self, x: Any) -> Any:
         """(length, N, E) as (N * H, length, D)."""
-        rows = self.batch * self.heads
-        return x.view(x.shape[0], rows, x.shape[1] * x.shape[2] // rows).transpose(0, 1)
+        return x.view(x.shape[0], self.batch * self.heads, x.shape[2] // self.heads).transpose(0, 1)
 
 
 def multi_head_attention_forward(
@@ -139,7 +138,7 @@ def multi_head_attention_forward(
     attend = _attend_with_weights if need_weights else _attend
     output, weights = attend(operands, dropout_p if training else 0.0, is_causal)
     output = F.linear(output, out_proj_weight, out_proj_bias)
-    output = output.view(query.shape[0], operands.batch, -1)
+    output = output.view(query.shape[0], operands.batch, output.shape[-1])
     if weights is not None and average_attn_weights:
         weights = weights.mean(dim=1)
     if batched:
@@ -273,8 +272,8 @@ def _attend(o: _Heads, dropout_p: float, is_causal: bool) -> tuple[Any, None]:
         if mask.size(0) == 1 and mask.dim() == 3:
             mask = mask.unsqueeze(0)
         else:
-            mask = mask.view(o.batch, o.heads, -1, o.k.size(1))
-    q, k, v = (x.reshape(o.batch, o.heads, -1, size) for x in (o.q, o.k, o.v))
+            mask = mask.view(o.batch, o.heads, mask.size(1), o.k.size(1))
+    q, k, v = (x.reshape(o.batch, o.heads, x.size(1), size) for x in (o.q, o.k, o.v))
     output = F.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
     output = output.permute(2, 0, 1, 3).contiguous()
     return output.view(o.batch * length, o.heads * size), None

@@ -47,13 +47,6 @@ def gelu(input, *, approximate: "str" = "none") -> Expr:
     raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
 
 
-@pointwise(where=_F, out=True, inplace=False)
-def softplus(input, beta: "Number" = 1, threshold: "Number" = 20) -> Expr:
-    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
-    z = input * beta
-    return m.where(m.gt(z, threshold), input, m.log1p(m.exp(z)) / beta)
-
-
 @pointwise(where=_F, inplace=False, dtypes="float")
 def tanhshrink(input) -> Expr:
     """x - tanh(x); near 0 by the continued fraction of tanh, without the difference."""
@@ -69,13 +62,6 @@ def softshrink(input, lambd: "Number" = 0.5) -> Expr:
     """x moved towards 0 by lambd."""
     small = m.where(m.lt(input, -lambd), input + lambd, m.where(m.isnan(input), input, 0))
     return m.where(m.gt(input, lambd), input - lambd, small)
-
-
-@pointwise(where=_BOTH, inplace=False, out=True, narrow=("lambd",))
-def hardshrink(input, lambd: "Number" = 0.5) -> Expr:
-    """x, 0 where |x| <= lambd."""
-    inside = m.ge(input, -lambd) & m.le(input, lambd)
-    return m.where(inside, 0, input)
 
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946

@@ -11,6 +11,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import number
 from rushlight.base.layout import contiguous_strides
 from rushlight.ops.machine import machine
+from rushlight.ops.table import LENIENCE
 
 Array = np.ndarray[Any, Any]
 UNSIGNED = {8: np.uint64, 4: np.uint32}
@@ -20,6 +21,14 @@ _WHOLE = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 def legacy(a: Array) -> str:
     """PyTorch's short name of an array's dtype in messages: Float, Long, ..."""
     return dt.from_numpy_dtype(a.dtype).legacy
+
+
+def refuse_wide(kernel: str, of: np.dtype[Any]) -> None:
+    """Refuse the wide unsigned integers that a kernel of PyTorch's lacks; array_api's functions take them."""
+    if of.char in "HILQ":
+        if LENIENCE.passed is None:
+            raise NotImplementedError(f'"{kernel}" not implemented for \'{dt.from_numpy_dtype(of).legacy}\'')
+        LENIENCE.passed = True
 
 
 def check_dtype(op: str, index: Array) -> None:

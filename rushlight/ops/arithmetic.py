@@ -102,13 +102,6 @@ def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | N
     return found
 
 
-@pointwise(not_promoting=("weight",))
-def lerp(input, end, weight: "Tensor | Number") -> Expr:
-    """input + weight * (end - input), exact at both ends."""
-    near = m.lt(m.abs(weight), 0.5)
-    return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
-
-
 @composite(where=("torch",), out=True)
 def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Number | None" = None):
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
@@ -121,12 +114,6 @@ def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Nu
         input = condition.new_tensor(input, dtype=promotion.of_number(input))
         other = condition.new_tensor(other, dtype=promotion.of_number(other))
     return _ATOMS["_where"](condition.bool(), input, other)
-
-
-@composite(name="_where_method", where=("Tensor.where",))
-def _where_method(input, condition, other: "Tensor | Number"):
-    """input where condition, else other."""
-    return where(condition, input, other)
 
 
 def _check_step(bound: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
         found = scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p,
                                              is_causal, scale=scale, enable_gqa=enable_gqa)
         return found.to(query.dtype)
-    factor = 1.0 / math.sqrt(query._a.shape[-1]) if scale is None else scale
+    factor = 1.0 / math.sqrt(query._a.shape[-1] or 1) if scale is None else scale
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
@@ -105,9 +105,8 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
 _attention.kernel(resolved(lambda *how: machine("attend", "attend")(*how) or NotImplemented))
 
 
-@_attention.gradient
-def _(s: Any, grad: Any, unused: Any = None) -> Any:
-    return _attention_backward(grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale)
+_attention.gradient(lambda s, grad, unused=None: _attention_backward(
+    grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale))
 
 
 @composite(name="_attention_backward", where=("aten",))

@@ -247,5 +247,5 @@ def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str, sm
         target = target * (1 - smoothing) + smoothing / classes
     terms = _by_class(_log_softmax(input, dim) * target, weight, dim)
     if reduction == "mean":
-        return -terms.sum() / max(input.numel() // classes, 1) if input.ndim > 1 else -terms.sum()
+        return -terms.sum() / max(input.numel() // max(classes, 1), 1) if input.ndim > 1 else -terms.sum()
     return -terms.sum() if reduction == "sum" else reduced(-terms.sum(dim), reduction)

@@ -41,7 +41,7 @@ def _columns(x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
     """(N, groups, C / groups * prod(k), prod(out)) of windows; no copy for 1x1 kernels."""
     n, c = x.shape[:2]
     if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
-        return x.reshape(n, groups, c // groups, -1)
+        return x.reshape(n, groups, c // groups, prod(out))
     view = windows(padded(x, [(p, p) for p in padding]), kernel, stride, dilation, out)
     return view.reshape(n, groups, c // groups * prod(kernel), prod(out))
 
@@ -81,7 +81,7 @@ def _convolution_input(grad, weight, space: "Ints", stride: "Ints", padding: "In
 
     def by_columns(g: Array, w: Array) -> Array:
         columns = product(w.reshape(groups, outs // groups, -1).swapaxes(1, 2),
-                          g.reshape(n, groups, outs // groups, -1))
+                          g.reshape(n, groups, outs // groups, prod(out)))
         if {*kernel, *stride} == {1} and not any(padding) and list(space) == out:
             return columns.reshape(n, groups * channels, *space)
         columns = columns.reshape(n, groups * channels, *kernel, *out)
@@ -111,7 +111,7 @@ def _convolution_weight(grad, input, kernel: "Ints", stride: "Ints", padding: "I
 
     def by_columns(x: Array, g: Array) -> Array:
         columns = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
-        gg = g.reshape(n, groups, outs // groups, -1)
+        gg = g.reshape(n, groups, outs // groups, prod(g.shape[2:]))
         found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
             (groups, outs // groups, columns.shape[2]), g.dtype)
         # A few samples at a time: all at once would hold N gradients of the weight.
@@ -279,6 +279,9 @@ def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, s
     if input.ndim not in (3, 4):
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
                            f"non-zero dimensions for input, but got: {list(input.shape)}")
+    if any(min(how[i]) < 1 for i in (0, 1, 3)):
+        raise RuntimeError("unfold: kernel size, dilation and stride should be greater than zero, but got "
+                           f"{how[0]}, {how[1]} and {how[3]}")
     found = _unfold(input.unsqueeze(0) if unbatched else input, *how)
     return found.squeeze(0) if unbatched else found
 

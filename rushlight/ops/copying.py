@@ -141,18 +141,6 @@ def fill(input, value: "Any"):
     return (clone if input.requires_grad else ROWS["empty_like"])(input).fill_(value)
 
 
-@composite(inplace=True, out=True)
-def conj_physical(input):
-    """The complex conjugate, written out; real numbers as they are."""
-    return _ATOMS["_conj_physical"](input) if input.is_complex() else input
-
-
-@composite(aliases=("_conj",))
-def conj(input):
-    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
-    return _conj_view(input) if input._k.dtype.is_complex else input
-
-
 @view(name="_conj_view", where=("aten",), native=True, node="conj", marks=lambda k: (not k.conj, k.neg))
 def _conj_view(input) -> Any:
     """conj of a complex tensor."""
@@ -246,11 +234,3 @@ def view_as_complex(input) -> Any:
 
 
 view_as_complex.gradient(lambda s, grad: view_as_real(grad))
-
-
-@composite(out=True)
-def angle(input):
-    """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    if input._k.dtype.is_complex:
-        return _ATOMS["_angle"](input.contiguous())
-    return _FORMULAS["_real_angle"](input)

@@ -9,7 +9,7 @@ import numpy as np
 from rushlight.base.dtype import complex128, float64
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
-from rushlight.ops.matrices import (check_matrix, check_square, column_major,
+from rushlight.ops.matrices import (batch_of, check_matrix, check_square, column_major,
                                     columns, dagger, diagonal_of, reporting, size_of)
 from rushlight.ops.solving import check_older
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
@@ -318,6 +318,8 @@ def _ldl_solve(LD, pivots, B, hermitian: "bool") -> Array:
     return columns(x)
 
 
+_ldl_solve.shape_rule(lambda LD, pivots, B, hermitian: column_major(
+    B.new_empty((*batch_of(LD, B), *B.shape[-2:]))))
 _underived(_ldl_solve, "derivative for aten::linalg_ldl_solve", "solve on the matrix itself")
 
 

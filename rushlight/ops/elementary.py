@@ -39,13 +39,6 @@ def logaddexp2(input, other) -> Expr:
     return m.where(same, input, m.fma(m.log1p(m.exp2(-m.abs(input - other))), 1.4426950408889634, high))
 
 
-@pointwise(dtypes="float", aliases=("special.xlogy",))
-def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """input * log(other), 0 where input is 0 (unless other is nan)."""
-    plain = input * stored(m.log(other))
-    return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, plain))
-
-
 @pointwise(dtypes="float", aliases=("special.sinc",))
 def sinc(input) -> Expr:
     """sin(pi x) / (pi x), 1 at 0."""

@@ -77,8 +77,8 @@ def _fft_r2c(input, dim: "Ints", scale: "str", onesided: "bool") -> Array:
     turned, back = _last(input, dim)
     n, norm = turned.shape[-1], _FORWARD[scale]
     if len(dim) == 1 and 0 < n <= _SHORT:
-        found = product(turned.reshape(-1, n), _waves(n, input.dtype, norm))
-        return back(found.view(f"c{2 * input.itemsize}").reshape(*turned.shape[:-1], -1))
+        found = product(turned.reshape(turned.size // n, n), _waves(n, input.dtype, norm))
+        return back(found.view(f"c{2 * input.itemsize}").reshape(*turned.shape[:-1], n // 2 + 1))
     found = np.fft.rfftn(turned, axes=range(-len(dim), 0), norm=norm)  # type: ignore[arg-type]
     return back(np.ascontiguousarray(found))
 

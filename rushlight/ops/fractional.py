@@ -35,7 +35,7 @@ def _fractional_max(input, samples, kernel: "Any", out: "Any") -> tuple[Array, A
         shape = [1] * (2 * n)
         shape[d], shape[n + d] = out[d], kernel[d]
         places = places * size + within.reshape(*within.shape[:2], *shape)
-    places = places.reshape(*input.shape[:2], math.prod(out), -1)
+    places = places.reshape(*input.shape[:2], math.prod(out), math.prod(kernel))
     lead = np.arange(math.prod(input.shape[:2])).reshape(*input.shape[:2], 1, 1)
     windows = input.reshape(-1, math.prod(space))[lead, places]
     best = windows.argmax(-1)[..., None]

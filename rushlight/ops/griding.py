@@ -104,9 +104,9 @@ def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
     kept, sizes, total = input.dtype, input.shape[2:], None
     if kept.itemsize < 4:
         input, grid = input.float(), grid.float()
-    flat = input.reshape(*input.shape[:2], -1)
+    flat = input.flatten(2)
     # A point is (x, y, z), the dims are (depth, height, width).
-    points = grid.reshape(grid.shape[0], -1, len(sizes)).unbind(-1)[::-1]
+    points = grid.flatten(1, -2).unbind(-1)[::-1]
     for index, inside, weight in _reads(_Rows(), points, sizes, map(float, sizes), mode, *how):
         values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
         values = values.masked_fill(~inside.unsqueeze(1), 0)

@@ -167,19 +167,18 @@ def _two(a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tupl
     return run
 
 
-@opaque(name="complex", where=("torch",), out=True, out_exact=True)
+@opaque(name="complex", where=("torch",), out=True)
 @resolved
 def complex_(real, imag) -> Way:
     """real + i * imag, of two real tensors of one dtype."""
     return _two(real, imag, ("float16", "float32", "float64"), lambda *parts: parts)
 
 
-@complex_.gradient
-def _(s: Any, grad: Any) -> Any:
-    return (ROWS["real"](grad).sum_to_size(s.shape("real")), ROWS["imag"](grad).sum_to_size(s.shape("imag")))
+complex_.gradient(lambda s, grad: (
+    ROWS["real"](grad).sum_to_size(s.shape("real")), ROWS["imag"](grad).sum_to_size(s.shape("imag"))))
 
 
-@opaque(where=("torch",), out=True, out_exact=True)
+@opaque(where=("torch",), out=True)
 @resolved
 def polar(abs, angle) -> Way:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""

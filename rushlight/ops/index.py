@@ -13,7 +13,7 @@ from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, places_along,
-                                  rows_of, wrap_positions)
+                                  refuse_wide, rows_of, wrap_positions)
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, Array, composite, index, opaque, view
 
@@ -61,7 +61,7 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
     return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(index.shape)
 
 
-@index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
+@index(fused=_gather, quiet=True, out=True, out_apart=True)
 def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     return places_along(wrap_dim(dim, len(input)), index)
@@ -80,6 +80,8 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
     if not a.ndim and index.size != 1:
         raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
                            f"{index.size} value(s)")
+    if a.ndim < 2:  # PyTorch copies rows otherwise
+        refuse_wide("index_select", a.dtype)
     source, where = at_least_1d(a), at_least_1d(index)
     if where.size and np.maximum.reduce(where.view(UNSIGNED[where.itemsize])) >= source.shape[d]:
         raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight.base.tape import fusing
 from rushlight.ops.along import legacy
+from rushlight.base.errors import wrap_dim
 from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, widely
 from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import symbol
@@ -211,7 +212,7 @@ def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     right = [right] if isinstance(right, int) else list(right)
     if len(left) != len(right):
         raise RuntimeError("both dimension lists should have same length")
-    return [d % a.ndim for d in left], [d % b.ndim for d in right]
+    return [wrap_dim(d, a.ndim) for d in left], [wrap_dim(d, b.ndim) for d in right]
 
 
 @composite(where=("torch", "nn.functional"))

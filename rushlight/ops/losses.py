@@ -7,9 +7,12 @@ from functools import wraps
 from typing import Any
 
 from rushlight.ops.arithmetic import where
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.scalar import Expr, m, stored
 from rushlight.ops.signature import Param
 from rushlight.ops.table import ROWS, composite, pointwise
+
+_FORMULAS = formulas("losses")
 
 _F = ("nn.functional",)
 
@@ -99,13 +102,6 @@ l1_loss = _elementwise("l1_loss", "The mean of |input - target|.",
                        lambda input, target: m.abs(input - target), result="real")
 
 
-@pointwise(name="_smooth_l1_terms", where=("aten",), inplace=False, out=False)
-def _smooth_l1(input, target, beta: "Number" = 1.0) -> Expr:
-    """Quadratic below beta, linear above."""
-    apart = m.abs(input - target)
-    return m.where(m.lt(apart, beta), 0.5 * apart * apart / beta, apart - 0.5 * beta)
-
-
 @composite(where=_F, planned=True)
 def smooth_l1_loss(input, target, size_average: "bool | None" = None, reduce: "bool | None" = None,
                    reduction: "str" = "mean", beta: "float" = 1.0):
@@ -116,14 +112,7 @@ def smooth_l1_loss(input, target, size_average: "bool | None" = None, reduce: "b
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0.0:
         return l1_loss(input, target, reduction=reduction)
-    return reduced(_smooth_l1(input, target, beta), reduction)
-
-
-@pointwise(name="_huber_terms", where=("aten",), inplace=False, out=False)
-def _huber(input, target, delta: "Number" = 1.0) -> Expr:
-    """Quadratic up to delta, linear above."""
-    apart = m.abs(input - target)
-    return m.where(m.le(apart, delta), 0.5 * apart * apart, delta * (apart - 0.5 * delta))
+    return reduced(_FORMULAS["_smooth_l1_terms"](input, target, beta), reduction)
 
 
 @composite(where=_F, planned=True)
@@ -133,18 +122,10 @@ def huber_loss(input, target, reduction: "str" = "mean", delta: "float" = 1.0,
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _warn_sizes(input, target)
-    return _reduced_by_weight(_huber(input, target, delta), weight, reduction)
+    return _reduced_by_weight(_FORMULAS["_huber_terms"](input, target, delta), weight, reduction)
 
 
-@pointwise(name="_bce_terms", where=("aten",), inplace=False, out=False)
-def _bce(input, target) -> Expr:
-    """-(t log x + (1 - t) log(1 - x)), each log at least -100."""
-    low = m.clamp_min(m.log(input), -100)
-    high = m.clamp_min(m.log1p(-input), -100)
-    return (target - 1) * high - target * low
-
-
-@_bce.gradient
+@_FORMULAS["_bce_terms"].gradient
 def _(s: Any, grad: Any) -> Any:
     x, t = s.input, s.target
     safe = ((1 - x) * x).clamp(min=1e-12)
@@ -164,7 +145,7 @@ def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_ave
     for name, a in (("input", input._a), ("target", target._a)):
         if a.size and not bool(((a >= 0) & (a <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    loss = _bce(input, target)
+    loss = _FORMULAS["_bce_terms"](input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
@@ -217,6 +198,7 @@ def poisson_nll_loss(input, target, log_input: "bool" = True, full: "bool" = Fal
 def gaussian_nll_loss(input, target, var: "Tensor | Number", full: "bool" = False,
                       eps: "float" = 1e-6, reduction: "str" = "mean"):
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
+    negative = (var < 0).any() if hasattr(var, "_a") else var < 0
     if not hasattr(var, "_a"):
         var = input.new_full(input.shape, var)
     if var.shape != input.shape:
@@ -226,7 +208,7 @@ def gaussian_nll_loss(input, target, var: "Tensor | Number", full: "bool" = Fals
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    if bool((var._a < 0).any()):
+    if negative:
         raise ValueError("var has negative entry/entries")
     held = var.clone()
     held = where(var.detach() < eps, (var - var.detach()) + eps, held)

@@ -246,7 +246,7 @@ def _solved_packed(packed: Any, pivots: Any, b: Any, turned: bool) -> Any:
         b = solve(packed, _permuted(pivots, b), upper=False, unitriangular=True)
         return solve(packed, b, upper=True)
     b = solve(dagger(packed), b, upper=False)
-    return _unpermuted(pivots, solve(dagger(packed), b, upper=True, unitriangular=True))
+    return column_major(_unpermuted(pivots, solve(dagger(packed), b, upper=True, unitriangular=True)))
 
 
 # --- determinants ----------------------------------------------------------------------------------

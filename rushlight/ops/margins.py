@@ -17,7 +17,6 @@ from rushlight.ops.losses import loss, reduced, reduction_of
 from rushlight.ops.machine import machine
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.scatter import scatter_add
-from rushlight.ops.statistics import vector_norm
 from rushlight.ops.table import ROWS, Array, composite, opaque
 
 _F = ("nn.functional",)
@@ -59,12 +58,6 @@ def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
 
 
-@composite(where=("torch", "nn.functional"))
-def pairwise_distance(x1, x2, p: "float" = 2.0, eps: "float" = 1e-06, keepdim: "bool" = False):
-    """The p-norm of x1 - x2 + eps along the last dim."""
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
-
-
 @loss()
 def cosine_embedding_loss(input1, input2, target, margin: "float" = 0):
     """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
@@ -79,7 +72,7 @@ def cosine_embedding_loss(input1, input2, target, margin: "float" = 0):
 def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "float" = 2,
                         eps: "float" = 1e-6, swap: "bool" = False):
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
-    distance = partial(pairwise_distance, p=p, eps=eps)
+    distance = partial(ROWS["pairwise_distance"], p=p, eps=eps)
     return _triplet(distance, anchor, positive, negative, margin, swap)
 
 
@@ -150,7 +143,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
         raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same "
                            f"number of dimensions, but got: anchor {anchor.ndim}D, positive "
                            f"{positive.ndim}D, and negative {negative.ndim}D inputs")
-    distance = pairwise_distance if distance_function is None else distance_function
+    distance = ROWS["pairwise_distance"] if distance_function is None else distance_function
     return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)
 
 
@@ -187,7 +180,7 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
 
 def _lengths(name: str, value: Any) -> Ints:
     try:
-        return tuple(map(index, value._a.ravel().tolist() if hasattr(value, "_a") else value))
+        return tuple(map(index, value.ravel().tolist() if hasattr(value, "_a") else value))
     except TypeError:
         raise TypeError(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 

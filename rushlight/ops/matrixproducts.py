@@ -127,12 +127,6 @@ def _cross(input: Any, other: Any, dim: int) -> Any:
     return roll(input, 2, at) * roll(other, 1, at) - roll(input, 1, at) * roll(other, 2, at)
 
 
-@composite(where=("linalg.cross",), name="linalg_cross", out=True)
-def linalg_cross(input, other, *, dim: "int" = -1):
-    """The cross product of vectors of three elements along dim; other dims broadcast."""
-    return _cross(input, other, dim)
-
-
 @composite(out=True, planned=True)
 def cross(input, other, dim: "int | None" = None):
     """linalg.cross; without dim, along the first dim of size 3."""

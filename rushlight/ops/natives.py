@@ -16,7 +16,7 @@ from rushlight.ops.joining import cat
 from rushlight.ops.normalization import batch_norm
 from rushlight.ops.padding import pad
 from rushlight.ops.searching import searchsorted
-from rushlight.ops.softmax import _log_softmax_backward, _softmax, _softmax_backward
+from rushlight.ops.softmax import _softmax
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import Array, composite, opaque
 
@@ -24,18 +24,6 @@ formulas("natives")
 
 
 # --- softmax --------------------------------------------------------------------------------------
-
-@composite(where=("torch",), out=True)
-def _softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
-    """The gradient of softmax, from its result, in the dtype that its input had."""
-    return _softmax_backward(grad_output, output, dim).to(input_dtype)
-
-
-@composite(where=("torch",), out=True)
-def _log_softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
-    """The gradient of log_softmax, from its result, in the dtype that its input had."""
-    return _log_softmax_backward(grad_output, output, dim).to(input_dtype)
-
 
 @composite(where=("torch",))
 def _safe_softmax(input, dim: "int", dtype: "dtype | None" = None):
@@ -75,7 +63,7 @@ def _batch_norm_with_update(input, weight: "Tensor | None", bias: "Tensor | None
                             running_var: "Tensor", momentum: "float", eps: "float"):
     """native_batch_norm in training, and an empty reserve."""
     found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return *found, empty(0, dtype=uint8)
+    return *found, empty(0, dtype=uint8, device=input.device)
 
 
 # --- backward ops of layers -----------------------------------------------------------------------
@@ -190,7 +178,7 @@ def _starts(data: Any, lengths: Any, axis: int, unsafe: bool) -> Any:
     if lengths.dtype.category != 1:
         raise NotImplementedError('"_segment_reduce_lengths_cpu_kernel1" not implemented for '
                                   f"'{lengths.dtype.legacy}'")
-    if not unsafe:
+    if not (unsafe or data._k.on_meta):
         if (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if (lengths.sum(-1) != data.shape[lengths.ndim - 1]).any():

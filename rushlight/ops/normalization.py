@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import has_channels_last
 from rushlight.base.tape import fusing
 from rushlight.ops.copying import in_format
 from rushlight.ops.machine import machine
@@ -157,7 +158,7 @@ def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, ep
         wide = np.float64 if input.dtype.name == "float64" else np.float32
         eps = float(np.finfo(wide).eps)
     dims = tuple(range(-len(shape), 0))
-    x = input.float() if input.dtype.itemsize == 2 else input
+    x = (input.float() if input.dtype.itemsize == 2 else input).contiguous()
     found = x * ((x * x).mean(dims, True) + eps).rsqrt()
     if weight is not None:
         found = found * weight
@@ -234,6 +235,7 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
 def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool,
                 momentum: float, eps: float) -> Any:
     shape = (1, -1, *[1] * (input.ndim - 2))
+    input = input if has_channels_last(input.shape, input.stride()) else input.contiguous()
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
@@ -292,9 +294,7 @@ def _row_sums(grad, input, center):
     return grad.sum(-1), (grad * (input - center)).sum(-1)
 
 
-@_row_sums.kernel
-def _(g: Any, x: Any, center: Any) -> Any:
-    return _SUMS(-1, g, x, center)
+_row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
@@ -312,7 +312,7 @@ def _update_running(count: int, center: Any, spread: Any, running_mean: Any, run
                                   (running_var, spread, count / max(count - 1, 1))):
         if running is not None:
             fresh = fresh.detach().reshape(-1) * scale
-            running.copy_((1 - momentum) * running.detach() + momentum * fresh)
+            running._follow_((1 - momentum) * running.detach() + momentum * fresh)
 
 
 @composite(where=("nn.functional",), planned=True)

@@ -78,6 +78,6 @@ def _of_formula(family: str, number: int, kind: str, name: str, parameters: str,
 def _fact(word: str) -> tuple[str, Any]:
     """A fact's name and value: yes and no, several of what Row wants several of, or a word."""
     name, _, value = word.partition("=")
-    if name in ("aliases", "where", "wide", "not_promoting"):
+    if name in ("aliases", "where", "wide", "narrow", "not_promoting"):
         return name, tuple(filter(None, value.split(",")))
     return name, {"yes": True, "no": False}.get(value, value)

@@ -16,8 +16,7 @@ from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
     Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
 
-_F = ("nn.functional",)
-_PLANES = {1: (3,), 2: (4,), 3: ()}  # dims of an operand in channels last, by those of a mean's windows
+_F, _PLANES = ("nn.functional",), {1: (3,), 2: (4,), 3: ()}  # dims in channels last, by those of windows
 
 
 def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
@@ -62,10 +61,8 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
-    shape, places = s.shape("input"), s.result[1]
-    lead = shape[:len(shape) - len(s.out)]
-    size = math.prod(shape[len(lead):])
-    return _spread(grad.reshape(*lead, -1), places.reshape(*lead, -1), size).reshape(shape)
+    shape, places, inner = s.shape("input"), s.result[1], -len(s.out)
+    return _spread(grad.flatten(inner), places.flatten(inner), math.prod(shape[inner:])).reshape(shape)
 
 
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
@@ -273,6 +270,10 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
                            f"received {list(wanted)}")
     if x.ndim not in (n + 1, n + 2):
         raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
+    plain = "avg" in op
+    if 0 in (space if plain and n < 3 else x.shape[1:]) and not (plain and set(wanted) == {1}):
+        raise RuntimeError(f"{op}(): Expected input to have non-zero size for non-batch dimensions, but "
+                           f"got {list(x.shape)}")
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 
@@ -328,7 +329,7 @@ def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
     numbers = np.arange(math.prod(space)).reshape(space)
     for where in np.ndindex(*out):
         cut = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
-        flat = input[cut].reshape(*lead, -1)
+        flat = input[cut].reshape(*lead, numbers[cut].size)
         at = flat.argmax(-1)
         best[(..., *where)] = np.take_along_axis(flat, at[..., None], -1)[..., 0]
         place[(..., *where)] = numbers[cut].reshape(-1)[at]
@@ -367,8 +368,7 @@ def _norm_row(n: int) -> None:
             return sign_of * _max(n, sign_of * input.abs(), kernel_size, stride, 0, 1, ceil_mode)[0]
         kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
         mean = _mean(n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
-        total = (mean.sign() * mean.abs().relu()) * math.prod(kernel)
-        return total ** (1.0 / norm_type)
+        return ((mean.sign() * mean.abs().relu()) * math.prod(kernel)) ** (1.0 / norm_type)
     composite(body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of the last {n} dims.")
 
 
@@ -387,14 +387,14 @@ def _unpool_row(n: int) -> None:
             raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
                                f"({list(input.shape)}) but got indices tensor with shape: "
                                f"{list(indices.shape)}")
-        lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
-        default = [(size - 1) * s + k - 2 * p for size, s, k, p in zip(space, step, kernel, pad, strict=True)]
+        default = [(size - 1) * s + k - 2 * p
+                   for size, s, k, p in zip(input.shape[-n:], step, kernel, pad, strict=True)]
         wanted = default if output_size is None else [int(v) for v in tuple(output_size)[-n:]]
         for d, w, s in zip(default, wanted, step, strict=True):
             if not d - s < w < d + s:
                 raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
-        flat = input.detach().new_zeros((*lead, math.prod(wanted)))
-        found = flat.scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
-        return in_format(found.reshape(*lead, *wanted), input, (4,) if n == 2 else ())
+        flat = input.detach().new_zeros((*input.shape[:-n], math.prod(wanted)))
+        found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).unflatten(-1, wanted)
+        return in_format(found, input) if n == 2 else found
     composite(body, name=op, where=_F,
               doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere.")

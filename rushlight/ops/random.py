@@ -334,7 +334,7 @@ def _no_rule(op: str) -> Any:
     return rule
 
 
-@opaque(out=True, out_exact=True)
+@opaque(out=True)
 @resolved
 def multinomial(input, num_samples: "int", replacement: "bool" = False, *, generator: "Any" = None) -> Way:
     """num_samples indices for each row of weights in input, drawn by them."""

@@ -9,7 +9,7 @@ import numpy as np
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
 from rushlight.ops.copying import arranged, assign, in_format, tensor_of
-from rushlight.ops.along import at_least_1d
+from rushlight.ops.along import at_least_1d, refuse_wide
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.ways import Way, resolved
@@ -25,6 +25,8 @@ formulas("rearranging")
 def flip(input, dims: "*Ints") -> Way:
     """The order of the elements along each of dims reversed."""
     axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
+    if input.ndim - 1 in axes and input.size:  # PyTorch copies whole rows otherwise
+        refuse_wide("flip_cpu", input.dtype)
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
     return (lambda a: a[at].copy()) if input.flags.c_contiguous else (lambda a: assign(arranged(a), a[at]))
 
@@ -272,7 +274,7 @@ def pixel_shuffle(input, upscale_factor: "int"):
     n = len(lead)
     cut = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r)
+    return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r).contiguous()
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
@@ -288,7 +290,7 @@ def pixel_unshuffle(input, downscale_factor: "int"):
     n = len(lead)
     cut = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return in_format(cut.permute(order).reshape(*lead, c * r * r, h // r, w // r), input)
+    return in_format(cut.permute(order).reshape(*lead, c * r * r, h // r, w // r).contiguous(), input)
 
 
 @composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))

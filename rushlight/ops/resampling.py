@@ -125,10 +125,6 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
                 antialias: "bool" = False):
     """(N, C, *space) resampled to `size`, or by `scale_factor`, in one of PyTorch's modes."""
     dims = input.ndim - 2
-    if mode not in _MODES or dims not in _MODES[mode]:
-        raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-                                  f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
-                                  f"trilinear | area | nearest-exact (got {mode})")
     if antialias and not (mode in ("bilinear", "bicubic") and dims == 2):
         raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
                          f"tensor as input, got mode {mode!r} and {input.ndim}-D")
@@ -136,9 +132,13 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | "
                          "bilinear | bicubic | trilinear")
     out, scales = _out_sizes(input.shape[2:], size, scale_factor)
+    if mode not in _MODES or dims not in _MODES[mode]:
+        raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+                                  f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
+                                  f"trilinear | area | nearest-exact (got {mode})")
     if recompute_scale_factor:
         scales = [None] * dims
-    if min(*input.shape[2:], *out) < 1:
+    if min(*input.shape[2 if mode == "area" else 1:], *out) < 1:
         raise RuntimeError("Input and output sizes should be greater than 0, but got input "
                            f"{list(input.shape[2:])} and output {out}")
     # Bytes are rounded after each dim, the last of which comes first.

@@ -10,7 +10,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.along import at_least_1d
+from rushlight.ops.along import at_least_1d, refuse_wide
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -24,6 +24,8 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
         result = dt.int64 if a.dtype.kind in "iub" else dt.from_numpy_dtype(a.dtype)
     if result is dt.bool_:
         raise NotImplementedError(f'"cum{_UFUNCS[op][1]}_out_cpu" not implemented for \'Bool\'')
+    if a.ndim and a.size:
+        refuse_wide(f"cum{_UFUNCS[op][1]}_out_cpu", result.np)
     ufunc, d, shape, of = _UFUNCS[op][0], wrap_dim(dim, a.ndim), a.shape, result.np
     work = np.dtype(_WIDER.get(result.name, of))
 
@@ -137,7 +139,8 @@ def _running_extreme(ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
     shape = [-1 if i == d else 1 for i in range(source.ndim)]
     steps = np.arange(source.shape[d]).reshape(shape)
     indices = np.maximum.accumulate(np.where(new, steps, 0), d)
-    return np.ascontiguousarray(values).reshape(a.shape), indices.reshape(a.shape)
+    values, indices = (np.ascontiguousarray(found).reshape(a.shape) for found in (values, indices))
+    return values, indices
 
 
 def put_back(s: Any, grad: Any, _: Any = None) -> Any:

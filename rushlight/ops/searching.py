@@ -12,7 +12,7 @@ from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.along import legacy
+from rushlight.ops.along import legacy, refuse_wide
 from rushlight.ops.sorting import comparable
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -54,6 +54,8 @@ def _check_search(edges: Array, values: Any, right: bool, side: str | None, sort
 def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Array:
     if not isinstance(values, np.ndarray):
         values = np.array(values)
+    if values.size:
+        refuse_wide("searchsorted_out_cpu", edges.dtype)
     if values.size and (edges.dtype.kind in "bc" or values.dtype.kind == "c"):
         raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{legacy(edges)}\'')
     edges, values = comparable(edges), comparable(values)
@@ -139,8 +141,10 @@ def _chosen(found: tuple[Any, ...], inverse: bool, counts: bool) -> Any:
 
 
 def _check_unique(a: Array, dim: int) -> int:
+    if not a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(dim, a.ndim)
-    if a.ndim and a.shape[d] and a.size == 0:
+    if a.shape[d] and a.size == 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot "
                            "be applied")
     return d
@@ -162,7 +166,7 @@ def _slices(a: Array, d: int, places: Array) -> Array:
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""
-    if dim is not None and input.ndim:
+    if dim is not None:
         d = _check_unique(input, dim)
         rows = _rows_of(input, d)
         if not rows.shape[0]:
@@ -183,8 +187,8 @@ def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
 def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bool" = False,
                        dim: "int | None" = None) -> Any:
     """The elements (slices, with dim) without those that equal their predecessor."""
-    whole = dim is None or not input.ndim
-    d = 0 if whole else _check_unique(input, dim)  # type: ignore[arg-type]
+    whole = dim is None
+    d = 0 if dim is None else _check_unique(input, dim)
     source = input.reshape(-1) if whole else input
     rows = _rows_of(source, d) if source.size else np.empty((source.shape[d], 0))
     starts = np.ones(rows.shape[0], bool)
@@ -216,6 +220,8 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
     to = promote_types(*kinds).np
     numbers = [None if isinstance(v, np.ndarray) else np.asarray(v).astype(to)
                for v in (elements, test_elements)]
+    if isinstance(test_elements, np.ndarray) and test_elements.size < 10 * np.size(elements) ** 0.145:
+        refuse_wide("isin_default_cpu", to)  # its way for many sorts
     relation = np.not_equal if invert else np.equal
 
     def run(*arrays: Array) -> Array:
@@ -248,6 +254,10 @@ def one_hot(input, num_classes: "int" = -1) -> Array:
     out = np.zeros((*input.shape, count), np.int64)
     out.reshape(-1)[np.arange(0, flat.size * count, max(count, 1)) + flat] = 1
     return out
+
+
+one_hot.shape_rule(lambda input, num_classes: one_hot.body(
+    input._a, num_classes) if num_classes >= 0 else input.item())
 
 
 @composite(where=("torch",))
@@ -338,6 +348,8 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
             continue
         if b <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {d}")
+        if range is None and points._a.size and points.dtype.itemsize == 2:
+            raise NotImplementedError(f'"histogramdd" not implemented for \'{points.dtype.legacy}\'')
         low, high = _bounds(points._a[:, d], range, d)
         found.append(ROWS["linspace"](low, high, b + 1, dtype=points.dtype))
     return found

@@ -6,11 +6,14 @@ from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import wrap_dim
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.reductions import amax, sum, with_dims
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.table import ROWS, composite
+
+formulas("softmax")
 
 abs_, exp, log = (ROWS[name] for name in ("abs", "exp", "log"))
 _X, _G, _Y = symbol("x"), symbol("g"), symbol("y")
@@ -76,18 +79,6 @@ def _log_softmax_backward(grad, output, dim: "int"):
 
 def _cast(input: Any, dtype: Any) -> Any:
     return input if dtype is None else input.to(dtype)
-
-
-@composite(where=("torch", "Tensor"), out=True, aliases=("special.softmax",), planned=True)
-def softmax(input, dim: "int", dtype: "dtype | None" = None):
-    """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
-    return _softmax(_cast(input, dtype), dim)
-
-
-@composite(where=("torch", "Tensor"), out=True, aliases=("special.log_softmax",), planned=True)
-def log_softmax(input, dim: "int", dtype: "dtype | None" = None):
-    """log(softmax(input)) along dim, without overflow."""
-    return _log_softmax(_cast(input, dtype), dim)
 
 
 def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:

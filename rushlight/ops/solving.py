@@ -182,12 +182,6 @@ def inv(A):
     return _inverse(A)
 
 
-@composite(out=True)
-def inverse(input):
-    """linalg.inv in its older spelling."""
-    return inv(input)
-
-
 # --- equations between tensors --------------------------------------------------------------------
 
 
@@ -320,6 +314,4 @@ def cholesky_inverse(input, upper: "bool" = False):
     return cholesky_solve(unit.expand(input.shape), input, upper)
 
 
-@cholesky_inverse.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _to_factor(s.input, s.result @ grad @ s.result, s.upper)
+cholesky_inverse.gradient(lambda s, grad: _to_factor(s.input, s.result @ grad @ s.result, s.upper))

@@ -5,20 +5,13 @@ import math
 from typing import Any
 
 from rushlight.ops.oneatom import atoms, formulas
-from rushlight.ops.scalar import Expr, const, m, stored
+from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import pointwise
 
 formulas("special")
 
 _SPECIAL: dict[str, Any] = {"where": ("special",), "inplace": False, "dtypes": "float"}
 atoms("special", **_SPECIAL)
-
-
-@pointwise(node="special_xlog1py", **_SPECIAL)
-def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """input * log1p(other), 0 where input is 0 (unless other is nan)."""
-    plain = input * stored(m.log1p(other))
-    return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, plain))
 
 
 def _derivative(n: int, x: Expr) -> Expr:

@@ -60,9 +60,8 @@ def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
     return tuple(pieces)
 
 
-@split_with_sizes.gradient
-def _(s: Any, *grads: Any) -> Any:
-    return _joined(grads, s.shape("input"), list(as_tuple(s.split_sizes)), s.dim)
+split_with_sizes.gradient(lambda s, *grads: _joined(
+    grads, s.shape("input"), list(as_tuple(s.split_sizes)), s.dim))
 
 
 @composite(planned=True)
@@ -122,6 +121,9 @@ def tensor_split(input, indices_or_sections: "Ints | Tensor", dim: "int" = 0):
     total = input._a.shape[d]
     cuts: Any = indices_or_sections
     if hasattr(cuts, "tolist"):
+        if cuts._k.on_meta:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on "
+                               "meta")
         if cuts.dtype.name != "int64":
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of "
                                f"long, but got {cuts.dtype.legacy}")

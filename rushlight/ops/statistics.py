@@ -13,7 +13,7 @@ from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
 from rushlight.ops.products import narrow
-from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
+from rushlight.ops.reductions import amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import pick
 from rushlight.ops.reduction import Reduction
@@ -198,7 +198,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True, planned=True)
+@composite(out=True, planned=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
@@ -211,19 +211,6 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     if input.is_complex():  # a number: others are refused by the table
         raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy}")
     return named("aminmax")(amin(input, dim, keepdim), amax(input, dim, keepdim))
-
-
-@composite(out=True)
-def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
-    """The mean of what is not nan."""
-    count = (~input.isnan()).sum(dim, keepdim)
-    return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
-
-
-@composite(out=True, planned=True)
-def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
-    """The product of all elements, or along one dim."""
-    return _prod(input, dim, keepdim, dtype=dtype)
 
 
 # --- comparisons of whole tensors -----------------------------------------------------------------
@@ -261,6 +248,9 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
     _check_norm(input, dtype)
     x = input.to(dtype) if dtype is not None else input
+    if (ord < 0 or ord == inf) and x.ndim and 0 in [x.shape[d] for d in wrap_dims(dim, x.ndim)]:
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+                           "operation does not have an identity")
     if dim is None and ord in (inf, -inf):
         x, shape = x.reshape(-1), x.shape
         found = vector_norm(x, ord, 0)

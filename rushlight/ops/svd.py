@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import float32
 from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
@@ -297,8 +298,9 @@ def linalg_lstsq(input, b, rcond: "float | None" = None, *, driver: "str | None"
 
 def _basis(A: Any, q: int, niter: int) -> Any:
     """Q whose span is near that of A: Halko et al., arXiv:0909.4061, algorithm 4.4."""
-    qr = ROWS["_qr"]
-    drawn = ROWS["randn"](A.shape[-1], q, dtype=A.dtype, device=A.device)
+    own = A.dtype.name in ("float16", "float64") or A.is_complex()
+    qr, of = ROWS["linalg_qr"], A.dtype if own else float32
+    drawn = ROWS["randn"](A.shape[-1], q, dtype=of, device=A.device)
     Q = qr(A @ drawn, "reduced")[0]
     for _ in range(niter):
         Q = qr(dagger(A) @ Q, "reduced")[0]

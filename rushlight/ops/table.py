@@ -16,6 +16,7 @@ Kinds and what their bodies are:
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
@@ -77,11 +78,24 @@ def complete() -> None:
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
 # What dtypes PyTorch refuses for a row, with its words: lines of these (or of a kernel's name), of kinds of
-# dtypes ("wide": WIDE) or their names, and of rows. Marks behind: "?" unless there is
-# nothing to compute, "*" unless of no dims, "!" after the dims are checked, as what a kernel refuses.
-# Of a pointwise row with a number behind: of so many operands.
+# dtypes ("wide": WIDE) or their names, and of rows. Marks behind: "?" unless there is nothing to compute,
+# "*" unless of no dims, "!" after the dims are checked, as what a kernel refuses.
+# Of a pointwise row with a number behind: of so many operands. With "dtype": of the dtype asked for; with
+# "out": whether an out= is "exact" in dtype or "cast" to, where that is not what all rows of the kind do.
 REFUSALS: dict[str, dict[str, str]] = {}
 WIDE = "uint16 uint32 uint64"
+
+
+class _Lenience(threading.local):
+    """Whether a thread takes the WIDE dtypes, as array_api's functions do; None: it does not.
+
+    passed: whether a refusal has been passed over; what is found out then is not kept for other calls.
+    """
+
+    passed: bool | None = None
+
+
+LENIENCE = _Lenience()
 NAMES: Table[tuple[str, str], tuple["Row", str]] = Table()
 ROWS: Table[str, "Row"] = Table()
 

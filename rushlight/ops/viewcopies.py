@@ -44,7 +44,7 @@ for _name in ("split", "split_with_sizes", "unbind"):
 @composite(where=_TORCH, out=True)
 def view_copy(input, size: "Ints | None" = None, *, dtype: "dtype | None" = None):
     """view, copied: in another shape, or its bytes as another dtype."""
-    return _own(input.resolve_conj().resolve_neg().view(dtype) if dtype is not None else input.view(size))
+    return _own(input.resolve_conj().resolve_neg().view(dtype) if dtype is not None else input.reshape(size))
 
 
 @composite(out=True)

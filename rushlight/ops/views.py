@@ -157,8 +157,8 @@ def unfold(input: Layout, dimension: "int", size: "int", step: "int") -> Layout:
     limit = input.sizes[d] if input.sizes else 1
     if size > limit:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {limit} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
+    if step <= 0 or size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0, and step is {step} but must be > 0")
     if not input.sizes:
         return Layout((size,), (1,))
     count = (limit - size) // step + 1

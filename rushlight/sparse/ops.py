@@ -60,7 +60,7 @@ def to_sparse(t: Tensor, sparse_dim: Any = None, *, layout: Any = None, **_: Any
     if isinstance(t, SparseTensor):
         return to_coo(t)
     dims = t.ndim if sparse_dim is None else sparse_dim
-    hold = t != 0 if dims == t.ndim else (t != 0).flatten(dims).any(-1)
+    hold = t if dims == t.ndim else t.flatten(dims).any(-1)
     indices = torch.nonzero(hold).t().contiguous()
     return make((indices, t[tuple(indices)]), t.shape, True)
 

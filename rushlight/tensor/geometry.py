@@ -1,6 +1,7 @@
 """The part of Tensor that tells its shape and place in memory."""
 from __future__ import annotations
 
+import warnings
 from operator import attrgetter
 from typing import Any
 
@@ -109,8 +110,6 @@ class Geometry:
     def T(self) -> Any:
         """The dims reversed; meant for matrices."""
         if self._m.ndim not in (0, 2):
-            import warnings
-
             warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                           "deprecated and it will throw an error in a future release. Consider `x.mT` to "
                           "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
@@ -136,6 +135,10 @@ class Geometry:
         return self._swapped("mH").conj()
 
     def _swapped(self, name: str) -> Any:
+        if not self._m.ndim:
+            warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in "
+                          "these cases.", UserWarning, stacklevel=3)
+            return self
         if self._m.ndim < 2:
             raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. "
                                f"Got {self._m.ndim}-D tensor.")

@@ -12,28 +12,31 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import Layout, contiguous_strides, extent
+
 _RANGE = 1 << 44
 
 
 @lru_cache(maxsize=1)
-def _nowhere() -> np.ndarray[Any, Any]:
+def _nowhere() -> Any:
     size = _RANGE
     while size > 1 << 20:
         try:
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-            return np.frombuffer(mmap.mmap(-1, size, flags=flags, prot=mmap.PROT_READ), np.uint8)
+            return mmap.mmap(-1, size, flags=flags, prot=mmap.PROT_READ)
         except (OSError, ValueError, OverflowError):
             size >>= 1
-    return np.frombuffer(bytes(size), np.uint8)
+    return bytes(size)
 
 
 def meta_array(sizes: tuple[int, ...], np_dtype: Any,
                strides: tuple[int, ...] | None = None) -> np.ndarray[Any, Any]:
     """An array of this shape without data; strides are in elements."""
     dtype = np.dtype(np_dtype)
-    if math.prod(sizes) * dtype.itemsize > _nowhere().size:
+    if math.prod(sizes) * dtype.itemsize > len(_nowhere()):
         # Beyond the address range: every element is the same one, which loses only the strides.
         return np.broadcast_to(np.zeros((), dtype), sizes)
-    if strides is None:
-        return np.ndarray(sizes, dtype, _nowhere())
-    return np.ndarray(sizes, dtype, _nowhere(), 0, tuple(s * dtype.itemsize for s in strides))
+    layout = Layout(sizes, contiguous_strides(sizes) if strides is None else strides)
+    # A piece of the range is its storage, as long as a true tensor's.
+    room = np.frombuffer(_nowhere(), np.uint8, extent(layout) * dtype.itemsize)
+    return np.ndarray(sizes, dtype, room, 0, tuple(s * dtype.itemsize for s in layout.strides))

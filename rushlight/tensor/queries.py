@@ -58,7 +58,8 @@ def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
 
 def _assert(condition: Any, message: str) -> None:
     """assert, as a function that tracers may see."""
-    assert condition, message
+    if not condition:
+        raise AssertionError(message)
 
 
 def typename(obj: Any) -> str:

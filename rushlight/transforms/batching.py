@@ -48,6 +48,11 @@ class Batched(Wrapped):
     def _again(self, value: Any) -> Any:
         return wrapper(Batched, value, self.level)
 
+    def resize_(self, *sizes: Any) -> Any:
+        """Another shape for every example."""
+        self.value.resize_(len(self.value), *(sizes if isinstance(sizes[0], int) else sizes[0]))
+        return self
+
     @property
     def data(self) -> Any:
         """Refused: what is done to it, vmap would not see."""

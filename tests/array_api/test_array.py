@@ -129,3 +129,16 @@ def test_cross_takes_vectors_of_three():
 def test_full_takes_its_dtype_from_the_value():
     assert [xp.full(2, v).dtype for v in (True, 2, 2.0, 2j)] == [xp.bool, xp.int64, xp.float32, xp.complex64]
     assert xp.full((2, 3), 7, dtype=xp.uint8).stride() == (3, 1)
+
+
+def test_wide_unsigned_integers_are_taken_by_the_namespace_alone():
+    wide = torch.tensor([3, 1, 2]).to(torch.uint16)
+    x = xp.asarray(wide)
+    for _ in range(4):  # until calls go by plans
+        assert (x + x).tolist() == [6, 2, 4] and int(xp.max(x)) == 3 and xp.searchsorted(x[1:], x).tolist()
+        assert x[::-1].tolist() == xp.flip(x).tolist() == [2, 1, 3]
+        for call in (lambda: wide + wide, lambda: torch.add(x, x), wide.amax, lambda: wide.flip(0),
+                     lambda: torch.searchsorted(wide, wide), lambda: wide.cumsum(0, dtype=torch.uint16),
+                     lambda: wide.sum(dtype=torch.uint16), lambda: wide[None].tril(), lambda: torch.isin(wide, wide)):
+            with pytest.raises(NotImplementedError, match="UInt16"):
+                call()

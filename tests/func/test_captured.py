@@ -50,3 +50,22 @@ def test_own_tensors_and_arguments_are_written_to():
     found = torch.func.grad(loss)(x, mean)
     assert torch.allclose(found, 2 * x * (1 - torch.nn.functional.pad(torch.eye(2), (0, 0, 0, 2))), atol=1e-5)
     assert mean.tolist() == [1, 1] and norm.running_mean.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("transform", (
+    lambda f: lambda x: torch.func.grad(lambda y: f(y).sum())(x), lambda f: lambda x: torch.func.vjp(f, x),
+    lambda f: lambda x: torch.func.jvp(f, (x,), (torch.ones_like(x),))))
+def test_running_moments_are_a_kernels_own(transform):
+    mean, var = torch.zeros(2), torch.ones(2)
+    transform(lambda x: torch.nn.functional.batch_norm(x, mean, var, training=True))(torch.tensor([[0., 4], [2, 8]]))
+    torch.testing.assert_close(mean, torch.tensor([0.1, 0.6]))
+    torch.testing.assert_close(var, torch.tensor([1.1, 1.7]))
+    rows = torch.arange(6.0).reshape(1, 2, 3)
+    transform(lambda x: torch.nn.functional.instance_norm(x, mean, var))(rows)
+    torch.testing.assert_close(mean, torch.tensor([0.19, 0.94]))
+
+
+def test_every_example_has_its_own_places_and_shape():
+    x = torch.tensor([[1.0, 0, 2], [0, 1, 3]])
+    assert torch.func.vmap(torch.argwhere)(x).tolist() == [[[0], [2]], [[1], [2]]]
+    assert torch.func.vmap(lambda t: t.clone().resize_(3, 1))(x).shape == (2, 3, 1)

@@ -141,8 +141,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "quantile": [S(input=N(4, 5), q=0.3, dim=1)],
     "nanquantile": [S(input=N(4, 5), q=0.7, dim=0, keepdim=True)],
     "nanmean": [S(input=N(3, 4), dim=1)],
-    "cov": [S(input=N(3, 5)), S("weighted", input=N(3, 5), aweights=U(0.5, 2, 5), correction=0)],
-    "corrcoef": [S(input=N(3, 5))],
+    "cov": [S(input=N(3, 5), meta=False),
+            S("weighted", input=N(3, 5), aweights=U(0.5, 2, 5), correction=0, meta=False)],
+    "corrcoef": [S(input=N(3, 5), meta=False)],
     # integration, distances, transforms, grids
     "trapezoid": [S(y=N(3, 4), dim=0), S("points", y=N(3, 4), x=np.sort(N(4)))],
     "cumulative_trapezoid": [S(y=N(3, 4), dx=0.5)],
