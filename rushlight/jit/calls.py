@@ -16,14 +16,13 @@ from rushlight.jit.types import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, Typ
 from rushlight.jit.values import Builtin, Items, Known, Method
 
 # Python's functions that are ops.
-_OPS = {"len": "aten::len", "abs": "prim::abs", "max": "prim::max", "min": "prim::min",
-        "round": "aten::round",
-        "sorted": "aten::sorted", "ord": "aten::ord", "chr": "aten::chr", "hash": "aten::hash",
-        "hex": "aten::hex",
-        "bin": "aten::bin", "oct": "aten::oct", "sum": "aten::sum", "divmod": "aten::divmod",
-        "pow": "aten::pow",
-        "complex": "aten::Complex", "dict": "aten::dict", "all": "aten::all", "any": "aten::any",
-        "list": "aten::list"}
+_OPS = {"abs": "prim::abs", "max": "prim::max", "min": "prim::min", "complex": "aten::Complex", **{
+    name: f"aten::{name}" for name in ("len", "round", "sorted", "ord", "chr", "hash", "hex", "bin", "oct",
+                                       "sum", "divmod", "pow", "dict", "all", "any", "list")}}
+# Ops of a number and a tensor are ops of the tensor, perhaps after another op of it, and the number.
+_TURNED = {f"aten::{name}": turned for name, *turned in map(str.split, (
+    "add add", "mul mul", "sub neg add", "div reciprocal mul", "eq eq", "ne ne", "lt gt", "le ge", "gt lt",
+    "ge le"))}
 _LIBRARY = "__torch__.torch.nn.functional."
 _CASTS = {"int": (INT, "aten::Int"), "float": (FLOAT, "aten::Float"), "bool": (BOOL, "aten::Bool"),
           "str": (STR, "aten::str")}
@@ -128,6 +127,10 @@ class Calls(Indexing):
         if kind == "aten::len" and given[0].type.kind == "Tuple":
             return self.constant(node, len(given[0].type.args))
         named = {k: self.value(v, node) for k, v in kwargs.items()}
+        if kind in _TURNED and len(given) == 2 and given[1].type == TENSOR and given[0].type in _IMPLICIT:
+            *before, name = _TURNED[kind]
+            tensor = self.call_builtin(f"aten::{before[0]}", given[1:], {}, node) if before else given[1]
+            return self.call_builtin(f"aten::{name}", [tensor, given[0]], named, node)
 
         def adapt(value: Any, p: schemas.Parameter, bound: dict[Any, Type], convert: bool) -> Any:
             return self.adapt(value, p, bound, convert, node)

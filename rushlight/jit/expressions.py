@@ -9,9 +9,8 @@ from typing import Any
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
 from rushlight.jit.ir import Block, Function, Node, Value
-from rushlight.jit.types import (BOOL, COMPLEX, FLOAT, FUNCTION, INT, NUMBER, STR, TENSOR,
-                                 ClassType, Type,
-    list_of, of_value, subtype, unify)
+from rushlight.jit.types import (BOOL, COMPLEX, FLOAT, FUNCTION, INT, NUMBER, STR, TENSOR, ClassType, Type,
+                                 list_of, of_value, subtype, unify)
 from rushlight.jit.values import Builtin, Items, Known, Method, Missing, Space
 
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
@@ -24,9 +23,8 @@ _UNARY = {ast.USub: "neg", ast.Not: "__not__", ast.Invert: "bitwise_not"}
 PROPERTIES = {"dtype": "prim::dtype", "device": "prim::device", "shape": "aten::size", "T": "aten::numpy_T",
               "requires_grad": "prim::requires_grad", "is_cuda": "prim::is_cuda", "data": "prim::data",
               "ndim": "aten::dim", "layout": "prim::layout", "is_sparse": "prim::is_sparse",
-              "H": "aten::matrix_H",
-              "mT": "aten::mT", "mH": "aten::mH", "is_meta": "prim::is_meta", "grad": "prim::grad",
-              "real": "aten::real", "imag": "aten::imag", "itemsize": "prim::itemsize"}
+              "H": "aten::matrix_H", "mT": "aten::mT", "mH": "aten::mH", "is_meta": "prim::is_meta",
+              "grad": "prim::grad", "real": "aten::real", "imag": "aten::imag", "itemsize": "prim::itemsize"}
 # A type that is found when the first value comes.
 OPEN = Type("open")
 _IMPLICIT = {INT: "aten::IntImplicit", FLOAT: "aten::FloatImplicit", NUMBER: "aten::ScalarImplicit",
@@ -207,7 +205,7 @@ class Expressions:
         name = BINARY.get(type(op))
         if name is None:
             raise UnsupportedNodeError(self.source, node)
-        if name == "floordiv" and TENSOR in (left.type, right.type):
+        if name == "floordiv" and left.type == TENSOR:
             name = "floor_divide"
         if inplace and left.type == TENSOR and schemas.named(f"aten::{name}_"):
             name += "_"

@@ -9,9 +9,9 @@ FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "e
             "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching",
             "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
             "integration", "distances", "normalization", "losses", "classification", "attention", "padding",
-            "convolution", "pooling", "margins", "resampling", "griding", "lufactors", "solving", "eigen",
-            "svd", "matrixnorms", "matrixproducts", "decompositions", "fourier", "spectrograms", "random",
-            "dropout", "recurrent", "natives", "fractional")
+            "convolution", "pooling", "adaptive", "margins", "resampling", "griding", "lufactors", "solving",
+            "eigen", "svd", "matrixnorms", "matrixproducts", "decompositions", "fourier", "spectrograms",
+            "random", "dropout", "recurrent", "natives")
 
 
 NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs add: rushlight.library

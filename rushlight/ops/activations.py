@@ -91,6 +91,9 @@ def prelu(input, weight):
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
                            f"{weight.ndim}")
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.legacy} and "
+                           f"{weight.dtype.legacy}")
     if weight.numel() != 1:
         if not input.ndim:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -100,4 +103,4 @@ def prelu(input, weight):
                                f"numbers = {weight.numel()} and channel size = {channels}.")
         if input.ndim > 2:
             weight = weight.reshape(-1, *[1] * (input.ndim - 2))
-    return _FORMULAS["_prelu_kernel"](input, weight)
+    return _FORMULAS["_prelu_kernel"](input, weight if input.ndim else weight.reshape(()))

@@ -37,6 +37,8 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
     if len(sizes) == 1 and target.numel() != 1:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {batch}")
     classes = sizes[len(sizes) > 1]
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no "
                            f"classes but got weight tensor of shape: {list(weight.shape)}")
@@ -211,6 +213,8 @@ def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "
         if not target.dtype.is_floating_point:
             raise RuntimeError("Expected floating point type for target with class probabilities, got "
                                f"{target.dtype.legacy}")
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     _check_classes(input, target, weight)
     simple = weight is None and not label_smoothing and input.ndim == 2 and input.numel()

@@ -80,7 +80,7 @@ def _convolution_input(grad, weight, space: "Ints", stride: "Ints", padding: "In
     outs, channels, *kernel = weight.shape
 
     def by_columns(g: Array, w: Array) -> Array:
-        columns = product(w.reshape(groups, outs // groups, -1).swapaxes(1, 2),
+        columns = product(w.reshape(groups, outs // groups, channels * prod(kernel)).swapaxes(1, 2),
                           g.reshape(n, groups, outs // groups, prod(out)))
         if {*kernel, *stride} == {1} and not any(padding) and list(space) == out:
             return columns.reshape(n, groups * channels, *space)

@@ -225,5 +225,5 @@ def bilinear(input1, input2, weight, bias: "Tensor | None" = None):
     lead = input1.shape[:-1]
     a, b = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
     left = tensordot(a, weight, ((1,), (1,)))                       # (N, out, in2)
-    found = (left * b.unsqueeze(1)).sum(-1, dtype=left.dtype).reshape(*lead, weight.shape[0])
+    found = (left * b.unsqueeze(1)).sum(-1, dtype=input1.dtype).reshape(*lead, weight.shape[0])
     return found if bias is None else found + bias

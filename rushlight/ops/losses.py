@@ -146,7 +146,7 @@ def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_ave
         if a.size and not bool(((a >= 0) & (a <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _FORMULAS["_bce_terms"](input, target)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else loss.mul_(weight), reduction)
 
 
 @composite(where=_F, planned=True)
@@ -161,7 +161,7 @@ def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = No
         loss = (1 - target) * input - ROWS["logsigmoid"](input)
     else:
         loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * ROWS["logsigmoid"](input)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else loss.mul_(weight), reduction)
 
 
 @composite(where=_F, planned=True)
@@ -204,7 +204,8 @@ def gaussian_nll_loss(input, target, var: "Tensor | Number", full: "bool" = Fals
     if var.shape != input.shape:
         if tuple(input.shape[:-1]) == tuple(var.shape):
             var = var.unsqueeze(-1)
-        elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
+        elif input.ndim != var.ndim or sum(
+                v for n, v in zip(input.shape, var.shape, strict=True) if n != v) != 1:
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")

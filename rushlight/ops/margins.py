@@ -98,7 +98,7 @@ def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
     if tuple(target.shape) != wanted and not (not labels and input.ndim == 1 and target.numel() == 1):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: "
                            f"{list(input.shape)}")
-    return input.reshape(batch, -1), target.reshape((batch, -1) if labels else (batch,))
+    return input.reshape(batch, n := input.shape[-1]), target.reshape((batch, n) if labels else (batch,))
 
 
 @loss()

@@ -224,12 +224,16 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     if input.ndim < 2:
         return batch_norm(input.unsqueeze(0), running_mean, running_var, weight, bias, training,
                           momentum, eps).squeeze(0)
+    if eps < 0 or training and eps == 0:
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
+    if not input.numel():
+        return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
     check_channels(1, input._m.shape[1], training, *params)
     check_dtypes(input, weight, bias, running_mean, running_var)
-    if _mixed(input, *params):
-        return _batch_norm(input.float(), *params, training, momentum, eps).to(input.dtype)
-    return _batch_norm(input, *params, training, momentum, eps)
+    wide = input.float() if _mixed(input, *params) else input
+    return _batch_norm(wide, *params, training, momentum, eps).to(input.dtype)
 
 
 def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool,
@@ -320,18 +324,14 @@ def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Ten
                   weight: "Tensor | None" = None, bias: "Tensor | None" = None,
                   use_input_stats: "bool" = True, momentum: "float" = 0.1, eps: "float" = 1e-05):
     """Normalise each channel of each sample over space (arXiv:1607.08022)."""
-    if use_input_stats:
-        spatial = int(np.prod(input.shape[2:]))
-        if spatial == 1:
-            raise ValueError("Expected more than 1 spatial element when training, got input size "
-                             f"{input.size()}")
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
     n, c = input.shape[:2]
     params = running_mean, running_var, weight, bias
     check_channels(n, c, use_input_stats, *params)
     check_dtypes(input, weight, bias)
-    if _mixed(input, *params):
-        return _instance_norm(input.float(), *params, use_input_stats, momentum, eps).to(input.dtype)
-    return _instance_norm(input, *params, use_input_stats, momentum, eps)
+    wide = input.float() if _mixed(input, *params) else input
+    return _instance_norm(wide, *params, use_input_stats, momentum, eps).to(input.dtype)
 
 
 def _instance_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any,
@@ -339,7 +339,7 @@ def _instance_norm(input: Any, running_mean: Any, running_var: Any, weight: Any,
     if not use_input_stats:
         return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     n, c = input.shape[:2]
-    rows = input.reshape(n * c, -1)
+    rows = input.reshape(n * c, math.prod(input.shape[2:]))
     found, center, _ = _normalize_rows(rows, eps)
     if running_mean is not None or running_var is not None:
         spread = (rows - center).detach().square().mean(-1)

@@ -163,7 +163,7 @@ def _pad_places_backward(grad, pad: "Ints", mode: "str", shape: "Ints") -> Way:
             part, own = found[to], found[source]
             own += part if own.shape == part.shape else part.sum(d, keepdims=True)
         return duplicate(found[core])
-    return way
+    return way if mode == "circular" else formatted(grad, way)
 
 
 _pad_places.gradient(lambda s, grad: _pad_places_backward(grad, s.pad, s.mode, s.shape("input")))

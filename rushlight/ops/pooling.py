@@ -9,14 +9,17 @@ import numpy as np
 
 from rushlight.base.accumulate import add_at
 from rushlight.ops.along import FEW, take_along
-from rushlight.ops.copying import formatted, in_format, tensor_of
+from rushlight.ops.copying import formatted, in_format
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
-    Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
+    Ints, add_windows, for_dims, offsets, out_size, padder, reach, reads, tuple_of)
 
-_F, _PLANES = ("nn.functional",), {1: (3,), 2: (4,), 3: ()}  # dims in channels last, by those of windows
+_F = ("nn.functional",)
+PLANES = {1: (3,), 2: (4,), 3: ()}  # dims of an operand in channels last, by those of a mean's windows
+# Elements of a window: larger ones are axes of their own. Of an input: larger ones are machine code's.
+FEW_TAPS, _LARGE = 16, 1 << 16
 
 
 def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
@@ -61,8 +64,10 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
-    shape, places, inner = s.shape("input"), s.result[1], -len(s.out)
-    return _spread(grad.flatten(inner), places.flatten(inner), math.prod(shape[inner:])).reshape(shape)
+    shape, places = s.shape("input"), s.result[1]
+    lead = shape[:len(shape) - len(s.out)]
+    size = math.prod(shape[len(lead):])
+    return in_format(_spread(grad.flatten(len(lead)), places.flatten(len(lead)), size).reshape(shape), places)
 
 
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
@@ -105,11 +110,6 @@ def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
     return padder(x.shape, reach(x.shape[x.ndim - len(kernel):], kernel, *how), lowest)
 
 
-def _split(shape: Ints, out: Ints, kernel: Ints) -> Ints:
-    """The sizes that show each window's dims as axes of their own."""
-    return *shape[:-len(out)], *[length for pair in zip(out, kernel, strict=True) for length in pair]
-
-
 @composite(where=("aten",))
 def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints"):
     """The maxima alone."""
@@ -119,7 +119,7 @@ def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
 @_greatest.kernel
 @resolved
 def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
-    if math.prod(kernel) > _FEW or x.size > _LARGE:
+    if math.prod(kernel) > FEW_TAPS or x.size > _LARGE:
         return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
     wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[:-len(out)], *out)
@@ -196,7 +196,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
 
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             return np.divide(total := add(a.take(table)), share, total)
-        return formatted(input, looked_up, _PLANES[len(kernel)])
+        return formatted(input, looked_up, PLANES[len(kernel)])
 
     def run(a: Array) -> Array:
         a = wide(a.astype(wide_of, copy=False))
@@ -204,7 +204,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         for cut in others:
             np.add(total, a[cut], total)
         return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
-    return formatted(input, run, _PLANES[len(kernel)])
+    return formatted(input, run, PLANES[len(kernel)])
 
 
 @_avg_pool.gradient
@@ -220,9 +220,12 @@ def _avg_pool_back(grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "In
     n = len(kernel)
     out, lead = grad.shape[grad.ndim - n:], grad.shape[:grad.ndim - n]
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, grad.dtype)
-    part = (grad / share).astype(grad.dtype, copy=False)
-    each = np.broadcast_to(part.reshape(*lead, *[1] * n, *out), (*lead, *kernel, *out))
-    return add_windows(each, space, kernel, stride, pad, (1,) * n)
+
+    def run(grad: Array) -> Array:
+        part = (grad / share).astype(grad.dtype, copy=False)
+        each = np.broadcast_to(part.reshape(*lead, *[1] * n, *out), (*lead, *kernel, *out))
+        return add_windows(each, space, kernel, stride, pad, (1,) * n)
+    return formatted(grad, run)(grad) if n == 2 else run(grad)
 
 
 @_avg_pool_back.gradient
@@ -254,108 +257,6 @@ def _mean_row(n: int) -> None:
                          count_include_pad, divisor_override)
     composite(body, name=f"avg_pool{n}d", planned=True, out=n > 1, where=("torch", *_F) if n == 1 else _F,
               doc=f"The mean of each window of the last {n} dims.")
-
-
-# --- adaptive -------------------------------------------------------------------------------------
-
-def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
-    space = x.shape[x.ndim - n:]
-    wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
-    if n > 1 and isinstance(output_size, (list, tuple)) and x.ndim <= len(wanted):
-        raise ValueError(f"Input dimension should be at least {len(wanted) + 1}; {op}() got {list(x.shape)}")
-    if len(wanted) != n:
-        raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got {list(wanted)}")
-    if any(o is not None and o < 0 for o in wanted):
-        raise RuntimeError(f"{op}(): elements of output_size must be greater than or equal to 0, but "
-                           f"received {list(wanted)}")
-    if x.ndim not in (n + 1, n + 2):
-        raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
-    plain = "avg" in op
-    if 0 in (space if plain and n < 3 else x.shape[1:]) and not (plain and set(wanted) == {1}):
-        raise RuntimeError(f"{op}(): Expected input to have non-zero size for non-batch dimensions, but "
-                           f"got {list(x.shape)}")
-    return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
-
-
-def _even(space: Ints, out: Ints) -> Ints:
-    """The sizes of windows that divide a space into equal parts; () where there are none."""
-    even = all(o and size % o == 0 for o, size in zip(out, space, strict=True))
-    return tuple([size // o for o, size in zip(out, space, strict=True)]) if even else ()
-
-
-_MANY = 1 << 12
-# Elements of a window: larger ones are axes of their own. Of an input: larger ones are machine code's.
-_FEW, _LARGE = 16, 1 << 16
-
-
-@for_dims
-def _adaptive_mean(n: int) -> None:
-    name = f"adaptive_avg_pool{n}d"
-
-    def body(input, output_size: "Any"):
-        out = _adaptive_sizes(name, n, input, output_size)
-        if set(out) == {1}:
-            return input.mean(tuple(range(-n, 0)), True)
-        return ROWS[f"_{name}"](input, out)
-
-    def parts(input, out: "Ints"):
-        kernel = _even(input.shape[input.ndim - n:], out)
-        if kernel and math.prod(kernel) <= _FEW:
-            return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
-        found = _by_matrices(input, out) if not kernel else (
-            input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2))))
-        return in_format(found, input, _PLANES[n])
-    doc = f"The mean of windows that divide the last {n} dims into output_size parts."
-    composite(body, name=name, planned=True, where=("torch", *_F) if n == 1 else _F, doc=doc)
-    composite(parts, name=f"_{name}", planned=True, where=("aten",), doc=doc)
-
-
-def _by_matrices(x: Any, out: Ints) -> Any:
-    """Uneven windows: one averaging matrix per dim."""
-    for dim, o in enumerate(out, x.ndim - len(out)):
-        weights = tensor_of(mean_weights(x.shape[dim], o).astype(x._a.dtype))
-        x = x.movedim(dim, -1).matmul(weights).movedim(-1, dim)
-    return x.contiguous()
-
-
-@opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
-def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
-    """(maxima, their places) of windows that divide the last dims."""
-    n = len(out)
-    lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
-    bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]
-    best = np.empty((*lead, *out), input.dtype)
-    place = np.empty((*lead, *out), np.int64)
-    numbers = np.arange(math.prod(space)).reshape(space)
-    for where in np.ndindex(*out):
-        cut = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
-        flat = input[cut].reshape(*lead, numbers[cut].size)
-        at = flat.argmax(-1)
-        best[(..., *where)] = np.take_along_axis(flat, at[..., None], -1)[..., 0]
-        place[(..., *where)] = numbers[cut].reshape(-1)[at]
-    return best, place
-
-
-@for_dims
-def _adaptive_max_row(n: int) -> None:
-    name = f"adaptive_max_pool{n}d"
-
-    def body(input, output_size: "Any", return_indices: "bool" = False):
-        out = _adaptive_sizes(name, n, input, output_size)
-        kernel = _even(input.shape[input.ndim - n:], out)
-        if kernel and 0 < math.prod(kernel) <= _MANY:
-            how = kernel, kernel, (0,) * n, (1,) * n, out
-            input = input.contiguous() if n == 3 else input
-            return _max_pool(input, *how) if return_indices else _greatest(input, *how)
-        found = _adaptive_max(input, out)
-        return found if return_indices else found[0]
-
-    def with_indices(input, output_size: "Any", return_indices: "bool" = False):
-        return body(input, output_size, True)
-    doc = f"The maximum of windows that divide the last {n} dims into output_size parts"
-    composite(body, name=name, planned=True, where=_F, doc=f"{doc}.")
-    composite(with_indices, name=f"{name}_with_indices", doc=f"{doc}, and its place.",
-              where=(*_F, "torch.adaptive_max_pool1d") if n == 1 else _F)
 
 
 # --- norm -----------------------------------------------------------------------------------------

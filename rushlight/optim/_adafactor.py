@@ -45,9 +45,9 @@ class Adafactor(Optimizer):
         for p in group["params"]:
             if p.grad is None:
                 continue
-            if p.is_complex():
-                raise RuntimeError("Adafactor does not support complex parameters: step their real and "
-                                   "imaginary parts as two parameters")
+            if p.grad.is_sparse or p.is_complex():
+                raise RuntimeError("Adafactor supports neither sparse gradients nor complex parameters: step "
+                                   "their real and imaginary parts as two parameters")
             _step(p, -p.grad if group["maximize"] else p.grad, self._state_of(p), group)
 
     def _state_of(self, p: Tensor) -> dict[str, Any]:

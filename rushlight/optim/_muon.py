@@ -46,8 +46,8 @@ class Muon(Optimizer):
         for p in group["params"]:
             if p.grad is None:
                 continue
-            if p.is_complex():
-                raise RuntimeError("Muon does not support complex parameters")
+            if p.grad.is_sparse or p.is_complex():
+                raise RuntimeError("Muon supports neither sparse gradients nor complex parameters")
             state = self.state[p]
             if not state:
                 state["momentum_buffer"] = rushlight.zeros_like(p.grad)

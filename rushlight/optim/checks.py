@@ -28,7 +28,7 @@ def check_options(options: dict[str, Any]) -> None:
     for name, value in options.items():
         if name in _NOT_NEGATIVE and not 0.0 <= value:
             raise ValueError(f"Invalid {_NOT_NEGATIVE[name]} value: {value}")
-    check_betas(options.get("betas", ()))
+    check_betas(options.get("betas", (0.0, 0.0)))
     if options.get("fused") and options["differentiable"]:
         raise RuntimeError("`fused` does not support `differentiable`")
     if options.get("fused") and options["foreach"]:
@@ -37,9 +37,9 @@ def check_options(options: dict[str, Any]) -> None:
 
 def check_betas(betas: Any) -> None:
     """Decay rates lie in [0, 1)."""
-    for i, beta in enumerate(betas):
-        if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+    for i in range(2):
+        if not 0.0 <= betas[i] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
 
 
 def check_tensor_betas(betas: Any, foreach: Any, capturable: bool) -> None:

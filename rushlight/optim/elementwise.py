@@ -179,6 +179,8 @@ class Elementwise(Optimizer):
     def _step_sparse(self, group: dict[str, Any]) -> list[tuple[Tensor, Any]]:
         """Step the parameters with sparse gradients; these are put aside, and returned."""
         found = [(p, p.grad) for p in group["params"] if p.grad is not None and p.grad.is_sparse]
+        if found and group.get("fused"):
+            raise RuntimeError("`fused` does not support sparse gradients: pass fused=False")
         for p, grad in found:
             unique = grad.coalesce()
             self._sparse_step(group, p, tuple(unique.indices()), -unique.values() if group["maximize"]
@@ -227,7 +229,7 @@ class Elementwise(Optimizer):
         """(parameters with gradients, the plans that step them)."""
         self._check_mode(group)
         names, key = self._names(group), self._key(group)
-        members = [p for p in group["params"] if p.grad is not None]
+        members = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
         buckets: dict[Any, list[Tensor]] = {}
         for p in members:
             # Without a count, all that matters is whether this is the first step.
@@ -240,7 +242,8 @@ class Elementwise(Optimizer):
                          for (step, *_), params in buckets.items()]
 
     def _check_mode(self, group: dict[str, Any]) -> None:
-        if group.get("capturable") and any(p.grad is not None for p in group["params"]):
+        given = any(getattr(p, "_grad", None) is not None for p in group["params"])
+        if given and group.get("capturable") and not group.get("fused"):
             raise AssertionError(f"If capturable=True, {self._capture_states} must be on supported devices: "
                                  f"{self._graph_devices}. Rushlight's tensors are on the CPU: leave it False")
         if group.get("foreach") and group.get("differentiable"):

@@ -153,6 +153,8 @@ class Optimizer:
             warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, "
                           "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
                           "more information", stacklevel=3)
+        if {"param_names" in group for group in self.param_groups} - {"param_names" in param_group}:
+            raise ValueError("all optimizer param groups should be with/without names")
         seen = {id(p) for group in self.param_groups for p in group["params"]}
         if seen & set(ids):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -258,7 +260,7 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state_dict(); ValueError where the groups do not fit, with nothing changed."""
-        state_dict = dict(state_dict)
+        state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight import sparse_coo_tensor, stack
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
@@ -40,9 +41,14 @@ class SGD(Elementwise, formula=formula):
                                       "differentiable fused")
 
     def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
-        if group["momentum"] or group["weight_decay"]:
-            raise RuntimeError("SGD with sparse gradients has neither momentum nor weight_decay here; use "
-                               "SparseAdam, or dense gradients (sparse=False)")
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        if momentum := group["momentum"]:
+            step, buffer = sparse_coo_tensor(stack(at), g, p.shape), self.state[p].get("momentum_buffer")
+            buffer = step if buffer is None else buffer * momentum + step * (1 - group["dampening"])
+            self.state[p]["momentum_buffer"] = buffer
+            step = (step + buffer * momentum if group["nesterov"] else buffer).coalesce()
+            at, g = tuple(step.indices()), step.values()
         p[at] -= number(group["lr"]) * g
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:

@@ -20,6 +20,8 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        if any(p.is_sparse or p.is_complex() for group in self.param_groups for p in group["params"]):
+            raise ValueError("SparseAdam requires dense, real parameter tensors")
 
     def _update(self, group: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
@@ -28,7 +30,7 @@ class SparseAdam(Optimizer):
                 raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam "
                                    "instead")
             state, grad = self.state[p], p.grad.coalesce()
-            at, g = tuple(grad.indices()), -grad.values() if group["maximize"] else grad.values()
+            at, g = tuple(grad.indices()), -grad.values() if group.get("maximize") else grad.values()
             if not state:
                 data = p.detach()
                 state.update(step=0, exp_avg=data.new_zeros(p.shape), exp_avg_sq=data.new_zeros(p.shape))

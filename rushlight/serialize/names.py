@@ -15,10 +15,13 @@ _MODULES = {"rushlight.base.dtype": "torch", "rushlight.tensor.geometry": "torch
 _EXCEPTIONS = {("rushlight.serialize.rebuild", "_rebuild_from_type_v2"): "torch._tensor",
     ("rushlight.serialize.rebuild", "_get_layout"): "torch.serialization",
     ("rushlight.tensor.typed", "TypedStorage"): "torch.storage",
+    ("rushlight.nn.modules.loss", "LinearCrossEntropyOptions"):
+        "torch.nn.modules.linear_cross_entropy_options",
     ("rushlight.nn.parameter", "_rebuild_parameter"): "torch._utils",
     ("rushlight.nn.parameter", "_rebuild_parameter_with_state"): "torch._utils"}
 # PyTorch's (module, name) -> Rushlight's module, for the same.
 _BACK = {(theirs, name): ours for (ours, name), theirs in _EXCEPTIONS.items()}
+_HOMES = {"torch._utils": "rushlight.serialize.rebuild", "torch._C._nn": "rushlight.nn.functional"}
 
 
 def torch_module(module: str, name: str) -> str:
@@ -39,10 +42,8 @@ def full_name(module: str, name: str) -> str:
 
 def resolve(module: str, name: str) -> Any:
     """The object of a torch.* name; AttributeError says what Rushlight does not have."""
-    home = _BACK.get((module, name))
-    if home is None and module == "torch._utils":
-        home = "rushlight.serialize.rebuild"
-    elif home is None and name.endswith("Storage"):
+    home = _BACK.get((module, name)) or _HOMES.get(module)
+    if home is None and name.endswith("Storage"):
         home = f"rushlight.tensor.{'untyped' if name == 'UntypedStorage' else 'typed'}"
     shown, module = full_name(module, name), home or "rushlight" + module[len("torch"):]
     try:

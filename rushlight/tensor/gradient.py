@@ -76,13 +76,10 @@ class Gradient:
     @property
     def grad(self) -> Any:
         """The gradient accumulated by backward(), or None."""
-        try:
-            return self._grad
-        except AttributeError:
-            pass
-        if self._g is not None and not self.is_leaf and not self.retains_grad:
+        found = getattr(self, "_grad", None)
+        if found is None and self._g is not None and not self.is_leaf and not self.retains_grad:
             _warn_non_leaf()
-        return None
+        return found
 
     @grad.setter
     def grad(self, value: Any) -> None:

@@ -194,9 +194,9 @@ def _check_sizes(rnn: RNNBase) -> None:
         warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero "
                       "dropout expects num_layers greater than 1, but got "
                       f"dropout={rnn.dropout} and num_layers={rnn.num_layers}", stacklevel=4)
-    for name in ("input_size", "hidden_size"):
-        if not isinstance(getattr(rnn, name), int):
-            raise TypeError(f"{name} should be of type int, got: {type(getattr(rnn, name)).__name__}")
+    for name, of in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
+        if not isinstance(value := getattr(rnn, name), of):
+            raise TypeError(f"{name} should be of type {of.__name__}, got: {type(value).__name__}")
     for name in ("input_size", "hidden_size", "num_layers"):
         if getattr(rnn, name) <= 0:
             raise ValueError(f"{name} must be greater than zero")

@@ -115,7 +115,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown, self.eps, self.last_epoch = cooldown, eps, 0
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.mode_worse = float("inf") if mode == "min" else -float("inf")
-        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self._last_lr = self._rates()
         self._reset()
 
     def _reset(self) -> None:
@@ -139,7 +139,7 @@ class ReduceLROnPlateau(LRScheduler):
         if self.num_bad_epochs > self.patience:
             self._reduce_lr()
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = self._rates()
 
     def _reduce_lr(self) -> None:
         for low, group in zip(self.min_lrs, self.optimizer.param_groups, strict=True):
