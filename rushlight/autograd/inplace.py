@@ -15,15 +15,13 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, edge
-from rushlight.base.layout import check_apart_from_itself
+from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.tensor.tensor import Tensor, storage
 
 
-def check_writable(target: Tensor, tracked: bool, apart: bool = True) -> None:
-    """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory (if apart), ..."""
+def check_writable(target: Tensor, tracked: bool) -> None:
+    """Refuse writes that PyTorch refuses before it looks at the memory: to leaves that require grad, ..."""
     a = target._m
-    if apart and 0 in a.strides:
-        check_apart_from_itself(a.shape, a.strides)
     if tracked or target._g is not None:
         _check_view(target)
     if LOCAL.enabled and target._g.__class__ is AccumulateGrad:
@@ -42,15 +40,14 @@ def check_writable(target: Tensor, tracked: bool, apart: bool = True) -> None:
 
 
 def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
-    """Refuse to write to memory of which an operand reads a part, in another way."""
+    """Refuse to write to expanded memory, or to some of which an operand reads a part, in another way."""
+    check_apart_from_itself(target._m)
     for v in values:
         if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
             a, b = (_reach(t._m) for t in (target, v))
             same = a == b and target._m.strides == v._m.strides
             if a and b and not same and a[0] < b[1] and b[0] < a[1]:
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the "
-                                   "written-to tensor refer to a single memory location. Please clone() "
-                                   "the tensor before performing the operation.")
+                raise shared("some elements of the input tensor and the written-to tensor refer")
 
 
 def _reach(a: Any) -> tuple[int, int] | None:

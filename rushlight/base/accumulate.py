@@ -24,9 +24,9 @@ def add_at(target: Array, positions: Array, rows: Array) -> None:
     """Add rows[i] to target[positions[i]], for i in order; `target` is changed.
 
     positions: one-dimensional, in range and not negative.  rows: (len(positions),
-    *target.shape[1:]) of target's dtype, or broadcast to it (strides of 0).
+    *target.shape[1:]) of target's dtype, a wider one (rounded after each), or broadcast to it (strides of 0).
     """
-    dense = target.flags.c_contiguous and target.dtype.kind in "fiV"
+    dense = target.flags.c_contiguous and target.dtype.kind in "fiV" and rows.dtype == target.dtype
     if machine is not None and target.ndim > 1 and rows.size >= MANY and dense:
         width = rows.size // len(positions)
         flat = target.reshape(len(target), width)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _warned: set[str] = set()
 
@@ -44,3 +44,12 @@ def wrap_dims(dims: int | tuple[int, ...] | list[int] | None, ndim: int) -> tupl
         twice = next(d for d in wrapped if wrapped.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     return wrapped if ndim else ()
+
+
+def check_size(op: str, a: Any, d: int | None, otherwise: type[Exception] = RuntimeError) -> None:
+    """A reduction of an array or tensor along d (of all of it, or `otherwise`) needs an element to pick."""
+    if d is None and 0 in a.shape:
+        raise otherwise(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                        "reduction dim with the 'dim' argument.")
+    if d is not None and a.ndim and a.shape[d] == 0:
+        raise IndexError(f"{op}(): Expected reduction dim {d} to have non-zero size.")

@@ -34,14 +34,13 @@ def contiguous_strides(sizes: Sequence[int]) -> Ints:
     return tuple(reversed(strides))
 
 
-def strides_like(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
+@lru_cache(maxsize=4096)
+def strides_like(sizes: Ints, strides: Ints) -> Ints:
     """Dense strides in the order of given ones: what `empty_like` (preserve_format) gives."""
-    if any(s == 0 and n > 1 for s, n in zip(strides, sizes, strict=True)):
-        return contiguous_strides(sizes)
-    return _dense(sizes, sorted(range(len(sizes)), key=lambda i: (-strides[i], i)))
+    return dense_strides(sizes, iteration_order(sizes, (strides,)))
 
 
-def _dense(sizes: Sequence[int], order: Sequence[int]) -> Ints:
+def dense_strides(sizes: Sequence[int], order: Sequence[int]) -> Ints:
     """Dense strides, the dims in an order from the outermost to the innermost."""
     strides, step = [0] * len(sizes), 1
     for i in reversed(order):
@@ -143,22 +142,29 @@ def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
     return False
 
 
-def check_apart_from_itself(sizes: Sequence[int], strides: Sequence[int]) -> None:
+def shared(what: str) -> RuntimeError:
+    """The error for a write to memory where elements (`what`) share a place."""
+    return RuntimeError(f"unsupported operation: {what} to a single memory location. Please clone() the "
+                        "tensor before performing the operation.")
+
+
+def check_apart_from_itself(a: Array) -> None:
     """RuntimeError for memory that cannot be written to, as elements of it share a place."""
-    if 0 not in sizes and overlaps_itself(sizes, strides):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to "
-                           "a single memory location. Please clone() the tensor before performing the "
-                           "operation.")
+    if 0 in a.strides and 0 not in a.shape and overlaps_itself(a.shape, a.strides):
+        raise shared("more than one element of the written-to tensor refers")
 
 
 def channels_last_strides(sizes: Sequence[int]) -> Ints:
     """Strides of N, H, W, C order (or N, D, H, W, C) under sizes N, C, H, W."""
-    return _dense(sizes, (0, *range(2, len(sizes)), 1))
+    return dense_strides(sizes, (0, *range(2, len(sizes)), 1))
 
 
-def has_channels_last(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether N, C, (D,) H, W lies so that results get channels last too; not where both orders fit."""
-    if len(sizes) not in (4, 5) or not strides[1]:
+def has_channels_last(sizes: Sequence[int], strides: Sequence[int], dims: Sequence[int] = (4, 5)) -> bool:
+    """Whether N, C, (D,) H, W lies so that results get channels last too; not where both orders fit.
+
+    dims: how many dims such an operand may have; with 3 also N, C, W, which is N, C, 1, W.
+    """
+    if len(sizes) not in dims or not strides[1]:
         return False
     least = 0
     for d in (1, *range(len(sizes) - 1, 1, -1), 0):
@@ -166,6 +172,11 @@ def has_channels_last(sizes: Sequence[int], strides: Sequence[int]) -> bool:
             return False
         least = strides[d] * max(sizes[d], 1)
     return True
+
+
+def convolves_last(a: Any, b: Any) -> bool:
+    """Whether a convolution's result is in channels last: if an operand is, of lines if the second one is."""
+    return has_channels_last(a.shape, a.strides) or has_channels_last(b.shape, b.strides, (3, 4, 5))
 
 
 def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
@@ -183,11 +194,17 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
 # --- the order of a result's dims -----------------------------------------------------------------
 
 
-def result_room(operands: Sequence[Array], dtype: Any) -> Array | None:
-    """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway."""
+def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
+    """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway.
+
+    copied: the places of operands that PyTorch converts into a dense copy first; none by default.
+    """
     if all([a.flags.c_contiguous for a in operands]):
         return None
-    return laid_out(*_broadcast(tuple([(a.shape, a.strides) for a in operands])), dtype)
+    given = [(a.shape, a.strides) for a in operands]
+    for k in copied:
+        given[k] = given[k][0], strides_like(*given[k])
+    return laid_out(*_broadcast(tuple(given)), dtype)
 
 
 @lru_cache(maxsize=4096)
@@ -201,13 +218,14 @@ def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Int
 def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
     """Fresh memory whose dims are in the order of these operands' strides."""
     sizes, turned = _arranged(shape, operands)
-    return np.empty(sizes, dtype).transpose(turned)
+    return np.empty(sizes, dtype).transpose(turned) if turned else np.empty(sizes, dtype)
 
 
 @lru_cache(maxsize=4096)
-def _arranged(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+def _arranged(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, Ints | None]:
     order = iteration_order(shape, operands)
-    return tuple([shape[i] for i in order]), tuple(sorted(range(len(order)), key=order.__getitem__))
+    turned = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return tuple([shape[i] for i in order]), None if order == sorted(order) else turned
 
 
 def iteration_order(shape: Ints, operands: tuple[Ints, ...]) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
+from rushlight.base.layout import channels_last_strides, contiguous_strides, convolves_last
 from rushlight.compiler import team
 from rushlight.compiler.tilecode import STRIP
 from rushlight.compiler.tiles import Array, Ints, Product, effort, offsets, suits
@@ -70,7 +70,7 @@ def _plan(which: str, dtype: Any, a: Ints, a_strides: Ints, b: Ints, b_strides: 
     operands = _Layout(a, a_strides), _Layout(b, b_strides)
     # One tap: the channels' products are BLAS's, unless it would have to copy.
     plain = not any(padding) and {*kernel, *stride} == {1}
-    if plain and not any(has_channels_last(*o) for o in operands):
+    if plain and not convolves_last(*operands):
         return None
     return _BUILD[which](dtype, *operands, *how)
 
@@ -85,10 +85,6 @@ class _Layout(NamedTuple):
 def _laid(dtype: Any, shape: Ints, last: bool = False) -> _Layout:
     strides = channels_last_strides(shape) if last else contiguous_strides(shape)
     return _Layout(shape, tuple([s * dtype.itemsize for s in strides]))
-
-
-def _result(dtype: Any, shape: Ints, *operands: _Layout) -> _Layout:
-    return _laid(dtype, shape, any(has_channels_last(*o) for o in operands))
 
 
 def _padded(dtype: Any, a: _Layout, pads: Pads) -> _Layout:
@@ -161,7 +157,7 @@ def forward(dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dil
     pads = [(p, p) for p in padding]
     wide = _padded(dtype, x, pads)
     (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
-    c = _result(dtype, (samples, outs, *out), x, w)
+    c = _laid(dtype, (samples, outs, *out), convolves_last(x, w))
     xs, ws, cs = wide.strides, w.strides, c.strides
     plan = _Plan(dtype, x, pads, c, (ws[0], cs[1]))
     most, parts = _parts(samples, prod(out))
@@ -187,7 +183,8 @@ def to_input(dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padd
     dims = [_classes(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True)]
     pads = [_reach(classes, n) for classes, n in zip(dims, out, strict=True)]
     low = tuple([before for before, _ in pads])
-    wide, c = _padded(dtype, g, pads), _result(dtype, (samples, channels * groups, *space), g, w)
+    wide = _padded(dtype, g, pads)
+    c = _laid(dtype, (samples, channels * groups, *space), convolves_last(g, w))
     gs, ws, cs = wide.strides, w.strides, c.strides
     plan = _Plan(dtype, g, pads, c, (ws[1], cs[1]))
     each = outs // groups
@@ -231,7 +228,7 @@ def to_weight(dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, pa
     pads = [(p, p) for p in padding]
     wide = _padded(dtype, x, pads)
     (samples, outs, *out), channels = g.shape, x.shape[1] // groups
-    c = _result(dtype, (outs, channels, *kernel), g, x)
+    c = _laid(dtype, (outs, channels, *kernel), convolves_last(x, g))
     gs, xs, cs = g.strides, wide.strides, c.strides
     # Few places of a sample are walked with those of the others.
     whole = samples * prod(out) <= _TOGETHER

@@ -88,6 +88,8 @@ class Pointwise(Tiered):
         """The elements shared out over threads."""
         if max(a.size for a in arrays) < PARALLEL and len({a.shape for a in arrays}) == 1:
             return self(*arrays, out=out)
+        if out is None and len(self.out) == 1:
+            out = result_room(arrays, self.out[0])
         return pool.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
 
 

@@ -44,7 +44,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         arguments = [_by_way(row, body, operands, ", ".join(arguments), lines, scope)]
     if row.refuse:
         scope["_TAKEN"], scope["_taken"] = refusal(row)
-        lines.insert(0, "    if {0}._k not in _TAKEN:\n        _taken({0})".format(row.params[0].name))
+        lines.insert(0, f"    if {row.params[0].name}._k not in _TAKEN:\n        _taken({names})")
     found = f"_found = _body({', '.join(arguments)})"
     lines += [f"    {found}"] if row.options.get("quiet") else [
         "    _token = _hush()", "    try:", f"        {found}", "    finally:", "        _restore(_token)"]
@@ -89,15 +89,17 @@ def _by_way(row: Row, body: Any, operands: list[Param], arguments: str, lines: l
                      f"*(({p.name}._a,) if isinstance({p.name}, Tensor) else ())" for p in operands)
 
 
-def refusal(row: Row) -> tuple[set[Any], Callable[[Tensor], None]]:
+def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
     """The kinds that a row is known to take as its first operand's, and what asks of others."""
     taken: set[Any] = set()
 
-    def check(t: Tensor) -> None:
-        check_dtype(row.refuse, t._k.dtype, t._m.size)
+    def check(t: Tensor, *rest: Any) -> None:
+        named = dict(zip([p.name for p in row.params[1:]], rest, strict=True))
+        check_dtype(row.refuse, t._k.dtype, t._m, "dim" in named and (
+            lambda: row(wrap(np.zeros(t._m.shape)), **named)))
         if t._k.on_meta:
             refuse_meta(row)
-        if t._m.size and not LENIENCE.passed:
+        if t._m.size and t._m.ndim and not LENIENCE.passed:
             taken.add(t._k)
     return taken, check
 

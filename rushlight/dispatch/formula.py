@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -32,18 +33,23 @@ from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import WRAPPED, Tensor, wrap
 
 
-def check_dtype(refusals: dict[str, str], given: dt.dtype, runs: Any = True) -> None:
+def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, before: Any = None) -> None:
     """Raise a Row's refusal of a dtype, if there is one, as the exception that PyTorch has for such a text.
 
-    runs: whether there is something to compute; a text that ends in "?" says that nothing else is refused.
+    of: the array; the marks behind a text (`REFUSALS`) say which arrays are taken nevertheless.
+    before: what raises an IndexError for dims that PyTorch refuses before a kernel refuses a dtype.
     """
     text = refusals.get(given.name)
     if text is not None and LENIENCE.passed is not None and given.name in WIDE.split():
         LENIENCE.passed, text = True, None
     text = refusals.get(CATEGORY[given.category]) if text is None else text
-    if text is None or not runs and text.endswith("?"):
+    marks = "" if text is None else text[len(text.rstrip("?*!")):]
+    if text is None or of is not None and ("?" in marks and not of.size or "*" in marks and not of.ndim):
         return
-    text = text.rstrip("?")
+    text = text.rstrip("?*!")
+    if before and ("!" in marks or "implemented for '" in text):
+        with suppress(RuntimeError, TypeError, ValueError):
+            before()
     words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
     lacking = any(w in text for w in words)
     raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
@@ -57,10 +63,12 @@ BIG = 65536
 class Entry:
     """A formula compiled for one combination of operand kinds."""
 
-    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans")
+    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans", "copied")
 
-    def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any) -> None:
+    def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any,
+                 copied: Sequence[int]) -> None:
         self.kernel = kernel
+        self.copied = copied  # the places of operands that PyTorch converts first
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
@@ -136,15 +144,15 @@ class Formula:
     def _make(self, values: Sequence[Any]) -> Entry:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
-        ins, mapping, below = [], {}, compute.name if compute is not dt.opmath(compute) else None
+        ins, mapping, copied = [], {}, list[int]()
+        below = compute.name if compute is not dt.opmath(compute) else None
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
-            if name not in self.promoting and not isinstance(value, Tensor):
-                own = dt.opmath(compute)
             if name in self.wide and not getattr(value, "ndim", 0):
                 below = None
-            if own is not compute and (name in self.narrow or name in self.promoting
-                                       and isinstance(value, Tensor)):
+            if own is not compute and name in self.promoting and isinstance(value, Tensor):
+                copied.append(len(ins))
+            if own is not compute and (name in self.narrow or len(ins) in copied):
                 mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root
@@ -162,7 +170,8 @@ class Formula:
         complex_ = compute.is_complex
         nodes = names.variant(self.nodes, self.label, {
             **self.fixed, **dict(zip(self.operands, values, strict=True))})
-        return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None)
+        return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None,
+                     copied)
 
     def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:
         """The dtype that these operands are computed in; refuses what PyTorch does, its kernel or not."""
@@ -206,7 +215,7 @@ class Formula:
     def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            out = result_room(arrays, entry.kind.np)
+            out = result_room(arrays, entry.kind.np, entry.copied)
             run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:

@@ -131,8 +131,9 @@ def _pointwise(row: Row) -> Callable[..., Any]:
         formula, values = pointwise.resolve(row, bound)
         tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in values)
         check_writable(target, tracked)
+        result = cast.result_dtype(formula.result, formula.compute_dtype(values, False))
         refuse_overlap(target, values)
-        _check_result(row, formula, target, values)
+        _check_result(row, result, target, values)
         if tracked:
             write(target, formula(*_own_copies(formula, target, values)))
         else:
@@ -142,7 +143,7 @@ def _pointwise(row: Row) -> Callable[..., Any]:
     return run
 
 
-def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any]) -> None:
+def _check_result(row: Row, result: Any, target: Tensor, values: list[Any]) -> None:
     shape = target._a.shape
     for v in values:
         if isinstance(v, Tensor) and v._a.shape != shape:
@@ -152,7 +153,6 @@ def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any])
                                    f"shape {list(full)}; {row.name}_ cannot change the shape of the "
                                    f"tensor it writes to: use {row.name}")
             break
-    result = cast.result_dtype(formula.result, formula.compute_dtype(values, False))
     if row.options.get("inplace_exact") and result is not target._k.dtype:
         raise RuntimeError(f"the base given to {row.name}_ has dtype {target._k.dtype.legacy} but the "
                            f"operation's result requires dtype {result.legacy}")
@@ -210,12 +210,15 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
-        refuse_overlap(target, operands)
         if not tracked and into is not None and not target._k.on_meta:
-            check_dtype(row.refuse, target._k.dtype, target._a.size)
+            refuse_overlap(target, operands)
+            check_dtype(row.refuse, target._k.dtype, target._a)
             return _written(into, target, arguments.bind(row, (target, *rest), kwargs))
         source = _copied(target) if tracked else target
         result = function(row)(source, *rest, **kwargs)
+        if result is target:
+            return target
+        refuse_overlap(target, () if row.options.get("apart") else operands)
         if result._a.shape != target._a.shape:
             raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast "
                                f"shape {list(result.shape)}")
@@ -237,6 +240,7 @@ def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Ten
     """A write into a lazy view: run(a copy of its values), which are written back."""
     tracked = any(isinstance(v, Tensor) and v._g is not None for v in operands)
     check_writable(target, LOCAL.enabled and tracked)
+    refuse_overlap(target, ())
     own = _copied(target)
     run(own)
     write(target, own)

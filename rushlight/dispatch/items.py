@@ -268,7 +268,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     elif isinstance(value, Tensor):
         copy_(target, _expand(value, target._a.shape))
     else:
-        check_apart_from_itself(target._m.shape, target._m.strides)
+        check_apart_from_itself(target._m)
         fill_(target, value)
 
 

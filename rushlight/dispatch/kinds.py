@@ -31,7 +31,7 @@ def _refusing(row: Row, run: Run) -> Run:
 
     def checked(*values: Any) -> Any:
         if values[0]._k not in taken:
-            check(values[0])
+            check(*values)
         return run(*values)
     return checked
 

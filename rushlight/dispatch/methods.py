@@ -92,7 +92,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         found = copy_(self, value)
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
-    check_writable(self, tracked, apart=False)
+    check_writable(self, tracked)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (int, float, complex)):

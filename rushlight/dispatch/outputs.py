@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.base.layout import check_apart_from_itself
+from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
 from rushlight.ops.table import REFUSALS, ROWS, Row
@@ -51,9 +51,7 @@ def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Seq
     usual = () if row.kind in ("pointwise", "reduce") else ("exact",)
     exact = "exact" in REFUSALS.get(f"{row.name}/out", usual)
     for o, r in zip(outs, results, strict=True):
-        a = o._m
-        if 0 in a.strides:
-            check_apart_from_itself(a.shape, a.strides)
+        check_apart_from_itself(o._m)
         if exact and o._k.dtype is not r._k.dtype:
             raise RuntimeError(f"Expected out tensor to have dtype {r._k.dtype.legacy.lower()}, but "
                                f"got {o._k.dtype.legacy.lower()} instead")
@@ -65,9 +63,7 @@ def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
     for v in values:
         for item in v if isinstance(v, (list, tuple)) else (v,):
             if isinstance(item, Tensor) and any(np.may_share_memory(item._m, o._m) for o in outs):
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the "
-                                   "written-to tensor refer to a single memory location. Please "
-                                   "clone() the tensor before performing the operation.")
+                raise shared("some elements of the input tensor and the written-to tensor refer")
 
 
 def write(op: str, out: Tensor, result: Tensor) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
-from rushlight.base.errors import wrap_dims
+from rushlight.base.errors import check_size, wrap_dim, wrap_dims
+from rushlight.base.layout import as_tuple
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
@@ -91,7 +92,6 @@ class Reducer:
 
     def _way(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
              result: dt.dtype) -> Way:
-        self._check_empty(a, axes)
         total: Way | None = None
         if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
@@ -138,17 +138,6 @@ class Reducer:
             a = a if to is None else a.astype(to)
             return reduce(a if mapped is None else mapped([a])[0], axes, of, None, keepdim)
         return total
-
-    def _check_empty(self, a: Array, axes: tuple[int, ...]) -> None:
-        if self.meaning.combine not in ("max", "min"):
-            return
-        empty = [i for i in axes if a.shape[i] == 0]
-        if not empty:
-            return
-        if len(axes) == a.ndim > 1 or not a.ndim:
-            raise RuntimeError(f"{self.row.name}(): Expected reduction dim to be specified for "
-                               "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
-        raise IndexError(f"{self.row.name}(): Expected reduction dim {empty[0]} to have non-zero size.")
 
     def keeps(self) -> frozenset[str]:
         """What `gradient` reads: a sum's needs neither the operand nor the result."""
@@ -287,10 +276,13 @@ class _Once:
         if found is None:
             found = self.reducers[extras] = Reducer(self.row, extras)
         a, of = t._a, t._k
-        axes = wrap_dims(dim, a.ndim)
         compute, result = found.dtypes(of.dtype, asked[0] if asked else None)
         if asked and asked[0]:
-            check_dtype(REFUSALS.get(f"{self.row.name}/dtype", {}), result, a.size)
+            check_dtype(REFUSALS.get(f"{self.row.name}/dtype", {}), result, a)
+        if not a.size and found.meaning.combine in ("max", "min"):
+            for d in (None,) if dim is None else as_tuple(dim) or (None,):
+                check_size(self.row.name, a, d if d is None else wrap_dim(d, a.ndim))
+        axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
         out = wrap(found.run(a, axes, keepdim, compute, result))

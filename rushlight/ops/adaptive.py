@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.copying import formatted, in_format, tensor_of
-from rushlight.ops.pooling import FEW_TAPS, _avg_pool, _greatest, _max_pool, _to_places
+from rushlight.ops.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, for_dims, mean_weights, parts, tuple_of
@@ -72,7 +72,7 @@ def _adaptive_mean(n: int) -> None:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         found = _by_matrices(input, out) if not kernel else (
             input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2))))
-        return in_format(found, input) if n == 2 else found
+        return in_format(found, input, PLANES[n])
     doc = f"The mean of windows that divide the last {n} dims into output_size parts."
     composite(body, name=name, planned=True, where=("torch", *_F) if n == 1 else _F, doc=doc)
     composite(parts, name=f"_{name}", planned=True, where=("aten",), doc=doc)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import promotion
-from rushlight.base.dtype import bool_
+from rushlight.base.dtype import bool_, float32
 from rushlight.base.results import named
 from rushlight.ops.oneatom import atoms, formulas, ONE_BOOL_SUB
 from rushlight.ops.scalar import Expr, const, m
@@ -64,7 +64,7 @@ def _check_pow(bound: dict[str, Any]) -> None:
             and not isinstance(exponent, bool) and exponent < 0):
         raise RuntimeError("Integers to negative integer powers are not allowed; convert the base with"
                            " .float()")
-    if all(getattr(v, "dtype", None) is bool_ for v in (base, exponent)):
+    if getattr(exponent, "dtype", None) is bool_ and getattr(base, "dtype", type(base)) in (bool, bool_):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
 
 
@@ -127,16 +127,18 @@ def heaviside(input, values) -> Expr:
     return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
 
 
-@composite(inplace=True, out=True)
+@composite(inplace=True, out=True, apart=True)
 def ldexp(input, other):
-    """input * 2 ** other; in two steps where other is whole, so that only the result may overflow."""
+    """input * 2 ** other; in three steps where other is whole, so that only the result may overflow."""
     if not input.is_floating_point() or other.dtype.category >= 2:
-        return input * pow(2.0, other)
+        plain = input.dtype.category < 2 or input.dtype is float32
+        return input * pow(2.0 if plain else input.new_full((), 2.0), other)
     if other.dtype is bool_:
         raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
-    other = clamp(other.long(), -4000, 4000)
-    half = other // 2
-    return (input.double() * pow(2.0, half.double()) * pow(2.0, (other - half).double())).to(input.dtype)
+    other = clamp(other.int(), -3000, 3000)  # C's conversion
+    third = other // 3
+    step = pow(2.0, third.double())
+    return (input.double() * step * step * pow(2.0, (other - 2 * third).double())).to(input.dtype)
 
 
 @opaque(out=True)

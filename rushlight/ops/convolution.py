@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import channels_last_strides, contiguous_strides, convolves_last, laid_out
+from rushlight.ops.copying import assign
 from rushlight.ops.machine import machine
 from rushlight.ops.products import conjugate, product
 from rushlight.ops.table import Array, composite, opaque
@@ -22,7 +24,12 @@ from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded,
 def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
     run = machine("convolve", "convolution")(which, _wide(a), _wide(b), *how) or otherwise
-    return run if _wide(a) is a else lambda a, b: run(_wide(a), _wide(b)).astype(a.dtype)
+    order = channels_last_strides if convolves_last(a, b) else contiguous_strides
+
+    def widened(a: Array, b: Array) -> Array:
+        found = run(_wide(a), _wide(b))
+        return assign(laid_out(found.shape, (order(found.shape),), a.dtype), found)
+    return run if _wide(a) is a else widened
 
 
 def _wide(a: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
-from rushlight.base.layout import channels_last_strides, contiguous_strides, format_strides, has_channels_last
+from rushlight.base.layout import channels_last_strides, format_strides, has_channels_last, laid_out
 from rushlight.ops.machine import machine
 from rushlight.ops.oneatom import atoms, formulas
 from rushlight.ops.rowkernels import BIG
@@ -22,19 +22,9 @@ _FORMULAS = formulas("copying")
 _ATOMS = atoms("copying")
 
 
-def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, order: Any = None) -> Array:
-    """Fresh memory for a copy, in the order that a memory format asks for (None: preserve)."""
-    wanted = format_strides(sizes, strides, order)
-    if wanted == contiguous_strides(sizes):
-        return np.empty(sizes, dtype)
-    dims = sorted(range(len(sizes)), key=lambda i: (-wanted[i], i))
-    fresh = np.empty([sizes[i] for i in dims], dtype)
-    return fresh.transpose(sorted(range(len(sizes)), key=dims.__getitem__))
-
-
-def strides_of(a: Array) -> tuple[int, ...]:
-    """Strides in elements."""
-    return tuple(s // a.itemsize for s in a.strides)
+def arranged(a: Array, dtype: Any = None, order: Any = None) -> Array:
+    """Fresh memory for a copy of `a`, in the order that a memory format asks for (None: preserve)."""
+    return laid_out(a.shape, (format_strides(a.shape, a.strides, order),), dtype or a.dtype)
 
 
 _LARGE = 1 << 17
@@ -48,23 +38,19 @@ def assign(out: Array, a: Array) -> Array:
 
 
 def duplicate(a: Array, order: Any = "C") -> Array:
-    """A copy in NumPy's order "C" or "K" (`kept_order`)."""
-    order = kept_order(a) if order == "K" else order
-    return a.copy(order) if a.size < _LARGE else assign(np.empty_like(a, order=order), a)
+    """A copy in the order "C", or "K", laid out as `a`."""
+    if order == "K" and not a.flags.c_contiguous:
+        return assign(arranged(a), a)
+    return a.copy() if a.size < _LARGE else assign(np.empty(a.shape, a.dtype), a)
 
 
-def kept_order(a: Array) -> Any:
-    """NumPy's order of a copy laid out as `a`: "K", but "C" of what is expanded, as PyTorch has it."""
-    return "C" if any([s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)]) else "K"
-
-
-def formatted(like: Array, way: Way) -> Way:
-    """`way`, whose results are in channels last where its operand, laid out as `like`, is."""
-    if not has_channels_last(like.shape, strides_of(like)):
+def formatted(like: Array, way: Way, dims: Any = (4, 5)) -> Way:
+    """`way`, whose results are in channels last where its operand, laid out as `like` of so many dims, is."""
+    if not has_channels_last(like.shape, like.strides, dims):
         return way
 
     def last(a: Array) -> Array:
-        return assign(arranged(a.shape, channels_last_strides(a.shape), a.dtype), a)
+        return assign(laid_out(a.shape, (channels_last_strides(a.shape),), a.dtype), a)
 
     def run(a: Array) -> Any:
         found = way(a)
@@ -72,9 +58,9 @@ def formatted(like: Array, way: Way) -> Way:
     return run
 
 
-def in_format(found: Any, like: Any) -> Any:
-    """A result in channels last where the tensor `like` is."""
-    if not has_channels_last(like.shape, like.stride()):
+def in_format(found: Any, like: Any, dims: Any = (4, 5)) -> Any:
+    """A result in channels last where the tensor `like`, of so many dims, is."""
+    if not has_channels_last(like.shape, like.stride(), dims):
         return found
     return found.movedim(1, -1).contiguous().movedim(-1, 1)
 
@@ -99,7 +85,7 @@ def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
                                             and memory_format.name == "contiguous_format"):
         return a.astype(dtype, "C")
     plain = memory_format is None and whole
-    out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
+    out = np.empty(a.shape, dtype) if plain else arranged(a, dtype, memory_format)
     return converted(a, out)
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import number
-from rushlight.base.layout import Ints, Layout, as_tuple, contiguous_strides, extent, format_strides
+from rushlight.base.layout import (
+    Ints, Layout, as_tuple, contiguous_strides, dense_strides, extent, format_strides)
 from rushlight.base.promotion import of_number
-from rushlight.ops.copying import strides_of
 from rushlight.ops.table import Array, opaque
 
 
@@ -129,8 +129,7 @@ def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | Non
                                f"got {d} at index {i}); negative dims are not supported here")
     if len(set(order)) != len(order):
         raise RuntimeError("Duplicate dim not allowed")
-    dense = contiguous_strides([sizes[d] for d in order])
-    return Fill(sizes, np_dtype(dtype), None, tuple(dense[order.index(i)] for i in range(len(sizes))))
+    return Fill(sizes, np_dtype(dtype), None, dense_strides(sizes, order))
 
 
 @factory(out=False)
@@ -147,7 +146,7 @@ def like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> Fi
     of = a.dtype if dtype is None else dtype.np
     if memory_format is None and a.flags.c_contiguous:
         return Fill(a.shape, of, value)
-    return Fill(a.shape, of, value, format_strides(a.shape, strides_of(a), memory_format))
+    return Fill(a.shape, of, value, format_strides(a.shape, a.strides, memory_format))
 
 
 @factory(out=False)

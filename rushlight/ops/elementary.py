@@ -53,7 +53,7 @@ def nan_to_num(input, nan: "float | None" = None, posinf: "float | None" = None,
                neginf: "float | None" = None):
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     if input.is_complex() and input.numel():
-        parts = view_as_real(input.resolve_conj().contiguous())
+        parts = view_as_real(input.resolve_conj())
         return view_as_complex(nan_to_num(parts, nan, posinf, neginf))
     return _nan_to_num(input, nan, posinf, neginf) if input.is_floating_point() else input.clone()
 

@@ -16,7 +16,6 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Ints, as_tuple
 from rushlight.ops.along import legacy
-from rushlight.ops.copying import strides_of
 from rushlight.ops.creation import factory
 from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, Array, composite, opaque
@@ -31,8 +30,7 @@ _BACKWARD = {"none": "forward", "root": "ortho", "n": "backward"}
 
 def _last(a: Array, dims: Ints) -> tuple[Array, Callable[[Array], Array]]:
     """`a` with dims at its end, the others in the order of their strides; and the way back."""
-    steps = strides_of(a)
-    others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -steps[d])
+    others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -a.strides[d])
     order = (*others, *dims)
     inverse = sorted(range(a.ndim), key=order.__getitem__)
     return a.transpose(order), lambda found: found.transpose(inverse)

@@ -70,9 +70,12 @@ def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
         return
     _check_add("index_add", input, d, index, source)
     check_bounds(index, 0, at_least_1d(input).shape[d])
-    values = _rows(source, d).astype(np.float32) if once else _rows(source, d)
+    # A multiple is added in one step, as by fma: in double precision, rounded after each.
+    fused = alpha != 1 and input.ndim > 1 and input.dtype == np.float32
+    wide = np.float32 if once else np.float64 if fused else input.dtype
+    values = _rows(source, d).astype(wide, copy=False)
     if alpha != 1:
-        values = (values * number(alpha, dt.from_numpy_dtype(input.dtype))).astype(input.dtype)
+        values = (values * number(alpha, dt.from_numpy_dtype(input.dtype))).astype(wide)
 
     def add(rows: Array) -> None:
         total = rows.astype(np.float32) if once else rows

@@ -17,6 +17,7 @@ from rushlight.ops.windows import (
     Ints, add_windows, for_dims, offsets, out_size, padder, reach, reads, tuple_of)
 
 _F = ("nn.functional",)
+PLANES = {1: (3,), 2: (4,), 3: ()}  # dims of an operand in channels last, by those of a mean's windows
 # Elements of a window: larger ones are axes of their own. Of an input: larger ones are machine code's.
 FEW_TAPS, _LARGE = 16, 1 << 16
 
@@ -195,7 +196,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
 
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             return np.divide(total := add(a.take(table)), share, total)
-        return formatted(input, looked_up) if len(kernel) == 2 else looked_up
+        return formatted(input, looked_up, PLANES[len(kernel)])
 
     def run(a: Array) -> Array:
         a = wide(a.astype(wide_of, copy=False))
@@ -203,7 +204,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         for cut in others:
             np.add(total, a[cut], total)
         return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
-    return formatted(input, run) if len(kernel) == 2 else run
+    return formatted(input, run, PLANES[len(kernel)])
 
 
 @_avg_pool.gradient

@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.copying import in_format, kept_order, tensor_of
+from rushlight.ops.copying import arranged, assign, in_format, tensor_of
 from rushlight.ops.along import at_least_1d, refuse_wide
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.oneatom import formulas
@@ -28,8 +28,7 @@ def flip(input, dims: "*Ints") -> Way:
     if input.ndim - 1 in axes and input.size:  # PyTorch copies whole rows otherwise
         refuse_wide("flip_cpu", input.dtype)
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
-    order = kept_order(input)
-    return lambda a: a[at].copy(order)  # in the order of dims in memory, as PyTorch's is
+    return (lambda a: a[at].copy()) if input.flags.c_contiguous else (lambda a: assign(arranged(a), a[at]))
 
 
 flip.gradient(lambda s, grad: grad.flip(s.dims))
@@ -87,12 +86,9 @@ def roll(input, shifts: "Ints", dims: "Ints | None" = ()) -> Array:
 
 
 def _rolled(a: Array, step: int, d: int) -> Array:
-    out, before = np.empty(a.shape, a.dtype), (slice(None),) * d
-    step %= max(a.shape[d], 1)
-    kept = a.shape[d] - step
-    out[(*before, slice(step, None))], out[(*before, slice(step))] = (
-        a[(*before, slice(kept))], a[(*before, slice(kept, None))])
-    return out
+    before, kept = (slice(None),) * d, -step % max(a.shape[d], 1)
+    parts = a[(*before, slice(kept, None))], a[(*before, slice(kept))]
+    return ROWS["_cat"].body(parts, d)  # type: ignore[no-any-return]
 
 
 roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims))

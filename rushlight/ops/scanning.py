@@ -129,10 +129,9 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
 
 def _running_extreme(ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
     """Running extremes and the latest position of each; the first nan stays."""
-    d = wrap_dim(dim, a.ndim)
-    source = at_least_1d(a)
-    if not source.size:
+    if not a.size:
         return a.copy(), np.empty(a.shape, np.int64)
+    d, source = wrap_dim(dim, a.ndim), at_least_1d(a)
     values = ufunc.accumulate(source, d)
     new = source == values
     if source.dtype.kind in "fV":

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.errors import wrap_dim
+from rushlight.base.errors import check_size, wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, take_along
-from rushlight.ops.copying import arranged, strides_of
+from rushlight.ops.copying import arranged, assign
 from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import Array, composite, opaque
@@ -78,17 +78,11 @@ def _ranks(a: Array) -> Array:
     return bits ^ flips
 
 
-def _refuse_complex(op: str, a: Array) -> None:
-    if a.dtype.kind == "c":
-        raise RuntimeError(f" {op} does not support complex dtypes on CPU")
-
-
 # --- sort -----------------------------------------------------------------------------------------
 
 @opaque(out=True, vjp=put_back)
 def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | None" = False) -> Any:
     """The elements in order along dim, and where each was; equal ones keep their order."""
-    _refuse_complex("Sort", input)
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     order = stable_order(source, d, descending)
@@ -100,9 +94,7 @@ def _like(found: Array, a: Array) -> Array:
     """Results in the memory order of the operand."""
     if a.flags.c_contiguous:
         return np.asarray(found, order="C").reshape(a.shape)
-    out = arranged(a.shape, strides_of(a), found.dtype)
-    out[...] = found
-    return out
+    return assign(arranged(a, found.dtype), found)
 
 
 # --- topk, kthvalue -------------------------------------------------------------------------------
@@ -111,9 +103,6 @@ def _like(found: Array, a: Array) -> Array:
 @resolved
 def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Way:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
-    _refuse_complex("topk", input)
-    if input.dtype == np.bool_:
-        raise RuntimeError("topk does not support bool dtypes on CPU")
     d, source, result = wrap_dim(dim, input.ndim), at_least_1d(input), named("topk")
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
@@ -181,12 +170,6 @@ def _kth(a: Array, place: int, d: int) -> Array:
     return stable_order(a, d, False).take([place], d)
 
 
-def check_size(op: str, a: Array, d: int) -> None:
-    """A reduction needs an element to pick."""
-    if a.ndim and a.shape[d] == 0:
-        raise IndexError(f"{op}(): Expected reduction dim {d} to have non-zero size.")
-
-
 def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
     """(values, positions) of one element along d for each row."""
     values = take_along(at_least_1d(a), d, order)
@@ -219,7 +202,7 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
 def _median_all(input, skip_nan: "bool") -> Array:
     """median of all elements."""
     if not input.size:
-        return np.full((), np.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
+        return np.full((), np.nan if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min, input.dtype)
     flat = input.reshape(-1)
     return flat.take(_median_order(flat, 0, skip_nan)).reshape(())
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.base.errors import check_size, wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d
@@ -15,7 +15,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
-from rushlight.ops.sorting import check_size, pick
+from rushlight.ops.sorting import pick
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
@@ -168,9 +168,7 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:
-            if not input.numel():
-                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == "
-                                   "0. Specify the reduction dim with the 'dim' argument.")
+            check_size(name, input, None)
             return overall(input)
         return along(input, dim, keepdim)
     composite(body, name=name, doc=doc, out=True, planned=True)
@@ -183,9 +181,7 @@ _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) alo
 def _position(name: str, largest: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
         if dim is None:
-            if not input.size:
-                raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                                 "Specify the reduction dim with the 'dim' argument.")
+            check_size(name, input, None, IndexError)
             found = _first_extreme(input.reshape(-1), 0, largest)
             return found.reshape((1,) * input.ndim) if keepdim else found
         d = wrap_dim(dim, input.ndim)
@@ -211,8 +207,9 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
                                "operation has no identity.")
         axes = tuple(range(input.ndim))
         return named("aminmax")(amin(input, axes, keepdim), amax(input, axes, keepdim))
-    if input.ndim and not input.shape[wrap_dim(dim, input.ndim)]:
-        raise IndexError(f"aminmax(): Expected reduction dim {dim} to have non-zero size.")
+    check_size("aminmax", input, wrap_dim(dim, input.ndim))
+    if input.is_complex():  # a number: others are refused by the table
+        raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy}")
     return named("aminmax")(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 

@@ -78,7 +78,8 @@ def complete() -> None:
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
 # What dtypes PyTorch refuses for a row, with its words: lines of these (or of a kernel's name), of kinds of
-# dtypes ("wide": WIDE) or their names, and of rows. With "?": unless there is nothing to compute.
+# dtypes ("wide": WIDE) or their names, and of rows. Marks behind: "?" unless there is nothing to compute,
+# "*" unless of no dims, "!" after the dims are checked, as what a kernel refuses.
 # Of a pointwise row with a number behind: of so many operands. With "dtype": of the dtype asked for; with
 # "out": whether an out= is "exact" in dtype or "cast" to, where that is not what all rows of the kind do.
 REFUSALS: dict[str, dict[str, str]] = {}
@@ -110,8 +111,9 @@ def _read() -> None:
     with open(os.path.join(os.path.dirname(__file__), "refusals.tsv"), encoding="utf-8") as lines:
         for line in lines:
             words, kinds, names = line.split("\t")
-            kernel, late, _ = words.partition("?")
-            words = words if " " in words else f"\"{kernel}\" not implemented for '{{dtype}}'{late}"
+            kernel = words.rstrip("?*")
+            if " " not in words:
+                words = f"\"{kernel}\" not implemented for '{{dtype}}'{words[len(kernel):]}"
             for name in names.split():
                 kinds = kinds.replace("wide", WIDE)
                 REFUSALS.setdefault(name, {}).update(dict.fromkeys(kinds.split(), words))

@@ -66,6 +66,30 @@ torch.ones(1, 3, 1, 1) * last()  # (48, 1, 12, 3)
 F.softmax(lay((4, 2, 4), (1, 4, 8)), -1)  # (8, 4, 1)
 F.log_softmax(lay((2, 5, 5, 3), (75, 1, 15, 5)), -1)  # (75, 15, 3, 1)
 F.layer_norm(lay((4, 2, 3, 4), (12, 48, 4, 1)), [3, 4])  # (24, 12, 4, 1)
+lay((2, 3, 2), (2, 0, 4)).clone()  # (1, 2, 6)
+lay((4, 2, 3), (3, 8, 0)).double()  # (3, 12, 1)
+torch.zeros_like(lay((2, 3, 3, 4), (3, 1, 6, 0)))  # (12, 4, 24, 1)
+lay((2, 3, 3, 4), (3, 1, 6, 0)).flip(1)  # (12, 4, 24, 1)
+lay((400, 300), (1, 400)).relu()  # (1, 400)
+lay((400, 2, 300), (1, 400, 800)).sin()  # (1, 400, 800)
+lay((4, 3), (1, 4)).fmod(lay((4, 3), (0, 1)).double())  # (1, 4)
+lay((17, 3, 3), (3, 1, 0)).int() / lay((1, 3, 3), (1, 1, 3)).int()  # (9, 3, 1)
+lay((5, 1, 3), (1, 1, 5)).int().expand(5, 2, 3).transpose(1, 2) + lay((5, 3, 2), (1, 5, 15))  # (2, 10, 1)
+lay((2, 3, 4), (0, 1, 3)).long().bitwise_and(lay((2, 3, 4), (12, 4, 1)).int())  # (12, 1, 3)
+lay((3, 3), (1, 3)).cfloat().nan_to_num()  # (1, 3)
+F.conv1d(torch.ones(2, 4, 9), lay((3, 4, 2), (8, 1, 4)))  # (24, 1, 3)
+F.conv1d(lay((2, 4, 9), (36, 1, 4)), torch.ones(3, 4, 2))  # (24, 8, 1)
+F.conv1d(torch.ones(2, 4, 9).half(), lay((3, 4, 2), (8, 1, 4)).half())  # (24, 1, 3)
+F.conv_transpose1d(torch.ones(2, 4, 9), lay((4, 3, 2), (6, 1, 3)))  # (30, 1, 3)
+F.conv2d(torch.ones(2, 17, 2, 3).half(), lay((2, 17, 2, 2), (4, 0, 2, 1)).half())  # (4, 2, 2, 1)
+F.conv2d(last().bfloat16()[..., :3, :3], torch.ones(2, 3, 2, 2).bfloat16())  # (8, 1, 4, 2)
+F.avg_pool1d(lay((2, 3, 4), (12, 1, 3)), 2)  # (6, 1, 3)
+F.adaptive_avg_pool1d(lay((2, 3, 9), (27, 1, 3)), 2)  # (6, 1, 3)
+F.max_pool1d(lay((2, 3, 4), (12, 1, 3)), 2)  # (6, 2, 1)
+F.avg_pool1d(lay((3, 4), (1, 3)), 2)  # (2, 1)
+F.pad(lay((3, 7, 2), (1, 6, 3)), (0, 0, -1, -1))  # (1, 6, 3)
+last().roll(1, 1)  # (48, 1, 12, 3)
+last().roll(1)  # (48, 16, 4, 1)
 """
 
 # An expression, and the dtype of what it gives or the exception that it raises.
@@ -121,6 +145,40 @@ torch.nonzero(torch.ones(2, device="meta"))  # NotImplementedError
 torch.unique(torch.ones(2, device="meta"))  # NotImplementedError
 torch.multinomial(torch.ones(2, device="meta"), 3, True)  # torch.int64
 torch.linalg.inv(torch.ones(3, 3, device="meta"))  # torch.float32
+torch.zeros(3).cfloat().logcumsumexp(4)  # IndexError
+torch.zeros(3).int().logcumsumexp(4)  # IndexError
+torch.zeros(3).cfloat().amax(4)  # IndexError
+torch.zeros(0, 3).cfloat().max(0)[0]  # IndexError
+torch.zeros(3).cfloat().max(0)[0]  # RuntimeError
+torch.zeros(3).cfloat().nansum(2)  # IndexError
+torch.zeros(3).cfloat().sort(2)[0]  # IndexError
+torch.zeros(3).bool().topk(1, 2)[0]  # IndexError
+torch.zeros(3).int().mean(2)  # RuntimeError
+torch.zeros(3).int().std(2)  # RuntimeError
+torch.zeros(3).cfloat().argmax(2)  # RuntimeError
+torch.zeros(0, 3).cfloat().median(0)[0]  # IndexError
+torch.zeros(0).bool().median()  # torch.bool
+torch.tensor(1j).cummax(0)[0]  # torch.complex64
+torch.tensor(1j).mode()[0]  # torch.complex64
+torch.tensor(1j).kthvalue(1)[0]  # torch.complex64
+torch.zeros(0, 3).cfloat().kthvalue(1)[0]  # NotImplementedError
+torch.aminmax(torch.tensor(1j), dim=0)[0]  # RuntimeError
+torch.aminmax(torch.tensor(1j))[0]  # NotImplementedError
+torch.zeros(0, 3).amax((0, 1))  # IndexError
+torch.zeros(0).amax()  # RuntimeError
+torch.zeros(0, 3).amax((0, 0))  # IndexError
+torch.zeros(0, 3).cummax(5)[0]  # torch.float32
+torch.zeros(0, 3).int().softmax(1)  # torch.int32
+torch.ones(1).cfloat().expand(3).ceil_()  # NotImplementedError
+torch.ones(1).expand(3).ceil_()  # RuntimeError
+torch.ones(1).expand(3).fill_(2)  # torch.float32
+torch.ones(1).expand(3).zero_()  # torch.float32
+torch.ones(1).expand(3).conj_physical_()  # torch.float32
+torch.ones(1).expand(3).__setitem__(slice(0, 2), 1)  # RuntimeError
+torch.ones(1).expand(3).ldexp_(2)  # TypeError
+torch.ones(5)[1:].ldexp_(torch.ones(5)[:-1])  # torch.float32
+True ** b  # NotImplementedError
+b ** True  # torch.bool
 """
 
 
