@@ -1,75 +1,217 @@
-"""torch.library: ops of a program's own, which are called as torch.ops.NAMESPACE.NAME."""
+"""torch.library: ops of a program's own, which are called as torch.ops.NAMESPACE.NAME.
+
+custom_op makes one of a function. Library, define and impl are the older spelling: a signature in PyTorch's
+notation, and functions for dispatch keys. Of the keys a call looks at, here, "Autograd" (or "AutogradCPU"),
+then "CPU" or "Meta", then those of composite functions; what is registered for others is never called.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from inspect import signature
+from contextlib import suppress
+from enum import Enum
+from functools import partial, singledispatch
+from inspect import Parameter, Signature, signature
 from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
 from rushlight.autograd import Function
 from rushlight.base.pytree import broadcast, flatten
-from rushlight.dispatch.state import MODES, STACK
+from rushlight.export.overloads import REQUIRED, Schema, fits, overloads, parsed
 from rushlight.ops import NAMESPACES
+
+DispatchKey = Enum("DispatchKey", (  # type: ignore[misc]
+    "CPU CUDA HIP XLA MPS XPU HPU MTIA PrivateUse1 Meta QuantizedCPU SparseCPU SparseCsrCPU NestedTensorCPU "
+    "BackendSelect Python Functionalize ADInplaceOrView Autograd AutogradCPU AutogradCUDA AutogradMPS Tracer "
+    "AutogradMeta AutocastCPU AutocastCUDA CompositeImplicitAutograd CompositeExplicitAutograd"))
+Tag = Enum("Tag", (  # type: ignore[misc]
+    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated inplace_view "
+    "needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded pointwise "
+    "pt2_compliant_tag reduction view_copy"))
 
 
 class _Call(Function):
-    """A call of a custom op as a node: its inputs are all tensors among the arguments, also in lists."""
+    """A call of an op as a node: its inputs are all tensors among the arguments, also in lists."""
 
     @staticmethod
-    def forward(ctx: Any, op: Any, tree: Any, *leaves: Any) -> Any:
-        args = tree.unflatten(leaves)
-        found = op._compute(leaves)(*args)
-        ctx.op, ctx.tree = op, tree
-        if op._setup_context is not None:
-            op._setup_context(ctx=ctx, inputs=args, output=found)
-        return found
+    def forward(op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        return op._compute(leaves, *given(*tree.unflatten(leaves)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.op, ctx.tree, _, *leaves = inputs
+        if ctx.op._setup_context is not None:
+            args, named = ctx.tree.unflatten(leaves)
+            only = {"keyword_only_inputs": named} if named else {}
+            ctx.op._setup_context(ctx=ctx, inputs=args, output=output, **only)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         if ctx.op._backward is None:
             raise RuntimeError(f"Trying to backward through {ctx.op._name}.default but no autograd formula "
                                "was registered. Please use register_autograd to add one.")
-        found = ctx.op._backward(ctx, *grads)
-        grads = broadcast(found if isinstance(found, tuple) else (found,), ctx.tree)
-        return None, None, *(grads or ())
+        found, nothing = ctx.op._backward(ctx, *grads), ctx.tree.unflatten([None] * ctx.tree.num_leaves)
+        grads = broadcast((found if isinstance(found, tuple) else (found,), nothing[1]), ctx.tree)
+        return None, None, None, *(grads or ())
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        if op._vmap is None:
+            raise RuntimeError(f"Batching rule not implemented for {op._name}: register_vmap adds one")
+        args, named = given(*tree.unflatten(leaves))
+        return op._vmap(info, tree.unflatten(in_dims[3:])[0][:len(args)], *args, **named)
+
+
+def _given(count: int, names: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The arguments that the caller gave: functions have defaults of their own."""
+    return args[:count], {name: named[name] for name in names}
 
 
 class CustomOpDef:
-    """An op whose body is a Python function of tensors; autograd and compile() look no further into it."""
+    """An op: functions for dispatch keys, an autograd formula, a rule of vmap.
 
-    def __init__(self, name: str, fn: Callable[..., Any]) -> None:
-        self._name, self._fn, self._signature = name, fn, signature(fn)
-        self._fake = self._backward = self._setup_context = None
-        self.default = self
+    Of custom_op's, autograd and compile() look no further; without a formula of their own, the ops of define
+    are what their functions are made of.
+    """
 
-    def _compute(self, leaves: Any) -> Callable[..., Any]:
+    def __init__(self, name: str) -> None:
+        self._name, self._kernels, self._opaque = name, {}, False
+        self._schema = self._signature = self._backward = self._setup_context = self._vmap = None
+
+    def _compute(self, leaves: Any, args: Any, named: Any) -> Any:
         meta = any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in leaves)
-        return self._fake if meta and self._fake is not None else self._fn
+        where = "Meta" if meta else "CPU"
+        for key in (where, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
+            if key in self._kernels:
+                return self._kernels[key](*args, **named)
+        raise NotImplementedError(
+            f"Could not run '{self._name}' with arguments from the '{where}' backend: it has functions for "
+            f"{sorted(self._kernels)}; torch.library.impl or register_fake adds one")
+
+    def _bound(self, args: Any, kwargs: Any) -> Any:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise (RuntimeError if self._schema else TypeError)(f"{self._name}(): {error}. Declaration: "
+                                                                f"{self}") from None
+        for p in self._schema.arguments if self._schema else ():
+            if p.name in bound.arguments and not fits(p.type, value := bound.arguments[p.name], True):
+                raise RuntimeError(f"{self._name}() Expected a value of type '{p.type}' for argument "
+                                   f"'{p.name}' but instead found type '{type(value).__name__}'. "
+                                   f"Declaration: {self}")
+        if self._schema is None:
+            bound.apply_defaults()
+        given = partial(_given, len(bound.args), tuple(bound.kwargs))
+        bound.apply_defaults()
+        leaves, tree = flatten((bound.args, bound.kwargs))
+        return tree, given, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        leaves, tree = flatten(tuple(bound.arguments.values()))
-        run, how = _Call.apply, (self, tree, *leaves)
-        for mode in MODES and STACK.modes:
-            if hasattr(mode, "custom"):
-                run, how = partial(mode.custom, self), (run, how, args, kwargs)
-        return run(*how)
+        return self._run(*self._bound(args, kwargs))
+
+    def _run(self, tree: Any, given: Any, leaves: Any) -> Any:
+        autograd = self._kernels.get("AutogradCPU", self._kernels.get("Autograd"))
+        if autograd is None and (self._opaque or self._backward or self._vmap):
+            return _Call.apply(self, tree, given, *leaves)
+        args, named = given(*tree.unflatten(leaves))
+        return self._compute(leaves, args, named) if autograd is None else autograd(*args, **named)
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._name})>"
 
-    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """fn(*args) runs instead where an argument is a tensor on the meta device; a decorator."""
-        self._fake = fn
+    def __str__(self) -> str:
+        return f"{self._name}{self._schema.text[len(self._schema.name):]}" if self._schema else repr(self)
+
+    @property
+    def default(self) -> CustomOpDef:
+        """The op itself."""
+        return self
+
+    def register_fake(self, fn: Any = None, /) -> Any:
+        """fn(*args) runs instead where an argument is a tensor on the meta device; a decorator without fn."""
+        return self.register_kernel("Meta", fn)
+
+    def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
+        """fn(*args) runs for tensors of these devices ("cpu", a list, None: all); a decorator without fn."""
+        if fn is None:
+            return partial(self.register_kernel, device_types)
+        self._kernels.update(dict.fromkeys(_keys(device_types), fn))
         return fn
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
         """backward(ctx, *grads) gives a gradient or None for each argument; setup_context(ctx, inputs,
-        output) saves for it what it needs."""
+        output) saves for it what it needs (keyword_only_inputs beside them, where there are such)."""
         self._backward, self._setup_context = backward, setup_context
+
+    def register_vmap(self, fn: Any = None, /) -> Any:
+        """fn(info, in_dims, *args) gives results and their batch dims; a decorator without fn. Without such a
+        rule, vmap calls the op example by example."""
+        self._vmap = fn or self._vmap
+        return fn or self.register_vmap
+
+
+class Packet:
+    """torch.ops.NAMESPACE.NAME: an op with its overloads, of which a call takes the first that fits."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._overloads = name, {}
+
+    def __getattr__(self, overload: str) -> CustomOpDef:
+        if overload not in self._overloads:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
+        return self._overloads[overload]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        *others, last = self._overloads.values()
+        for op in others:
+            with suppress(RuntimeError):
+                found = op._bound(args, kwargs)
+                break
+        else:
+            op, found = last, last._bound(args, kwargs)
+        return op._run(*found)
+
+    def overloads(self) -> list[str]:
+        """The overloads' names."""
+        return list(self._overloads)
+
+    def __str__(self) -> str:
+        return self._name.replace("::", ".")
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class _Namespace:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, own: str) -> Packet:
+        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{own}'")
+
+
+_OPS: dict[str, CustomOpDef] = {}  # by NAMESPACE::NAME.OVERLOAD; functions may come before the signature
+
+
+def _split(name: Any) -> tuple[str, str, str]:
+    """Namespace, name and overload of a qualified name."""
+    space, separator, own = str(name).partition("::")
+    own, _, overload = own.partition(".")
+    if not separator or not own.isidentifier() or not space.isidentifier():
+        raise ValueError('Expected `qualname` to be of the form "namespace::name": expected a name such as '
+                         f"'mylib::square', got {name!r}")
+    return space, own, overload or "default"
+
+
+def _entry(name: str) -> CustomOpDef:
+    space, own, overload = _split(name)
+    return _OPS.setdefault(f"{space}::{own}.{overload}", CustomOpDef(f"{space}::{own}"))
+
+
+def _publish(name: str, op: CustomOpDef) -> None:
+    space, own, overload = _split(name)
+    home = NAMESPACES.setdefault(space, _Namespace(space))
+    vars(home).setdefault(own, Packet(op._name))._overloads[overload] = op
 
 
 def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any,
@@ -77,36 +219,157 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
     """The op `name` ("namespace::name"), computed by fn; a decorator without fn.
 
     mutates_args: names of the arguments that fn writes to. Nothing depends on it here: what is written to
-    counts versions by itself. device_types, schema, tags: accepted. Errors: ValueError for a name without
-    a namespace.
+    counts versions by itself. device_types: of the tensors that fn takes. schema, tags: accepted.
+    Errors: ValueError for a name without a namespace.
     """
-    space, separator, own = name.partition("::")
-    if not separator or not own.isidentifier() or not space.isidentifier():
-        raise ValueError(f"custom_op: expected a name such as 'mylib::square', got {name!r}")
+    _split(name)
 
-    def define(fn: Callable[..., Any]) -> CustomOpDef:
-        op = CustomOpDef(name, fn)
-        setattr(NAMESPACES.setdefault(space, SimpleNamespace()), own, op)
+    def make(fn: Callable[..., Any]) -> CustomOpDef:
+        op = _OPS[f"{name}.default"] = CustomOpDef(name)
+        op._signature, op._opaque = signature(fn), True
+        op.register_kernel(device_types, fn)
+        _publish(name, op)
         return op
-    return define if fn is None else define(fn)
+    return make if fn is None else make(fn)
 
 
 def _op(op: Any) -> CustomOpDef:
-    if isinstance(op, str):
-        space, _, own = op.partition("::")
-        op = getattr(NAMESPACES.get(space), own, op)
-    if not isinstance(op, CustomOpDef):
-        raise RuntimeError(f"operator {op} does not exist: expected what torch.library.custom_op made, or "
-                           "its name")
-    return op
+    found = _OPS.get("::".join(_split(op)[:2]) + "." + _split(op)[2]) if isinstance(op, str) else op
+    found = found.default if isinstance(found, Packet) else found
+    if not isinstance(found, CustomOpDef) or found._signature is None:
+        raise RuntimeError(f"operator {op} does not exist: expected what torch.library.custom_op or define "
+                           "made, or its name")
+    return found
 
 
-def register_fake(op: Any, func: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """CustomOpDef.register_fake of an op or its name; a decorator without func."""
-    return _op(op).register_fake if func is None else _op(op).register_fake(func)
+def _registrar(name: str) -> Callable[..., Any]:
+    def register(op: Any, *given: Any, setup_context: Any = None, lib: Any = None, **_: Any) -> Any:
+        options = {"setup_context": setup_context} if setup_context else {}
+        return getattr(_op(op), name)(*given, **options)
+    register.__name__, register.__doc__ = name, f"CustomOpDef.{name} of an op or its name."
+    return register
 
 
-def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None,
-                      lib: Any = None) -> None:
-    """CustomOpDef.register_autograd of an op or its name."""
-    _op(op).register_autograd(backward, setup_context=setup_context)
+register_autograd, register_kernel, register_vmap, register_fake = map(_registrar, (
+    "register_autograd", "register_kernel", "register_vmap", "register_fake"))
+impl_abstract = register_fake
+
+
+# --- the older spelling ---------------------------------------------------------------------------
+
+
+def fallthrough_kernel() -> None:
+    """Registered for a key, it means that calls go on to the next key."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+def _keys(device_types: Any) -> list[str]:
+    """Dispatch keys of "cpu", "cuda" ..., "default" or None; of keys, they themselves."""
+    known = {key.lower(): key for key in DispatchKey.__members__} | {"default": "CompositeExplicitAutograd"}
+    names = device_types if isinstance(device_types, (list, tuple)) else [device_types or "default"]
+    return [known.get(name.lower()) or known.get(torch.device(name).type, name) for name in names]
+
+
+class Library:
+    """Library(ns, kind, dispatch_key=""): ops of the namespace `ns`.
+
+    kind: "DEF" (once for each namespace), "FRAGMENT" to add ops to it, "IMPL" to add functions. dispatch_key:
+    the key that impl takes by default. Errors: ValueError for other kinds, RuntimeError for a second "DEF".
+    """
+
+    _defined: set[str] = set()
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if kind == "DEF" and ns in self._defined:
+            raise RuntimeError("Only a single TORCH_LIBRARY can be used to register the namespace "
+                               f"{ns}; expected kind 'FRAGMENT', which adds ops to it")
+        self._defined.update([ns] if kind == "DEF" else [])
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """The op of a signature, "name(Tensor x, float a=2.) -> Tensor"; its name.
+
+        alias_analysis, tags: accepted. Errors: RuntimeError for what is no signature, or where there is one.
+        """
+        try:
+            told: Schema = parsed(schema)
+        except AttributeError:
+            raise RuntimeError("Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "
+                               f"y) -> Tensor', got {schema!r}") from None
+        name = schema.partition("(")[0]
+        op = _entry(f"{self.ns}::{name}")
+        if op._signature is not None:
+            raise RuntimeError(f"Tried to register an operator ({self.ns}::{schema}) with the same name and "
+                               "overload name multiple times.")
+        kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        op._schema, op._signature = told, Signature([
+            Parameter(p.name, kinds[p.kwarg_only],
+                      default=Parameter.empty if p.default is REQUIRED else p.whole_default)
+            for p in told.arguments])
+        _publish(f"{self.ns}::{name}", op)
+        return name
+
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+             allow_override: bool = False) -> None:
+        """fn answers for an op (its name, or the op) where its dispatch key is looked at; see above."""
+        if self.ns == "aten":
+            raise NotImplementedError("Library('aten', 'IMPL').impl: PyTorch's own ops keep their functions "
+                                      "here; torch.overrides.TorchFunctionMode sees each call")
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        if key not in DispatchKey.__members__:
+            raise RuntimeError(f"could not parse dispatch key: {key}")
+        own = str(op_name).rpartition("::")[2]
+        op = op_name if isinstance(op_name, CustomOpDef) else _entry(f"{self.ns}::{own}")
+        if fn is not fallthrough_kernel:
+            op._kernels[key] = partial(fn, None) if with_keyset else fn
+
+
+@singledispatch
+def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+    """The op of a name and a signature: define("mylib::sin", "(Tensor x) -> Tensor").
+
+    define(library, "sin(Tensor x) -> Tensor") is a decorator, too, of its function.
+    """
+    space, own, _ = _split(qualname)
+    Library(space, "FRAGMENT").define(qualname.partition("::")[2] + schema, tags=tags)
+
+
+@define.register
+def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
+    name = lib.define(schema, alias_analysis)
+    return impl(lib, name)
+
+
+@singledispatch
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
+    """func answers for an op with tensors of these devices: "cpu", "cuda" ..., "default", a list of them.
+
+    impl(library, name, dispatch_key="") is the same for a dispatch key. Decorators without func.
+    """
+    return _entry(qualname).register_kernel(types, func)
+
+
+@impl.register
+def _(lib: Library, name: str, dispatch_key: str = "") -> Callable[..., Any]:
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        lib.impl(name, fn, dispatch_key)
+        return fn
+    return register
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> Any:
+    """What computes an op ("aten::add.Tensor", or the op) for a key: an object with call_boxed(keys, *args).
+
+    `keys` are for functions that hand them on, and not looked at. RuntimeError where there is nothing.
+    """
+    name, key = str(op).replace(".", "::", "::" not in str(op)), str(dispatch_key).rpartition(".")[2]
+    space, own, overload = _split(name)
+    found = overloads(own).get(overload) if space == "aten" else _op(name)._kernels.get(key)
+    if found is None:
+        raise RuntimeError(f"operator {op} does not exist, or has nothing for the key {key}")
+    return SimpleNamespace(call_boxed=lambda keys, *args, **kwargs: found(*args, **kwargs))
