@@ -53,8 +53,8 @@ preserve_format = MemoryFormat("preserve_format")
 channels_last = MemoryFormat("channels_last")
 channels_last_3d = MemoryFormat("channels_last_3d")
 strided = StorageLayout("strided")
-sparse_coo = StorageLayout("sparse_coo")
-sparse_csr = StorageLayout("sparse_csr")
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(StorageLayout, (
+    "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"))
 
 
 def _told(path: str, doc: str) -> Any:
