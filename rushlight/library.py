@@ -6,6 +6,7 @@ then "CPU" or "Meta", then those of composite functions; what is registered for 
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
@@ -20,14 +21,8 @@ from rushlight.base.pytree import broadcast, flatten
 from rushlight.export.overloads import REQUIRED, Schema, fits, overloads, parsed
 from rushlight.ops import NAMESPACES
 
-DispatchKey = Enum("DispatchKey", (  # type: ignore[misc]
-    "CPU CUDA HIP XLA MPS XPU HPU MTIA PrivateUse1 Meta QuantizedCPU SparseCPU SparseCsrCPU NestedTensorCPU "
-    "BackendSelect Python Functionalize ADInplaceOrView Autograd AutogradCPU AutogradCUDA AutogradMPS Tracer "
-    "AutogradMeta AutocastCPU AutocastCUDA CompositeImplicitAutograd CompositeExplicitAutograd"))
-Tag = Enum("Tag", (  # type: ignore[misc]
-    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated inplace_view "
-    "needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded pointwise "
-    "pt2_compliant_tag reduction view_copy"))
+with open(os.path.join(os.path.dirname(__file__), "base", "library.tsv"), encoding="utf-8") as _file:
+    DispatchKey, Tag = (Enum(name, members) for name, members in map(str.split, _file, ["\t"] * 2))
 
 
 class _Call(Function):
@@ -74,8 +69,8 @@ class CustomOpDef:
     are what their functions are made of.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name, self._kernels, self._opaque = name, {}, False
+    def __init__(self, name: str, overloads: dict[str, CustomOpDef]) -> None:
+        self._name, self._overloads, self._kernels, self._opaque = name, overloads, {}, False
         self._schema = self._signature = self._backward = self._setup_context = self._vmap = None
 
     def _compute(self, leaves: Any, args: Any, named: Any) -> Any:
@@ -93,12 +88,12 @@ class CustomOpDef:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise (RuntimeError if self._schema else TypeError)(f"{self._name}(): {error}. Declaration: "
-                                                                f"{self}") from None
+                                                                f"{self._schema}") from None
         for p in self._schema.arguments if self._schema else ():
             if p.name in bound.arguments and not fits(p.type, value := bound.arguments[p.name], True):
                 raise RuntimeError(f"{self._name}() Expected a value of type '{p.type}' for argument "
                                    f"'{p.name}' but instead found type '{type(value).__name__}'. "
-                                   f"Declaration: {self}")
+                                   f"Declaration: {self._schema}")
         if self._schema is None:
             bound.apply_defaults()
         given = partial(_given, len(bound.args), tuple(bound.kwargs))
@@ -107,7 +102,12 @@ class CustomOpDef:
         return tree, given, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(*self._bound(args, kwargs))
+        *others, last = (op for op in self._overloads.values() if op._signature)
+        for op in others:
+            with suppress(RuntimeError):
+                found = op._bound(args, kwargs)
+                return op._run(*found)
+        return last._run(*last._bound(args, kwargs))
 
     def _run(self, tree: Any, given: Any, leaves: Any) -> Any:
         autograd = self._kernels.get("AutogradCPU", self._kernels.get("Autograd"))
@@ -116,16 +116,25 @@ class CustomOpDef:
         args, named = given(*tree.unflatten(leaves))
         return self._compute(leaves, args, named) if autograd is None else autograd(*args, **named)
 
-    def __repr__(self) -> str:
-        return f"<CustomOpDef({self._name})>"
+    def __getattr__(self, overload: str) -> CustomOpDef:
+        if overload not in self._overloads:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
+        return self._overloads[overload]
+
+    def overloads(self) -> list[str]:
+        """The overloads' names."""
+        return list(self._overloads)
 
     def __str__(self) -> str:
-        return f"{self._name}{self._schema.text[len(self._schema.name):]}" if self._schema else repr(self)
+        return self._name.replace("::", ".")
 
-    @property
-    def default(self) -> CustomOpDef:
-        """The op itself."""
-        return self
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>" if self._schema else f"<CustomOpDef({self._name})>"
+
+    def _declare(self, signature: Signature) -> None:
+        self._signature = signature
+        space, own = self._name.split("::")
+        vars(NAMESPACES.setdefault(space, _Namespace(space))).setdefault(own, self)
 
     def register_fake(self, fn: Any = None, /) -> Any:
         """fn(*args) runs instead where an argument is a tensor on the meta device; a decorator without fn."""
@@ -150,68 +159,26 @@ class CustomOpDef:
         return fn or self.register_vmap
 
 
-class Packet:
-    """torch.ops.NAMESPACE.NAME: an op with its overloads, of which a call takes the first that fits."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._overloads = name, {}
-
-    def __getattr__(self, overload: str) -> CustomOpDef:
-        if overload not in self._overloads:
-            raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
-        return self._overloads[overload]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        *others, last = self._overloads.values()
-        for op in others:
-            with suppress(RuntimeError):
-                found = op._bound(args, kwargs)
-                break
-        else:
-            op, found = last, last._bound(args, kwargs)
-        return op._run(*found)
-
-    def overloads(self) -> list[str]:
-        """The overloads' names."""
-        return list(self._overloads)
-
-    def __str__(self) -> str:
-        return self._name.replace("::", ".")
-
-    def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='{self}')>"
-
-
 class _Namespace:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, own: str) -> Packet:
+    def __getattr__(self, own: str) -> Any:
         raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{own}'")
 
 
-_OPS: dict[str, CustomOpDef] = {}  # by NAMESPACE::NAME.OVERLOAD; functions may come before the signature
+_OPS: dict[str, dict[str, CustomOpDef]] = {}  # overloads by NAMESPACE::NAME; functions may come first
 
 
-def _split(name: Any) -> tuple[str, str, str]:
-    """Namespace, name and overload of a qualified name."""
-    space, separator, own = str(name).partition("::")
+def _entry(name: str) -> CustomOpDef:
+    """The op of a qualified name, "mylib::square" or "mylib::square.out"; a new one has no signature yet."""
+    space, separator, own = name.partition("::")
     own, _, overload = own.partition(".")
     if not separator or not own.isidentifier() or not space.isidentifier():
         raise ValueError('Expected `qualname` to be of the form "namespace::name": expected a name such as '
                          f"'mylib::square', got {name!r}")
-    return space, own, overload or "default"
-
-
-def _entry(name: str) -> CustomOpDef:
-    space, own, overload = _split(name)
-    return _OPS.setdefault(f"{space}::{own}.{overload}", CustomOpDef(f"{space}::{own}"))
-
-
-def _publish(name: str, op: CustomOpDef) -> None:
-    space, own, overload = _split(name)
-    home = NAMESPACES.setdefault(space, _Namespace(space))
-    vars(home).setdefault(own, Packet(op._name))._overloads[overload] = op
+    several = _OPS.setdefault(f"{space}::{own}", {})
+    return several.setdefault(overload or "default", CustomOpDef(f"{space}::{own}", several))
 
 
 def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any,
@@ -222,20 +189,20 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
     counts versions by itself. device_types: of the tensors that fn takes. schema, tags: accepted.
     Errors: ValueError for a name without a namespace.
     """
-    _split(name)
+    _entry(name)
 
     def make(fn: Callable[..., Any]) -> CustomOpDef:
-        op = _OPS[f"{name}.default"] = CustomOpDef(name)
-        op._signature, op._opaque = signature(fn), True
+        _OPS[name].clear()
+        op = _entry(name)
+        op._opaque = True
         op.register_kernel(device_types, fn)
-        _publish(name, op)
+        op._declare(signature(fn))
         return op
     return make if fn is None else make(fn)
 
 
 def _op(op: Any) -> CustomOpDef:
-    found = _OPS.get("::".join(_split(op)[:2]) + "." + _split(op)[2]) if isinstance(op, str) else op
-    found = found.default if isinstance(found, Packet) else found
+    found = _entry(op) if isinstance(op, str) else op
     if not isinstance(found, CustomOpDef) or found._signature is None:
         raise RuntimeError(f"operator {op} does not exist: expected what torch.library.custom_op or define "
                            "made, or its name")
@@ -243,8 +210,7 @@ def _op(op: Any) -> CustomOpDef:
 
 
 def _registrar(name: str) -> Callable[..., Any]:
-    def register(op: Any, *given: Any, setup_context: Any = None, lib: Any = None, **_: Any) -> Any:
-        options = {"setup_context": setup_context} if setup_context else {}
+    def register(op: Any, *given: Any, lib: Any = None, **options: Any) -> Any:
         return getattr(_op(op), name)(*given, **options)
     register.__name__, register.__doc__ = name, f"CustomOpDef.{name} of an op or its name."
     return register
@@ -307,11 +273,11 @@ class Library:
             raise RuntimeError(f"Tried to register an operator ({self.ns}::{schema}) with the same name and "
                                "overload name multiple times.")
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-        op._schema, op._signature = told, Signature([
+        op._schema = told
+        op._declare(Signature([
             Parameter(p.name, kinds[p.kwarg_only],
                       default=Parameter.empty if p.default is REQUIRED else p.whole_default)
-            for p in told.arguments])
-        _publish(f"{self.ns}::{name}", op)
+            for p in told.arguments]))
         return name
 
     def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
@@ -335,14 +301,13 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any 
 
     define(library, "sin(Tensor x) -> Tensor") is a decorator, too, of its function.
     """
-    space, own, _ = _split(qualname)
-    Library(space, "FRAGMENT").define(qualname.partition("::")[2] + schema, tags=tags)
+    space, _, own = _entry(qualname)._name.partition("::")
+    Library(space, "FRAGMENT").define(own + schema, tags=tags)
 
 
 @define.register
 def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
-    name = lib.define(schema, alias_analysis)
-    return impl(lib, name)
+    return impl(lib, lib.define(schema, alias_analysis))
 
 
 @singledispatch
@@ -367,9 +332,9 @@ def get_kernel(op: Any, dispatch_key: Any) -> Any:
 
     `keys` are for functions that hand them on, and not looked at. RuntimeError where there is nothing.
     """
-    name, key = str(op).replace(".", "::", "::" not in str(op)), str(dispatch_key).rpartition(".")[2]
-    space, own, overload = _split(name)
-    found = overloads(own).get(overload) if space == "aten" else _op(name)._kernels.get(key)
+    name = str(op) if "::" in str(op) else str(op).replace(".", "::", 1)
+    key, (own, _, overload) = str(dispatch_key).rpartition(".")[2], name.removeprefix("aten::").partition(".")
+    found = _op(name)._kernels.get(key) if "::" in own else overloads(own).get(overload or "default")
     if found is None:
         raise RuntimeError(f"operator {op} does not exist, or has nothing for the key {key}")
     return SimpleNamespace(call_boxed=lambda keys, *args, **kwargs: found(*args, **kwargs))

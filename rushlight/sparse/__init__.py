@@ -11,16 +11,13 @@ from rushlight.tensor.tensor import Tensor
 
 
 def _compressing(layout: Any) -> Any:
-    name = f"to_{layout.name}"
+    names = ("blocksize", "dense_dim") if layout in BLOCKS else ("dense_dim",)
 
-    def plain(self: Tensor, dense_dim: int | None = None) -> SparseTensor:
-        return ops.compress(self, layout, None, dense_dim, f"dense_to_{layout.name}")
-
-    def blocks(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> SparseTensor:
-        return ops.compress(self, layout, blocksize, dense_dim, f"dense_to_{layout.name}")
-    found = blocks if layout in BLOCKS else plain
-    found.__name__, found.__doc__ = name, f"The same matrix as {layout}."
-    return found
+    def convert(self: Tensor, *args: Any, **options: Any) -> SparseTensor:
+        given = dict(zip(names, args, strict=False)) | options
+        return ops.compress(self, layout, name=f"dense_to_{layout.name}", **given)
+    convert.__name__, convert.__doc__ = f"to_{layout.name}", f"The same matrix as {layout}."
+    return convert
 
 
 # Methods of dense tensors too.

@@ -48,6 +48,13 @@ def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False,
     return made
 
 
+def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
+    def read(self: "SparseTensor") -> Tensor:
+        return self._part(name, name)
+    read.__name__, read.__doc__ = name, doc
+    return read
+
+
 class SparseTensor(Tensor):
     """Made by sparse_coo_tensor, sparse_csr_tensor ..., to_sparse(), to_sparse_csr() ... and gradients."""
 
@@ -98,21 +105,10 @@ class SparseTensor(Tensor):
     def _values(self) -> Tensor:
         return self.parts[-1]
 
-    def crow_indices(self) -> Tensor:
-        """Where each row's values (of CSR) or blocks (of BSR) begin, and where the last ends."""
-        return self._part("crow_indices", "crow_indices")
-
-    def col_indices(self) -> Tensor:
-        """The columns of the values or blocks of CSR and BSR."""
-        return self._part("col_indices", "col_indices")
-
-    def ccol_indices(self) -> Tensor:
-        """Where each column's values (of CSC) or blocks (of BSC) begin, and where the last ends."""
-        return self._part("ccol_indices", "ccol_indices")
-
-    def row_indices(self) -> Tensor:
-        """The rows of the values or blocks of CSC and BSC."""
-        return self._part("row_indices", "row_indices")
+    crow_indices = _reader("crow_indices", "Where each row's values or blocks begin, and where the last ends.")
+    col_indices = _reader("col_indices", "The columns of the values or blocks of CSR and BSR.")
+    ccol_indices = _reader("ccol_indices", "Where each column's values or blocks begin, and where the last ends.")
+    row_indices = _reader("row_indices", "The rows of the values or blocks of CSC and BSC.")
 
     def _nnz(self) -> int:
         return int(self.parts[-1].shape[0])
