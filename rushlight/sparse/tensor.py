@@ -105,9 +105,9 @@ class SparseTensor(Tensor):
     def _values(self) -> Tensor:
         return self.parts[-1]
 
-    crow_indices = _reader("crow_indices", "Where each row's values or blocks begin, and where the last ends.")
+    crow_indices = _reader("crow_indices", "Where each row's values or blocks begin, and the last ones end.")
     col_indices = _reader("col_indices", "The columns of the values or blocks of CSR and BSR.")
-    ccol_indices = _reader("ccol_indices", "Where each column's values or blocks begin, and where the last ends.")
+    ccol_indices = _reader("ccol_indices", "Where each column's values or blocks begin, and the last end.")
     row_indices = _reader("row_indices", "The rows of the values or blocks of CSC and BSC.")
 
     def _nnz(self) -> int:
