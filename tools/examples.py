@@ -2,13 +2,11 @@
 
     python tools/examples.py [--only REGEX] [--keep FOLDER]
 
-PyTorch must be installed. The docstrings' examples are collected from it, then run by three processes:
-PyTorch, PyTorch again over memory that begins with other numbers, and `python -m rushlight`. What PyTorch
-prints differently the second time (memory that nobody wrote to, addresses, seeds of chance, times) is no
-example of anything; REASONS tells what else is left out. Texts are compared up to white space and 0.2% of
-their numbers, exceptions by their types. Exit status 1 if something differs.
-
---only: docstrings whose names match. --keep: leave what was collected and found in a folder, as JSON.
+The examples are collected from an installed PyTorch and run by three processes: PyTorch, PyTorch again over
+memory that begins with other numbers, and `python -m rushlight`. What PyTorch says differently a second time
+(memory that nobody wrote to, addresses, seeds, times) is no example of anything; REASONS tells what else is
+left out. Texts are compared up to white space, names of nodes and 0.2% of their numbers, exceptions by type.
+Exit status 1 if something differs. --only: docstrings whose names match. --keep: a folder for what is found.
 """
 from __future__ import annotations
 
@@ -45,48 +43,39 @@ MODULES = """
 LEFT_OUT = re.compile(r"distributed|cuda\(\)|rpc|\.fork\(|hub\.load|download|while True|init_process_group")
 # What is meant to differ, and why: a pattern of the docstring's name, one of the example or what it gave.
 REASONS = (
-    ("out of scope: nested tensors", r"torch\.nested\b", ""),
+    ("out of scope: nested and quantized tensors, triton", r"torch\.nested\b|torch\.\w*quantize|triton", ""),
     ("out of scope: MaskedTensor", r"torch\.masked\b", r"MaskedTensor|_ops\.|\bmt\b"),
-    ("out of scope: quantized tensors", r"torch\.(\w*quantize\w*|classes)", ""),
-    ("out of scope: triton", r"triton", ""),
     ("out of scope: half complex numbers", "", r"torch\.complex32"),
-    ("no GPU: devices are looked at when they are named", r"set_default_device|sparse_coo_tensor", r"cuda"),
-    ("no tracer of ATen ops: torch.export", "", r"make_fx|proxy_tensor|\bf_\w*traced\b"),
-    ("gradients of sparse ops are of public ops", r"torch\.sparse", r"grad_fn="),
-    ("an object's own text or type", "", r"<(built-in method|function|\S+ object) |<\S+ at 0x"),
-    ("equal elements may come in any order", r"torch\.(Tensor\.)?sort", r"\.sort\("),
-    ("rounding decides", r"torch\.linalg\.solve", r"allclose"),
-    ("slower than the time an example has", "", r"^TIMEOUT"),
+    ("no GPU: devices are refused by name", r"set_default_device|accelerator\.(Graph|synch)|cudart", ""),
+    ("no tracer of ATen ops: torch.export", "", r"make_fx|proxy_tensor|\bf_\w*traced\b|functionalize"),
+    ("an object's own text", "", r"<(built-in method|function|\S+ object) |<\S+ at 0x"),
+    ("equal elements come in any order", r"torch\.(Tensor\.)?sort", r"\.sort\("),
+    ("rounding decides", r"torch\.linalg\.solve", "allclose"),
+    ("slower than an example may be", "", "RAISED KeyboardInterrupt"),
 )
-
-
-# --- collecting -----------------------------------------------------------------------------------
 
 
 def collect() -> list[tuple[str, list[str]]]:
     """(name, examples) of every docstring of the installed PyTorch's public names."""
-    import torch
-
     found: dict[int, tuple[str, list[str]]] = {}
 
     def add(name: str, thing: Any) -> None:
         try:
             doc = thing.__doc__ if isinstance(thing, type) else inspect.getdoc(thing)
         except Exception:  # noqa: BLE001 - properties of classes may do anything
-            return
+            doc = None
         if not isinstance(doc, str) or ">>>" not in doc or id(thing) in found:
             return
-        only = "\n".join(line for line in doc.splitlines() if line.strip().startswith((">>>", "...")))
-        for text in (doc, only):
+        lines = [line for line in doc.splitlines() if line.strip().startswith((">>>", "..."))]
+        for text in ("\n".join(lines), doc):
             with contextlib.suppress(ValueError):
                 found[id(thing)] = (name, [e.source for e in doctest.DocTestParser().get_examples(text)])
-                return
 
-    for module in ["Tensor", *re.split(r"\s", MODULES)]:
-        path = "torch.Tensor" if module == "Tensor" else f"torch{module}"
-        holder = torch.Tensor if module == "Tensor" else importlib.import_module(path)
-        for name in sorted(set(dir(holder)) | set(getattr(holder, "__all__", ()))):
-            thing = getattr(holder, name, None)
+    torch = importlib.import_module("torch")
+    homes = {f"torch{name}": importlib.import_module(f"torch{name}") for name in re.split(r"\s", MODULES)}
+    for path, home in {"torch.Tensor": torch.Tensor, **homes}.items():
+        for name in sorted(set(dir(home)) | set(getattr(home, "__all__", ()))):
+            thing = getattr(home, name, None)
             if name.startswith("_") or thing is None or isinstance(thing, types.ModuleType):
                 continue
             add(f"{path}.{name}", thing)
@@ -96,36 +85,22 @@ def collect() -> list[tuple[str, list[str]]]:
     return list(found.values())
 
 
-# --- running (by either package, whose name is torch) -------------------------------------------------
-
-
-def shown(torch: Any, tree: ast.Module, scope: dict[str, Any]) -> None:
-    """Run an example, and print the value of its last line or the tensors that it names."""
-    last = tree.body[-1] if tree.body else None
-    if isinstance(last, ast.Expr):
-        exec(compile(ast.Module(tree.body[:-1], []), "<doc>", "exec"), scope)
-        value = eval(compile(ast.Expression(last.value), "<doc>", "eval"), scope)
-        if value is not None:
-            print(repr(value))
-        return
-    exec(compile(tree, "<doc>", "exec"), scope)
-    for target in last.targets if isinstance(last, ast.Assign) else ():
-        for name in ast.walk(target):
-            if isinstance(name, ast.Name) and isinstance(scope.get(name.id), torch.Tensor):
-                print(name.id, "=", repr(scope[name.id]))
-
-
 def told(torch: Any, source: str, scope: dict[str, Any]) -> str:
-    """What an example prints, and "RAISED" with the exception's type."""
+    """What an example prints, the value of its last line or the tensors that it names; the error."""
     text = io.StringIO()
     signal.alarm(20)
     try:
-        with (warnings.catch_warnings(), contextlib.redirect_stdout(text),
+        with (warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(text),
               contextlib.redirect_stderr(io.StringIO())):
-            warnings.simplefilter("ignore")
-            shown(torch, ast.parse(source), scope)
-    except TimeoutError:
-        return "TIMEOUT"
+            tree = ast.parse(source)
+            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, "<doc>", "exec"), scope)
+            if last is not None and (value := eval(ast.unparse(last), scope)) is not None:
+                print(repr(value))
+            targets = tree.body[-1].targets if tree.body and isinstance(tree.body[-1], ast.Assign) else ()
+            for name in (n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)):
+                if last is None and isinstance(scope.get(name.id), torch.Tensor):
+                    print(name.id, "=", repr(scope[name.id]))
     except BaseException as error:  # noqa: BLE001 - compared
         return f"{text.getvalue()}RAISED {type(error).__name__}: {str(error).splitlines()[:1]}"
     finally:
@@ -133,58 +108,44 @@ def told(torch: Any, source: str, scope: dict[str, Any]) -> str:
     return text.getvalue()
 
 
-def late(*given: Any) -> None:
-    """What the alarm does."""
-    raise TimeoutError
-
-
 def run(out: str, start: int) -> None:
-    """Write what the examples print, a line per docstring, from one of them on."""
+    """Write what the examples say to the package named torch, a line per docstring, from one of them on."""
     import numpy as np
     import torch
 
-    signal.signal(signal.SIGALRM, late)
-    examples = json.loads(Path("examples.json").read_text())
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     with open(out, "a", encoding="utf-8") as file:
-        for _, sources in examples[start:]:
+        for _, sources in json.loads(Path("examples.json").read_text())[start:]:
             torch.manual_seed(0), np.random.seed(0)
-            scope = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np,
-                     "math": importlib.import_module("math"), "__name__": "__main__"}
+            scope = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "__name__": "__main__"}
             found = [told(torch, source, scope) for source in sources]
             torch.set_default_dtype(torch.float32)
             torch.set_default_device(None)
             torch.set_printoptions(profile="default"), torch.set_grad_enabled(True)
-            file.write(json.dumps(found) + "\n")
-            file.flush()
+            print(json.dumps(found), file=file, flush=True)
 
 
-def child(folder: str, program: list[str], out: str, examples: Any, **environment: str) -> list[list[str]]:
+def child(folder: Path, program: list[str], out: str, examples: Any, **environment: str) -> list[list[str]]:
     """What processes of their own say to the collected examples; a docstring that ends one ends no more."""
     program = [sys.executable, *program, str(Path(__file__).resolve()), "--run", out, "--start"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent), **environment}
     found: list[list[str]] = []
     while len(found) < len(examples):
-        Path(folder, out).write_text("".join(json.dumps(texts) + "\n" for texts in found))
+        (folder / out).write_text("".join(json.dumps(texts) + "\n" for texts in found))
         done = subprocess.run([*program, str(len(found))], cwd=folder, env=environment, check=False)
-        found = [json.loads(line) for line in Path(folder, out).read_text().splitlines()]
+        found = [json.loads(line) for line in (folder / out).read_text().splitlines()]
         if len(found) < len(examples):
             found.append([f"ENDED {done.returncode}"] * len(examples[len(found)][1]))
     return found
 
 
-# --- comparing ------------------------------------------------------------------------------------
-
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:e[-+]?\d+)?")
 
 
-def plain(text: str) -> str:
-    """Without addresses and white space."""
-    return re.sub(r"\s+", "", re.sub(r"0x[0-9a-f]+", "0x", text).replace("rushlight.", "torch."))
-
-
 def same(a: str, b: str) -> bool:
-    """Whether two sides say the same."""
-    one, other = plain(a), plain(b)
+    """Whether two sides say the same: addresses, white space and names of nodes are nobody's business."""
+    one, other = (re.sub(r"(?<=0x)[0-9a-f]+|(?<=grad_fn=)<\w+>|\s+", "", text.replace("rushlight.", "torch."))
+                  for text in (a, b))
     if "RAISED" in a and "RAISED" in b:
         return one.split("RAISED")[1].split(":")[0] == other.split("RAISED")[1].split(":")[0]
     return NUMBER.sub("#", one) == NUMBER.sub("#", other) and all(
@@ -192,49 +153,43 @@ def same(a: str, b: str) -> bool:
         for x, y in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True))
 
 
-def why(name: str, source: str, theirs: str, ours: str) -> str | None:
-    """The reason for a difference that is meant to be."""
-    return next((reason for reason, where, what in REASONS if re.search(where, name) and re.search(
-        what, "\n".join((source, theirs, ours)), re.MULTILINE)), None)
-
-
-def kind(theirs: str, ours: str) -> str:
-    """What sort of difference it is."""
-    raised = ("RAISED" in theirs, "RAISED" in ours)
-    return {(True, False): "PyTorch raises", (False, True): "Rushlight raises",
-            (True, True): "another exception"}.get(raised, "value")
+def verdict(name: str, source: str, theirs: str, again: str, ours: str) -> str:
+    """What sort of difference it is: "left out, ..." with the reason for one that is meant to be."""
+    told = "\n".join((source, theirs, ours))
+    reason = next((w for w, where, what in REASONS if re.search(where, name) and re.search(what, told)), "")
+    if not reason and not same(theirs, again):
+        reason = "PyTorch says something else itself the second time"
+    if reason:
+        return f"left out, {reason}"
+    kinds = ("value", "PyTorch raises", "Rushlight raises", "another exception")
+    return kinds[("RAISED" in theirs) + 2 * ("RAISED" in ours)]
 
 
 def main() -> int:
     """Collect, run, compare."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    parser.add_argument("--keep")
+    parser.add_argument("--keep", default=tempfile.gettempdir() + "/examples", type=Path)
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--start", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
         run(options.run, options.start)
         return 0
-    folder = options.keep or tempfile.mkdtemp()
-    Path(folder).mkdir(exist_ok=True)
+    options.keep.mkdir(exist_ok=True)
     examples = [(name, sources) for name, sources in collect()
                 if re.search(options.only, name) and not any(map(LEFT_OUT.search, sources))]
-    Path(folder, "examples.json").write_text(json.dumps(examples))
-    sides = (child(folder, [], "torch.json", examples),
-             child(folder, [], "again.json", examples, MALLOC_PERTURB_="165"),
-             child(folder, ["-m", "rushlight"], "rushlight.json", examples))
-    counts: collections.Counter[str] = collections.Counter()
+    (options.keep / "examples.json").write_text(json.dumps(examples))
+    sides = (child(options.keep, [], "torch.json", examples),
+             child(options.keep, [], "again.json", examples, MALLOC_PERTURB_="165"),
+             child(options.keep, ["-m", "rushlight"], "rushlight.json", examples))
+    counts = collections.Counter({"examples": sum(len(sources) for _, sources in examples)})
     for (name, sources), *found in zip(examples, *sides, strict=True):
         for n, (source, *texts) in enumerate(zip(sources, *found, strict=True)):
-            counts["examples"] += 1
-            if same(texts[0], texts[2]):
-                continue
-            reason = why(name, source, texts[0], texts[2]) or (
-                None if same(*texts[:2]) else "PyTorch says something else itself the second time")
-            counts[f"left out, {reason}" if reason else kind(texts[0], texts[2])] += 1
-            if not reason:
-                print(f"--- {name} [{n}] {kind(texts[0], texts[2])}\n    {source.strip()[:300]}")
+            kind = "" if same(texts[0], texts[2]) else verdict(name, source, *texts)
+            counts.update([kind] if kind else [])
+            if kind and not kind.startswith("left out"):
+                print(f"--- {name} [{n}] {kind}\n    {source.strip()[:300]}")
                 print(f"  T {' '.join(texts[0].split())[:300]}\n  R {' '.join(texts[2].split())[:300]}")
     print("\n".join(f"{count:6} {what}" for what, count in sorted(counts.items())))
     return int(any(not what.startswith(("left out", "examples")) for what in counts))
