@@ -19,6 +19,7 @@ import importlib
 import inspect
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -117,7 +118,7 @@ def run(out: str, start: int) -> None:
     with open(out, "a", encoding="utf-8") as file:
         for _, sources in json.loads(Path("examples.json").read_text())[start:]:
             torch.manual_seed(0), np.random.seed(0)
-            scope = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "__name__": "__main__"}
+            scope = dict(torch=torch, nn=torch.nn, F=torch.nn.functional, np=np, math=math, __name__="__main__")
             found = [told(torch, source, scope) for source in sources]
             torch.set_default_dtype(torch.float32)
             torch.set_default_device(None)
