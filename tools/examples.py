@@ -3,9 +3,9 @@
     python tools/examples.py [--only REGEX] [--keep FOLDER]
 
 The examples are collected from an installed PyTorch and run by three processes: PyTorch, PyTorch again in
-memory with other numbers, and `python -m rushlight`. What PyTorch says differently a second time is no example
+memory of other numbers, and `python -m rushlight`. What PyTorch says differently a second time is no example
 of anything; REASONS tells what else is left out. Texts are compared up to white space, nodes' names and 0.2%
-of their numbers, exceptions by type. --only: docstrings whose names match. --keep: a folder for what is found.
+of their numbers, exceptions by type. --only: docstrings whose names match. --keep: a folder for the results.
 """
 from __future__ import annotations
 
