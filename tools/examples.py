@@ -157,7 +157,7 @@ def verdict(name: str, source: str, theirs: str, again: str, ours: str) -> str:
     """What sort of difference it is: "left out, ..." with the reason for one that is meant to be."""
     told = "\n".join((source, theirs, ours))
     reason = next((w for w, where, what in REASONS if re.search(where, name) and re.search(what, told)), "")
-    if not reason and not same(theirs, again):
+    if not reason and "RAISED" not in ours and not same(theirs, again):
         reason = "PyTorch says something else itself the second time"
     if reason:
         return f"left out, {reason}"

@@ -37,8 +37,8 @@ for _name, _f in {**METHODS, "coalesce": ops.coalesce}.items():
     setattr(SparseTensor, _name, _f)
 
 
-def _values(values: Any, dtype: Any, requires_grad: bool) -> Tensor:
-    found: Tensor = torch.as_tensor(values, dtype=dtype)
+def _values(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    found: Tensor = torch.as_tensor(values, dtype=dtype, device=device)
     return found.detach().requires_grad_() if requires_grad else found
 
 
@@ -49,7 +49,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
     if values is None:
         size, indices = tuple(indices), torch.zeros(len(indices), 0, dtype=torch.int64)
         values = torch.zeros(0, dtype=dtype)
-    places, held = torch.as_tensor(indices).long(), _values(values, dtype, requires_grad)
+    places, held = torch.as_tensor(indices).long(), _values(values, dtype, device, requires_grad)
     if places.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
     if places.shape[1] != (held.shape[0] if held.ndim else -1):
@@ -79,7 +79,7 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
         raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got "
                            f"{LEGACY.get(layout, 'none')}")
     first, minor, held = (torch.as_tensor(compressed_indices), torch.as_tensor(plain_indices),
-                          _values(values, dtype, requires_grad))
+                          _values(values, dtype, device, requires_grad))
     block = 2 * (layout in BLOCKS)
     if held.ndim <= block:
         raise RuntimeError("values must have dimensionality > sum of batch and block dimensionalities (=0 + "
