@@ -18,6 +18,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.autograd import Function
 from rushlight.base.pytree import broadcast, flatten
+from rushlight.dispatch.state import MODES, STACK
 from rushlight.export.overloads import REQUIRED, Schema, fits, overloads, parsed
 from rushlight.ops import NAMESPACES
 
@@ -102,12 +103,17 @@ class CustomOpDef:
         return tree, given, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        *others, last = (op for op in self._overloads.values() if op._signature)
-        for op in others:
+        *others, op = (op for op in self._overloads.values() if op._signature)
+        for other in others:
             with suppress(RuntimeError):
-                found = op._bound(args, kwargs)
-                return op._run(*found)
-        return last._run(*last._bound(args, kwargs))
+                other._bound(args, kwargs)
+                op = other
+                break
+        run, how = op._run, op._bound(args, kwargs)
+        for mode in MODES and STACK.modes:
+            if hasattr(mode, "custom"):
+                run, how = partial(mode.custom, self), (run, how, args, kwargs)
+        return run(*how)
 
     def _run(self, tree: Any, given: Any, leaves: Any) -> Any:
         autograd = self._kernels.get("AutogradCPU", self._kernels.get("Autograd"))
