@@ -72,9 +72,7 @@ def memory(torch: Any) -> Any:
 @DOCSTRINGS
 def programs(torch: Any) -> Any:
     """Futures, names, default backends, devices that are not there."""
-    import importlib
-
-    futures = importlib.import_module(f"{torch.__name__}.futures")
+    futures = torch.futures
 
     def made(*values: Any) -> Any:
         found = [futures.Future() for _ in values]

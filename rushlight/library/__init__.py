@@ -22,7 +22,7 @@ from rushlight.dispatch.state import MODES, STACK
 from rushlight.export.overloads import REQUIRED, Schema, fits, overloads, parsed
 from rushlight.ops import NAMESPACES
 
-with open(os.path.join(os.path.dirname(__file__), "base", "library.tsv"), encoding="utf-8") as _file:
+with open(os.path.join(os.path.dirname(__file__), "keys.tsv"), encoding="utf-8") as _file:
     DispatchKey, Tag = (Enum(name, members) for name, members in map(str.split, _file, ["\t"] * 2))
 
 
