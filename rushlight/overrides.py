@@ -48,8 +48,18 @@ has_torch_function: Callable[[Iterable[Any]], bool] = lambda args: has_torch_fun
 
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any,
                           **kwargs: Any) -> Any:
-    """Let the classes among `relevant_args` answer for the call; TypeError if none does."""
-    return ask(public_api, None, foreign(tuple(relevant_args), {}), args, kwargs)
+    """Let the innermost mode, else the classes among `relevant_args` answer for the call; TypeError if none
+    does."""
+    classes, modes = foreign(tuple(relevant_args), {}), state.STACK.modes
+    if modes and isinstance(mode := modes[-1], TorchFunctionMode):
+        modes.pop()  # what the mode calls goes to the next one
+        try:
+            found = mode.__torch_function__(public_api, tuple(map(type, classes)), args, kwargs)
+        finally:
+            modes.append(mode)
+        if found is not NotImplemented:
+            return found
+    return ask(public_api, None, classes, args, kwargs)
 
 
 def is_tensor_like(inp: Any) -> bool:

@@ -20,6 +20,9 @@ BACKENDS = ("inductor", "eager", "aot_eager")
 _all: "WeakSet[Any]" = WeakSet()
 
 
+_DEFAULT: list[Any] = ["inductor"]
+
+
 class InvalidBackend(RuntimeError):
     """`backend=` names none that is here."""
 
@@ -52,7 +55,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
     """
     how = {key: value for key, value in locals().items() if key != "model"}
-    _check(mode, backend, options)
+    _check(mode, backend or _DEFAULT[0], options)
     if model is None:
         return functools.partial(compile, **how)
     if not callable(model):
@@ -67,8 +70,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
 
 def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
-    runner: Any = Compiled(function, fullgraph, **how) if backend in (None, "inductor") else Eager(
-        function, fullgraph)
+    own = (backend or _DEFAULT[0]) == "inductor"
+    runner: Any = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)
     _all.add(runner)
 
     @functools.wraps(function)
@@ -124,6 +127,18 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
         escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
         return fn(*args, **kwargs)
     return plain
+
+
+def set_default_backend(backend: Any) -> None:
+    """What compile() takes where it is given no `backend`; None: "inductor"."""
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a string or callable, got {type(backend)}")
+    _DEFAULT[0] = backend or "inductor"
+
+
+def get_default_backend() -> Any:
+    """What compile() takes where it is given no `backend`."""
+    return _DEFAULT[0]
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Any
 
 _PYTORCHS = frozenset((
     "compile", "reset", "disable", "is_compiling", "is_exporting", "list_backends",
-    "cudagraph_mark_step_begin", "allow_in_graph", "assume_constant_result"))
+    "cudagraph_mark_step_begin", "allow_in_graph", "assume_constant_result", "set_default_backend",
+    "get_default_backend"))
 _SAME = {"is_dynamo_compiling": "is_compiling"}
 
 

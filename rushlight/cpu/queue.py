@@ -31,7 +31,7 @@ class _Queued:
             raise RuntimeError("Cannot access accelerator device when none is available.")
         self.device = device_of(device_of("cpu" if device is None else device).type)
         if self.device.type != "cpu":
-            raise unavailable(self.device)
+            raise unavailable(self.device, RuntimeError, "PyTorch is not linked with support for CUDA")
 
     query, synchronize = done, nothing
 

@@ -50,7 +50,8 @@ def without_missing(kwargs: dict[str, Any]) -> dict[str, Any]:
 def _spread(row: Row, positional: Sequence[Param], args: tuple[Any, ...]) -> tuple[Any, ...]:
     # x.view(2, 3) means x.view((2, 3)): the ints from a *Ints parameter's place on are one value.
     for place, p in enumerate(positional):
-        if p.varargs and len(args) > place and not isinstance(args[place], (tuple, list)):
+        several = p.type == "*Any" and len(args) > place + 1
+        if p.varargs and len(args) > place and (several or not isinstance(args[place], (tuple, list))):
             if args[place] is None or isinstance(args[place], dt.dtype):
                 return args
             return (*args[:place], tuple(args[place:]))

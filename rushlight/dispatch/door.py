@@ -20,8 +20,9 @@ from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
 # Methods that have to do with sparse layouts.
-_SPARSE = frozenset("to_sparse to_sparse_csr to_dense coalesce sparse_mask indices values crow_indices "
-                    "col_indices is_coalesced".split())
+_SPARSE = frozenset("to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc "
+                    "to_dense coalesce sparse_mask indices values crow_indices ccol_indices col_indices "
+                    "row_indices is_coalesced".split())
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 

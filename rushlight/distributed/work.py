@@ -42,6 +42,29 @@ class Future(concurrent.futures.Future[Any]):
         return after
 
 
+def collect_all(futures: list[Future]) -> Future:
+    """A future of the list itself, which comes when all of them are done."""
+    found, left = Future(), [*futures]
+
+    def done(one: Any) -> None:
+        left.remove(one)
+        if not left:
+            error = next((e for one in futures if (e := one.exception())), None)
+            found.set_exception(error) if error else found.set_result(futures)
+
+    found._help = lambda: [one._help() for one in futures]
+    for one in futures:
+        one.add_done_callback(done)
+    if not futures:
+        found.set_result(futures)
+    return found
+
+
+def wait_all(futures: list[Future]) -> list[Any]:
+    """The values of all; raises what went wrong with one."""
+    return [one.wait() for one in futures]
+
+
 class Work:
     """An operation under way. After `wait()` its results may be read."""
 

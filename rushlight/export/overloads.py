@@ -84,7 +84,8 @@ def _value(text: str | None) -> Any:
 
 
 @lru_cache(None)
-def _parsed(text: str) -> Schema:
+def parsed(text: str) -> Schema:
+    """A line of schemas.tsv, or what programs define."""
     name, overload, inner = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()
     params, keyword = [], False
     for part in re.split(r", (?![^\[]*\])", inner) if inner else ():
@@ -109,7 +110,7 @@ def _lines() -> dict[str, list[str]]:
 @lru_cache(None)
 def overloads(name: str) -> dict[str, Overload]:
     """PyTorch's overloads of a name that say what tensors they take."""
-    made = [_parsed(text) for text in _lines().get(name, ()) if "..." not in text]
+    made = [parsed(text) for text in _lines().get(name, ()) if "..." not in text]
     return {schema.overload_name: Overload("aten", schema) for schema in made}
 
 
@@ -232,7 +233,8 @@ def pairs(row: Row, schema: Schema) -> dict[str, str] | None:
     return matched if needed <= set(matched.values()) else None
 
 
-def _fits(kind: str, value: Any, numbers: bool) -> bool:
+def fits(kind: str, value: Any, numbers: bool) -> bool:
+    """Whether a value is of a signature's type; `numbers`: of Tensor, too."""
     if value is None:
         return kind.endswith("?")
     kind = kind.removesuffix("?")
@@ -246,7 +248,7 @@ def _fits(kind: str, value: Any, numbers: bool) -> bool:
     if "[" in kind:
         items, one = value if isinstance(value, (list, tuple)) else [value], kind.split("[")[0]
         return (isinstance(value, (list, tuple))
-                or kind[-2].isdigit()) and all(_fits(one, v, False) for v in items)
+                or kind[-2].isdigit()) and all(fits(one, v, False) for v in items)
     plain = {"Scalar": (int, float, complex), "int": int, "float": (int, float), "bool": bool, "str": str,
              "ScalarType": torch.dtype}.get(kind)
     either = kind in ("bool", "Scalar") or not isinstance(value, bool)
@@ -299,7 +301,7 @@ def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[A
             value = _REDUCTIONS.index(value)
         if value is None and not p.type.endswith("?"):
             value = p.default
-        if value is REQUIRED or not _fits(p.type, value, name in _TAKES_NUMBERS and p.name == "other"):
+        if value is REQUIRED or not fits(p.type, value, name in _TAKES_NUMBERS and p.name == "other"):
             return None
         value = _shaped(p.type, value)
         if not p.kwarg_only:

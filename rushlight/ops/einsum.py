@@ -73,7 +73,8 @@ def _on_diagonal(found: Any, labels: str, unique: str, t: Any) -> Any:
 def einsum(equation: "Any", operands: "*Any" = ()):
     """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
     if not isinstance(equation, str):
-        equation, operands = _sublists((equation, *operands))
+        one = not operands or not isinstance(operands[0], (list, tuple))  # one operand and its labels
+        equation, operands = _sublists((equation, operands) if one else (equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     if not operands:
@@ -147,6 +148,8 @@ def _sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     letters = string.ascii_uppercase + string.ascii_lowercase
 
     def text(items: Any) -> str:
+        if not all(i is Ellipsis or 0 <= i < 52 for i in items):
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         return "".join("..." if i is Ellipsis else letters[int(i)] for i in items)
     pairs = len(args) // 2
     terms = [text(args[2 * i + 1]) for i in range(pairs)]

@@ -174,11 +174,8 @@ def _rebuild_from_type_v2(function: Any, cls: type, args: tuple[Any, ...], state
 
 
 def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
-    if layout is geometry.sparse_csr:
-        return resolve("torch", "sparse_csr_tensor")(*data)
     if layout is not geometry.sparse_coo:
-        raise RuntimeError(f"{layout} tensors cannot be loaded into Rushlight; save them dense "
-                           "(t.to_dense()) or as sparse_coo")
+        return resolve("torch", "sparse_compressed_tensor")(*data, layout=layout)
     indices, values, size, *known = data
     return resolve("torch", "sparse_coo_tensor")(indices, values, size, is_coalesced=bool(known and known[0]))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.sparse.tensor import OPS, SparseTensor, make
+from rushlight.sparse.tensor import BLOCKS, COLUMNS, LEGACY, OPS, SparseTensor, make
 from rushlight.tensor.tensor import Tensor
 
 
@@ -18,11 +18,11 @@ def op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def keeping_layout(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function written for COO: CSR operands go by it, and back."""
+    """A function written for COO: compressed operands go by it, and back."""
     def call(first: Any, *rest: Any, **options: Any) -> Any:
-        rows = isinstance(first, SparseTensor) and not first.is_sparse
         found = f(*[to_coo(v) for v in (first, *rest)], **options)
-        return to_csr(found) if rows and isinstance(found, SparseTensor) and found.ndim == 2 else found
+        back = isinstance(first, SparseTensor) and not first.is_sparse
+        return like(first, found) if back and isinstance(found, SparseTensor) and found.ndim >= 2 else found
     call.__name__ = f.__name__
     return call
 
@@ -31,35 +31,81 @@ def keeping_layout(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def to_coo(t: Any) -> Any:
-    """A CSR tensor as COO; everything else as it is."""
+    """A compressed tensor as COO; everything else as it is."""
     if not isinstance(t, SparseTensor) or t.is_sparse:
         return t
-    crow, col, values = t.parts
-    row = torch.repeat_interleave(torch.arange(t.shape[0]), crow.diff())
-    return make((torch.stack([row, col]), values), t.shape, True)
+    first, minor, values = t.parts
+    major = torch.repeat_interleave(torch.arange(len(first) - 1), first.diff())
+    row, col = (minor, major) if t.layout in COLUMNS else (major, minor)
+    if t.layout in BLOCKS:
+        shape, (high, wide) = values.shape[:3], values.shape[1:3]
+        row = (row[:, None, None] * high + torch.arange(high)[:, None]).expand(shape).flatten()
+        col = (col[:, None, None] * wide + torch.arange(wide)).expand(shape).flatten()
+        values = values.flatten(0, 2)
+    return make((torch.stack([row, col]), values), t.shape, t.layout is torch.sparse_csr)
 
 
-def to_csr(t: Any) -> SparseTensor:
-    """A matrix as CSR."""
-    if t.ndim != 2:
-        raise RuntimeError(f"to_sparse_csr: only matrices have rows to compress, got {t.ndim} dims")
-    t = t if isinstance(t, SparseTensor) else to_sparse(t)
-    if not t.is_sparse:
-        return t
-    (row, col), values = (t := coalesce(t)).parts
-    crow = torch.nn.functional.pad(torch.bincount(row, minlength=t.shape[0]).cumsum(0), (1, 0))
-    return make((crow, col.contiguous(), values), t.shape)
+def like(t: SparseTensor, found: Any) -> SparseTensor:
+    """A tensor in the layout of a compressed one."""
+    return compress(found, t.layout, tuple(t.parts[-1].shape[1:3]) if t.layout in BLOCKS else None)
 
 
-def to_sparse(t: Tensor, sparse_dim: Any = None, *, layout: Any = None, **_: Any) -> SparseTensor:
-    """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims."""
+def compress(t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None,
+             name: str = "dense_to_sparse") -> SparseTensor:
+    """A matrix in a compressed layout, of blocks or not; dense_dim: how many dims are the values'."""
+    blocksize = _check_blocks(t, layout, blocksize, name)
+    many = t.dense_dim() if isinstance(t, SparseTensor) else dense_dim or 0
+    if t.ndim - many != 2:
+        raise RuntimeError(f"{name}: expected a matrix and {many} dense dims, got {t.ndim} dims; a batch of "
+                           "sparse matrices is a list here")
+    if blocksize is None and isinstance(t, SparseTensor):
+        (major, minor), values = coalesce(to_coo(t)).parts
+        if layout in COLUMNS:
+            order = minor.argsort(stable=True)
+            major, minor, values = minor[order], major[order], values[order]
+    else:
+        high, wide = blocksize or (1, 1)
+        grid = to_dense(t).unflatten(0, (-1, high)).unflatten(2, (-1, wide)).transpose(1, 2)
+        grid = grid if blocksize else grid[:, :, 0, 0]
+        grid = grid.transpose(0, 1) if layout in COLUMNS else grid
+        major, minor = (grid != 0).reshape(*grid.shape[:2], -1).any(-1).nonzero(as_tuple=True)
+        values = grid[major, minor]
+    side = int(layout in COLUMNS)
+    count = torch.bincount(major, minlength=t.shape[side] // (blocksize[side] if blocksize else 1))
+    return make((torch.nn.functional.pad(count.cumsum(0), (1, 0)), minor.contiguous(), values), t.shape,
+                layout=layout)
+
+
+def _check_blocks(t: Any, layout: Any, blocksize: Any, name: str) -> Any:
+    """The sizes of blocks that a conversion makes; RuntimeError for those that do not fit."""
+    of = t.layout if isinstance(t, SparseTensor) else None
+    if blocksize is None and of is layout and layout in BLOCKS:
+        return tuple(t.parts[-1].shape[1:3])
+    sizes = [blocksize] * 2 if isinstance(blocksize, int) else blocksize
+    if sizes is not None and len(sizes) != 2:
+        raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(sizes)}")
+    if (sizes is not None) != (layout in BLOCKS):
+        raise RuntimeError(f"{name}: conversion from {LEGACY.get(of, 'Strided')} to {LEGACY[layout]} with"
+                           f"{'out' * (sizes is None)} blocksize argument given is not supported")
+    if sizes and min(sizes) < 1:
+        raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(sizes)}")
+    if sizes and (t.shape[0] % sizes[0] or t.shape[1] % sizes[1]):
+        raise RuntimeError(f"{name}: tensor sparse size ({t.shape[0]},{t.shape[1]}) must be divisible by "
+                           f"given blocksize ({sizes[0]},{sizes[1]})")
+    return sizes
+
+
+def to_sparse(t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None,
+              dense_dim: Any = None) -> SparseTensor:
+    """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
+    layout."""
     if isinstance(sparse_dim, type(torch.strided)):
         layout, sparse_dim = sparse_dim, None
-    if layout is torch.sparse_csr:
-        return to_csr(t)
+    if layout not in (None, torch.sparse_coo):
+        return compress(t, layout, blocksize, dense_dim)
     if isinstance(t, SparseTensor):
         return to_coo(t)
-    dims = t.ndim if sparse_dim is None else sparse_dim
+    dims = t.ndim - (dense_dim or 0) if sparse_dim is None else sparse_dim
     hold = t if dims == t.ndim else t.flatten(dims).any(-1)
     indices = torch.nonzero(hold).t().contiguous()
     return make((indices, t[tuple(indices)]), t.shape, True)
@@ -127,15 +173,23 @@ def _to_dtype(t: SparseTensor, dtype: Any, *_: Any) -> SparseTensor:
 def zeros_like(t: SparseTensor, **_: Any) -> SparseTensor:
     """Nothing, in the same shape."""
     if not t.is_sparse:
-        return to_csr(zeros_like(to_coo(t)))
+        return like(t, zeros_like(to_coo(t)))
     return make((t.parts[0][:, :0], t.parts[1].detach()[:0]), t.shape, True)
+
+
+_TURNED = {torch.sparse_csr: torch.sparse_csc, torch.sparse_csc: torch.sparse_csr,
+           torch.sparse_bsr: torch.sparse_bsc, torch.sparse_bsc: torch.sparse_bsr}
 
 
 @op("transpose", "swapaxes")
 def transpose(t: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     """Two sparse dims swapped."""
-    t, order = to_coo(t), list(range(t.ndim))
+    order = list(range(t.ndim))
     order[dim0], order[dim1] = order[dim1], order[dim0]
+    if not t.is_sparse and order[:2] == [1, 0]:  # rows are columns: the same parts
+        values = t.parts[-1].transpose(1, 2) if t.layout in BLOCKS else t.parts[-1]
+        return make((*t.parts[:2], values), [t.shape[i] for i in order], layout=_TURNED[t.layout])
+    t = to_coo(t)
     if order[t.sparse_dim():] != list(range(t.sparse_dim(), t.ndim)):
         raise RuntimeError("transpose: sparse dims of a sparse tensor may be swapped, and no dense ones")
     return make((t.parts[0][order[:t.sparse_dim()]], t.parts[1]), [t.shape[i] for i in order])
@@ -251,8 +305,8 @@ def mm(a: Any, b: Any) -> Any:
         raise RuntimeError(f"mm: sizes {tuple(a.shape)} and {tuple(b.shape)} of a sparse product do not fit; "
                            "matrices (and vectors on the right) do")
     if isinstance(b, SparseTensor):
-        found = _product(coalesce(to_coo(a)), to_csr(b))
-        return found if a.is_sparse else to_csr(found)
+        found = _product(coalesce(to_coo(a)), compress(b, torch.sparse_csr))
+        return found if a.is_sparse else compress(found, torch.sparse_csr)
     (row, col), values = to_coo(a).parts
     terms = (values if b.ndim == 1 else values[:, None]) * b[col]
     return torch.zeros((a.shape[0], *b.shape[1:]), dtype=terms.dtype).index_add(0, row, terms)

@@ -1,8 +1,9 @@
 """Sparse tensors: a subclass of Tensor that holds index tensors and a tensor of values.
 
-COO holds (indices, values), CSR (crow_indices, col_indices, values). Its `_a` is one zero seen as the whole
-shape, so that what asks for shape or dtype needs nothing of its own; every op comes by `__torch_function__`
-to a function of ops.py of the same name. Values are an ordinary tensor: gradients flow through it.
+COO holds (indices, values), CSR and BSR (crow_indices, col_indices, values), CSC and BSC (ccol_indices,
+row_indices, values): numbers, blocks, or dense tensors. Its `_a` is one zero seen as the whole shape, so that
+what asks for shape or dtype needs nothing of its own; every op comes by `__torch_function__` to a function of
+ops.py of the same name. Values are an ordinary tensor: gradients flow through it.
 """
 from __future__ import annotations
 
@@ -13,11 +14,17 @@ import numpy as np
 
 import rushlight as torch
 from rushlight.ops.table import ROWS
-from rushlight.tensor.geometry import StorageLayout, sparse_coo, sparse_csr
+from rushlight.tensor.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from rushlight.tensor.printing import _add_suffixes, format_array
 from rushlight.tensor.tensor import Tensor
 
 OPS: dict[str, Callable[..., Any]] = {}  # by name; ops.py fills it
+COLUMNS, BLOCKS = (sparse_csc, sparse_bsc), (sparse_bsr, sparse_bsc)  # compressed by columns; in blocks
+_ROWWISE, _COLUMNWISE = (("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values"))
+PARTS = {sparse_coo: ("indices", "values"), sparse_csr: _ROWWISE, sparse_csc: _COLUMNWISE,
+         sparse_bsr: _ROWWISE, sparse_bsc: _COLUMNWISE}
+_, *COMPRESSED = PARTS
+LEGACY = {layout: layout.name.title().replace("_", "").replace("Coo", "") for layout in PARTS}
 
 
 def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -30,21 +37,31 @@ def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], di
     return ([given.pop(p.name) for p in row.params if p.name in given and not p.keyword_only], given)
 
 
-def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False) -> "SparseTensor":
-    """A sparse tensor around (indices, values) or (crow_indices, col_indices, values)."""
+def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False,
+         layout: Any = None) -> "SparseTensor":
+    """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
     made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(size))
-    made.__dict__.update(parts=parts, coalesced=coalesced or len(parts) == 3)
+    made.__dict__.update(parts=parts, coalesced=coalesced or len(parts) == 3,
+                         _layout=layout or (sparse_coo, sparse_csr)[len(parts) - 2])
     return made
 
 
+def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
+    def read(self: "SparseTensor") -> Tensor:
+        return self._part(name, name)
+    read.__name__, read.__doc__ = name, doc
+    return read
+
+
 class SparseTensor(Tensor):
-    """Made by sparse_coo_tensor, sparse_csr_tensor, to_sparse(), to_sparse_csr() and sparse gradients."""
+    """Made by sparse_coo_tensor, sparse_csr_tensor ..., to_sparse(), to_sparse_csr() ... and gradients."""
 
     __slots__ = ()
     parts: tuple[Tensor, ...]
     coalesced: bool
+    _layout: Any
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -58,20 +75,20 @@ class SparseTensor(Tensor):
 
     # --- what it is made of ---------------------------------------------------------------------
 
-    layout = property(lambda self: sparse_coo if len(self.parts) == 2 else sparse_csr)
+    layout = property(lambda self: self._layout)
     is_sparse = property(lambda self: len(self.parts) == 2)  # type: ignore[assignment]
-    is_sparse_csr = property(lambda self: len(self.parts) == 3)  # type: ignore[assignment]
+    is_sparse_csr = property(lambda self: self._layout is sparse_csr)  # type: ignore[assignment]
 
-    def _part(self, name: str, number: int, layout: StorageLayout) -> Tensor:
-        if self.layout is not layout:
-            kind = "sparse coordinate tensor" if layout is sparse_coo else "sparse row compressed tensor"
-            raise RuntimeError(f"{name} expected {kind} layout but got "
-                               f"{'SparseCsr' if layout is sparse_coo else 'Sparse'}")
-        return self.parts[number]
+    def _part(self, name: str, of: str) -> Tensor:
+        if of not in PARTS[self._layout]:
+            side = "row" if of in _ROWWISE else "column"
+            kind = "coordinate" if of == "indices" else f"{side} compressed"
+            raise RuntimeError(f"{name} expected sparse {kind} tensor layout but got {LEGACY[self._layout]}")
+        return self.parts[PARTS[self._layout].index(of)]
 
     def indices(self) -> Tensor:
         """The places (sparse dims, nnz) of a coalesced COO tensor's values."""
-        found = self._part("indices", 0, sparse_coo)
+        found = self._part("indices", "indices")
         if not self.coalesced:
             raise RuntimeError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
         return found
@@ -83,18 +100,15 @@ class SparseTensor(Tensor):
         return self.parts[-1]
 
     def _indices(self) -> Tensor:
-        return self._part("_indices", 0, sparse_coo)
+        return self._part("_indices", "indices")
 
     def _values(self) -> Tensor:
         return self.parts[-1]
 
-    def crow_indices(self) -> Tensor:
-        """Where each row's values begin, of a CSR tensor, and where the last ends."""
-        return self._part("crow_indices", 0, sparse_csr)
-
-    def col_indices(self) -> Tensor:
-        """The columns of a CSR tensor's values."""
-        return self._part("col_indices", 1, sparse_csr)
+    crow_indices = _reader("crow_indices", "Where each row's values or blocks begin, and the last ones end.")
+    col_indices = _reader("col_indices", "The columns of the values or blocks of CSR and BSR.")
+    ccol_indices = _reader("ccol_indices", "Where each column's values or blocks begin, and the last end.")
+    row_indices = _reader("row_indices", "The rows of the values or blocks of CSC and BSC.")
 
     def _nnz(self) -> int:
         return int(self.parts[-1].shape[0])
@@ -105,11 +119,11 @@ class SparseTensor(Tensor):
 
     def dense_dim(self) -> int:
         """How many dims each value has."""
-        return self.parts[-1].ndim - 1
+        return self.ndim - self.sparse_dim()
 
     def is_coalesced(self) -> bool:
         """Whether indices are in order and differ."""
-        self._part("is_coalesced", 0, sparse_coo)
+        self._part("is_coalesced", "indices")
         return self.coalesced
 
     # --- its place in the graph: that of its values -----------------------------------------------
@@ -122,7 +136,7 @@ class SparseTensor(Tensor):
     def grad(self) -> Any:
         """The gradient of the values, at their places."""
         found = self.parts[-1].grad
-        return None if found is None else make((*self.parts[:-1], found), self.shape, self.coalesced)
+        return None if found is None else self.map(lambda _: found)
 
     def requires_grad_(self, requires_grad: bool = True) -> "SparseTensor":
         """Turn the tracking of the values on or off."""
@@ -135,12 +149,12 @@ class SparseTensor(Tensor):
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "SparseTensor":
         """The same places with f of the values."""
-        return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced)
+        return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced, self._layout)
 
     # --- writes -----------------------------------------------------------------------------------
 
     def _become(self, other: "SparseTensor") -> "SparseTensor":
-        self.__dict__.update(parts=other.parts, coalesced=other.coalesced)
+        self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
         return self
 
     def add_(self, other: Any, *, alpha: Any = 1) -> "SparseTensor":
@@ -177,9 +191,8 @@ class SparseTensor(Tensor):
         return self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        names = ("indices", "values") if self.is_sparse else ("crow_indices", "col_indices", "values")
         texts = []
-        for name, part in zip(names, self.parts, strict=True):
+        for name, part in zip(PARTS[self._layout], self.parts, strict=True):
             prefix = f"{name}=tensor("
             size = [f"size={tuple(part.shape)}"] if not part.numel() else []
             texts.append(_add_suffixes(prefix + format_array(part._a, 7 + len(prefix)), size, 7))

@@ -1,6 +1,7 @@
 """Tensors around memory that others own, and others around ours: NumPy arrays and DLPack."""
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         array = np.from_dlpack(ext_tensor, copy=copy)
     except TypeError:
         array = np.from_dlpack(ext_tensor)  # objects of before copy= was part of the protocol
+    if isinstance(ext_tensor, _Capsule) and not array.flags.writeable:
+        # NumPy cannot know of a bare capsule whether it may be written to; PyTorch writes.
+        shown = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+        array = np.asarray(SimpleNamespace(__array_interface__=shown, kept=array))
     return wrap(array.copy()) if copy else _borrowed(array)
 
 

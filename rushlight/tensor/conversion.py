@@ -42,7 +42,7 @@ class Conversion:
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The NumPy array that shares this tensor's memory."""
-        if self._g is not None and not force and self.requires_grad:  # type: ignore[attr-defined]
+        if self._g is not None and not force and self._recorded:  # type: ignore[attr-defined]
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. "
                                "Use tensor.detach().numpy() instead.")
         if self._k.on_meta:

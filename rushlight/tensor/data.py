@@ -160,6 +160,24 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0,
     return track(made) if requires_grad else made
 
 
+def from_file(filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None,
+              requires_grad: bool = False, **_: Any) -> Tensor:
+    """A 1-d tensor of `size` elements over a file's bytes.
+
+    shared: what is written to the tensor is written to the file, which is made or made longer. False by
+    default; then it is a RuntimeError if the file is not there or too short.
+    """
+    of = checked_dtype("from_file", dtype or get_default_dtype())
+    try:
+        with open(filename, "ab" if shared else "rb") as file:
+            if shared and file.tell() < size * of.itemsize:
+                file.truncate(size * of.itemsize)
+        room = np.memmap(filename, of.np, "r+" if shared else "c", shape=size) if size else np.empty(0, of.np)
+    except (OSError, ValueError, OverflowError) as error:
+        raise RuntimeError(f"unable to open file <{filename}> as {size} elements: {error}") from None
+    return track(from_numpy(room)) if requires_grad else from_numpy(room)
+
+
 def _buffer_tensor(buffer: Any, of: Any, count: int = -1, offset: int = 0) -> Tensor:
     made = wrap(from_buffer(buffer, of, count, offset))
     storage(made).foreign = True

@@ -25,7 +25,7 @@ class Generator:
         if where.type == "meta":
             raise RuntimeError("META device type not an accelerator.")
         if where.type != "cpu":
-            raise unavailable(where)
+            raise unavailable(where, RuntimeError, "Cannot get CUDA generator without ATen_cuda library")
         self._own: Engine | None = Engine()
 
     @property

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
 from rushlight.base.errors import wrap_dim
-from rushlight.base.layout import contiguous_strides
+from rushlight.base.layout import contiguous_strides, iteration_order
 from rushlight.base.size import Size
 from rushlight.tensor.storage import SHARED, Storage, address, storage
 
@@ -52,8 +53,8 @@ preserve_format = MemoryFormat("preserve_format")
 channels_last = MemoryFormat("channels_last")
 channels_last_3d = MemoryFormat("channels_last_3d")
 strided = StorageLayout("strided")
-sparse_coo = StorageLayout("sparse_coo")
-sparse_csr = StorageLayout("sparse_csr")
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(StorageLayout, (
+    "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"))
 
 
 def _told(path: str, doc: str) -> Any:
@@ -225,6 +226,22 @@ class Geometry:
                 return False
             step *= a.shape[d]
         return True
+
+    def dim_order(self, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+        """The dims from the outermost to the innermost in memory.
+
+        ambiguity_check: False by default; True, or a list of memory formats of which exactly one must fit: a
+        RuntimeError where dims of size 1 or of equal strides leave the order open.
+        """
+        formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+        if not isinstance(formats, list) or not all(isinstance(f, MemoryFormat) for f in formats):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        strides = tuple(self.stride())
+        several = 1 in self.shape or any(a == b for a, b in pairwise(strides))
+        if several and ambiguity_check is not False and sum(map(self.is_contiguous, formats)) != 1:
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the "
+                               "given memory formats.")
+        return tuple(iteration_order(tuple(self.shape), (strides,)))
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating-point one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base import dtype as dt
 from rushlight.base.tape import TAPE
@@ -27,6 +28,11 @@ class Gradient:
     def requires_grad(self) -> bool:
         """Whether gradients flow into (or through) this tensor."""
         return self._g is not None
+
+    @property
+    def _recorded(self) -> bool:
+        """Whether an op on this tensor would be recorded now."""
+        return LOCAL.enabled and self.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

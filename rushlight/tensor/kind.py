@@ -45,11 +45,12 @@ def kind(dtype: dt.dtype, where: device = CPU, conj: bool = False, neg: bool = F
     return found
 
 
-def unavailable(where: device) -> Exception:
-    """The error for a device that this build cannot use."""
+def unavailable(where: device, kind: type[Exception] = AssertionError,
+                words: str = "Torch not compiled with CUDA enabled") -> Exception:
+    """The error for a device that this build cannot use; kind and words: what PyTorch says of CUDA."""
     if where.type == "cuda":
-        return AssertionError("Torch not compiled with CUDA enabled: this Rushlight runs on the CPU; "
-                              "use device='cpu', or pick it by torch.cuda.is_available()")
+        return kind(f"{words}: this Rushlight runs on the CPU; use device='cpu', or pick it by "
+                    "torch.cuda.is_available()")
     return RuntimeError(f"device {where} is not available in Rushlight; use device='cpu'")
 
 

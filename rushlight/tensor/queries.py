@@ -66,9 +66,9 @@ def typename(obj: Any) -> str:
     """The type's name with its module."""
     if isinstance(obj, Tensor):
         return obj.type()
-    module = getattr(type(obj), "__module__", "")
-    name = type(obj).__qualname__
-    return name if module in ("", "builtins") else f"{module}.{name}"
+    module = getattr(obj, "__module__", None)
+    name = getattr(obj, "__qualname__", type(obj).__qualname__)
+    return name if module in (None, "builtins") else f"{module}.{name}"
 
 
 def broadcast_shapes(*shapes: Any) -> Size:

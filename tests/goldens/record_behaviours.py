@@ -4,6 +4,7 @@ from __future__ import annotations
 import torch
 from averaging_behaviours import AVERAGING
 from data_behaviours import DATA
+from docstring_behaviours import DOCSTRINGS
 from optim_behaviours import OPTIM
 from scheduler_behaviours import SCHEDULERS
 from tensor_behaviours import TENSOR
@@ -11,7 +12,7 @@ from tensor_behaviours import TENSOR
 
 def main() -> None:
     """Write the tables' JSON files next to this file."""
-    for table in (OPTIM, AVERAGING, SCHEDULERS, DATA, TENSOR):
+    for table in (OPTIM, AVERAGING, SCHEDULERS, DATA, TENSOR, DOCSTRINGS):
         table.record(torch)
 
 

@@ -17,12 +17,13 @@ torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
 from answers import difference, plain, same  # noqa: E402
 from data_behaviours import DATA  # noqa: E402
+from docstring_behaviours import DOCSTRINGS  # noqa: E402
 from optim_behaviours import OPTIM, built, give_grads, parameters  # noqa: E402
 from optim_behaviours import runs  # noqa: E402
 from scheduler_behaviours import SCHEDULERS, follow, optimizer, schedule, texts  # noqa: E402
 from tensor_behaviours import TENSOR  # noqa: E402
 
-_ALL = [(table, name) for table in (OPTIM, SCHEDULERS, DATA, TENSOR) for name in table]
+_ALL = [(table, name) for table in (OPTIM, SCHEDULERS, DATA, TENSOR, DOCSTRINGS) for name in table]
 
 
 @pytest.mark.parametrize("table, name", _ALL, ids=[name for _, name in _ALL])

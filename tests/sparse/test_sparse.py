@@ -186,3 +186,114 @@ def test_sparse_gradients_add_up():
     bag = nn.EmbeddingBag(4, 2, sparse=True, mode="sum")
     bag(torch.tensor([[1, 1]])).sum().backward()
     assert bag.weight.grad.coalesce().values().tolist() == [[2, 2]]
+
+
+# --- compressed layouts -----------------------------------------------------------------------------
+
+_D = [[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 3.0, 0.0], [0.0, 4.0, 0.0, 5.0], [6.0, 0.0, 0.0, 0.0]]
+_LAYOUTS = {"csr": (), "csc": (), "bsr": ((2, 2),), "bsc": ((2, 1),)}
+
+
+def _compressed(name: str, dense: torch.Tensor, **options: int) -> torch.Tensor:
+    return getattr(dense, f"to_sparse_{name}")(*_LAYOUTS[name], **options)
+
+
+def test_compressed_layouts_hold_what_pytorch_says() -> None:
+    dense = torch.tensor(_D)
+    csc, bsr, bsc = (_compressed(name, dense) for name in ("csc", "bsr", "bsc"))
+    assert csc.ccol_indices().tolist() == [0, 2, 3, 5, 6] and csc.row_indices().tolist() == [0, 3, 2, 0, 1, 2]
+    assert csc.values().tolist() == [1, 6, 4, 2, 3, 5] and not csc.is_sparse_csr and not csc.is_sparse
+    assert bsr.crow_indices().tolist() == [0, 2, 4] and bsr.col_indices().tolist() == [0, 1, 0, 1]
+    assert bsr.values().tolist() == [[[1, 0], [0, 0]], [[2, 0], [3, 0]], [[0, 4], [6, 0]], [[0, 5], [0, 0]]]
+    assert bsc.ccol_indices().tolist() == [0, 2, 3, 4, 5] and bsc.row_indices().tolist() == [0, 1, 1, 0, 1]
+    assert repr(csc) == ("tensor(ccol_indices=tensor([0, 2, 3, 5, 6]),\n"
+                         "       row_indices=tensor([0, 3, 2, 0, 1, 2]),\n"
+                         "       values=tensor([1., 6., 4., 2., 3., 5.]), size=(4, 4), nnz=6,\n"
+                         "       layout=torch.sparse_csc)")
+    assert not csc.to_sparse().is_coalesced()
+    assert csc.to_sparse_coo()._indices().tolist() == [[0, 3, 2, 0, 1, 2], [0, 0, 1, 2, 2, 3]]
+    for t, name, kind in ((csc, "crow_indices", "row compressed"), (bsr, "row_indices", "column compressed"),
+                          (bsc, "indices", "coordinate"), (dense.to_sparse(), "col_indices", "row compressed")):
+        with pytest.raises(RuntimeError, match=f"{name} expected sparse {kind} tensor layout but got Sparse"):
+            getattr(t, name)()
+
+
+@pytest.mark.parametrize("name", _LAYOUTS)
+def test_compressed_layouts_compute_as_dense_matrices(name: str) -> None:
+    dense = torch.tensor(_D)
+    s = _compressed(name, dense)
+    assert s.layout is getattr(torch, f"sparse_{name}") and (s.sparse_dim(), s.dense_dim()) == (2, 0)
+    for found, expected in (
+            (s, dense), (s.t(), dense.t()), (s @ dense, dense @ dense), (dense @ s, dense @ dense),
+            (s @ dense[0], dense @ dense[0]), (s @ s, dense @ dense), (s + s, dense + dense), (s * 2, dense * 2),
+            (s * s, dense * dense), (-s, -dense), (torch.zeros_like(s), torch.zeros(4, 4)),
+            (torch.addmm(dense, s, dense), dense + dense @ dense), (s.sum(), dense.sum())):
+        assert torch.equal(found.to_dense(), expected), found
+    assert (s + s).layout is (s * s).layout is (-s).layout is s.layout
+    turned = {"csr": "csc", "csc": "csr", "bsr": "bsc", "bsc": "bsr"}[name]
+    assert s.t().layout is getattr(torch, f"sparse_{turned}")
+    for other in _LAYOUTS:
+        assert torch.equal(_compressed(other, s).to_dense() if other != name else s.to_dense(), dense)
+    for again in (copy.deepcopy(s), pickle.loads(pickle.dumps(s)), s.clone(), s.detach()):
+        assert again.layout is s.layout and torch.equal(again.to_dense(), dense)
+
+
+@pytest.mark.parametrize("name", _LAYOUTS)
+def test_compressed_layouts_have_dense_dims_and_gradients(name: str) -> None:
+    hybrid = torch.tensor([[[1.0, 2.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 3.0]]])
+    s = _compressed(name, hybrid, dense_dim=1)
+    assert s.dense_dim() == 1 and s.shape == (2, 2, 2) and torch.equal(s.to_dense(), hybrid)
+    x = torch.tensor(_D, requires_grad=True)
+    _compressed(name, x).to_dense().square().sum().backward()
+    assert torch.equal(x.grad, 2 * x.detach())
+
+
+def test_compressed_tensors_are_made_of_their_parts() -> None:
+    made = torch.sparse_csc_tensor([0, 2, 4], [0, 1, 0, 1], [1.0, 2, 3, 4], (3, 2), dtype=torch.float64)
+    assert made.to_dense().tolist() == [[1, 3], [2, 4], [0, 0]] and made.dtype is torch.float64
+    blocks = torch.sparse_bsr_tensor([0, 1, 2], [0, 1], [[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
+    assert blocks.to_dense().tolist() == [[1, 2, 0, 0], [3, 4, 0, 0], [0, 0, 5, 6], [0, 0, 7, 8]]
+    assert torch.sparse_bsc_tensor([0, 1, 2], [0, 1], [[[1, 2]], [[5, 6]]]).shape == (2, 4)
+    assert torch.sparse_csr_tensor([0, 1, 2], [0, 1], [[1.0], [2.0]]).shape == (2, 2, 1)
+    named = torch.sparse_csr_tensor(crow_indices=[0, 1, 2], col_indices=[0, 1], values=[1.0, 2.0], size=(2, 3))
+    assert named.to_dense().tolist() == [[1, 0, 0], [0, 2, 0]]
+    same = torch.sparse_compressed_tensor([0, 1, 2], [0, 1], [1.0, 2.0], layout=torch.sparse_csc)
+    assert same.layout is torch.sparse_csc
+    for message, call in (
+            ("expected sparse compressed tensor layout but got none",
+             lambda: torch.sparse_compressed_tensor([0, 1], [0], [1.0])),
+            (r"sum of batch and block dimensionalities \(=0 \+ 2\) but got 1",
+             lambda: torch.sparse_bsr_tensor([0, 2], [0, 1], [1, 2])),
+            (r"must be divisible by given blocksize \(3,2\)", lambda: torch.ones(4, 4).to_sparse_bsr((3, 2))),
+            ("blocksize needs to be a tuple of size 2, but got 3",
+             lambda: torch.ones(4, 4).to_sparse_bsr((2, 2, 2))),
+            ("blocksize needs to be positive", lambda: torch.ones(4, 4).to_sparse_bsr((0, 2))),
+            ("from Strided to SparseCsr with blocksize argument given is not supported",
+             lambda: torch.ones(4, 4).to_sparse(layout=torch.sparse_csr, blocksize=(2, 2))),
+            ("from SparseCsr to SparseBsc without blocksize argument given is not supported",
+             lambda: torch.ones(4, 4).to_sparse_csr().to_sparse(layout=torch.sparse_bsc)),
+            ("expected a matrix", lambda: torch.ones(2, 2, 2).to_sparse_csc())):
+        with pytest.raises(RuntimeError, match=message):
+            call()
+
+
+def test_spdiags() -> None:
+    rows = torch.arange(9).reshape(3, 3)
+    s = torch.sparse.spdiags(rows, torch.tensor([0, -1, -2]), (3, 3))
+    assert s._indices().tolist() == [[0, 1, 2, 1, 2, 2], [0, 1, 2, 0, 1, 0]]
+    assert s._values().tolist() == [0, 1, 2, 3, 4, 6]
+    csc = torch.sparse.spdiags(rows, torch.tensor([0, -1, -2]), (3, 3), layout=torch.sparse_csc)
+    assert csc.layout is torch.sparse_csc and csc.to_dense().tolist() == [[0, 0, 0], [3, 1, 0], [6, 4, 2]]
+    assert torch.sparse.spdiags(rows[0], torch.tensor(-1), (2, 3)).to_dense().tolist() == [[0] * 3] * 2
+    for message, offsets, shape in (("duplicate values", [0, -1, -1], (3, 3)), ("must be 2d", [0, 1, 2], (3,)),
+                                    (r"diagonals \(3\) does not match the number of offsets", [0, 1], (3, 3)),
+                                    ("dtype Long but got Float", [0.0, 1.0, 2.0], (3, 3))):
+        with pytest.raises(RuntimeError, match=message):
+            torch.sparse.spdiags(rows, torch.tensor(offsets), shape)
+
+
+def test_reduced_products_take_the_older_names() -> None:
+    dense = torch.tensor(_D)
+    for name, other in (("max", "amax"), ("min", "amin")):
+        assert torch.equal(torch.sparse.mm(dense.to_sparse_csr(), dense, name),
+                           torch.sparse.mm(dense.to_sparse_csr(), dense, other))

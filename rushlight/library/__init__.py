@@ -1,0 +1,346 @@
+"""torch.library: ops of a program's own, which are called as torch.ops.NAMESPACE.NAME.
+
+custom_op makes one of a function. Library, define and impl are the older spelling: a signature in PyTorch's
+notation, and functions for dispatch keys. Of the keys a call looks at, here, "Autograd" (or "AutogradCPU"),
+then "CPU" or "Meta", then those of composite functions; what is registered for others is never called.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from enum import Enum
+from functools import partial, singledispatch
+from inspect import Parameter, Signature, signature
+from types import SimpleNamespace
+from typing import Any
+
+import rushlight as torch
+from rushlight.autograd import Function
+from rushlight.base.pytree import broadcast, flatten
+from rushlight.dispatch.state import MODES, STACK
+from rushlight.export.overloads import REQUIRED, Schema, fits, overloads, parsed
+from rushlight.ops import NAMESPACES
+
+with open(os.path.join(os.path.dirname(__file__), "keys.tsv"), encoding="utf-8") as _file:
+    DispatchKey, Tag = (Enum(name, members) for name, members in map(str.split, _file, ["\t"] * 2))
+
+
+class _Call(Function):
+    """A call of an op as a node: its inputs are all tensors among the arguments, also in lists."""
+
+    @staticmethod
+    def forward(op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        return op._compute(leaves, *given(*tree.unflatten(leaves)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.op, ctx.tree, _, *leaves = inputs
+        if ctx.op._setup_context is not None:
+            args, named = ctx.tree.unflatten(leaves)
+            only = {"keyword_only_inputs": named} if named else {}
+            ctx.op._setup_context(ctx=ctx, inputs=args, output=output, **only)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if ctx.op._backward is None:
+            raise RuntimeError(f"Trying to backward through {ctx.op._name}.default but no autograd formula "
+                               "was registered. Please use register_autograd to add one.")
+        found, nothing = ctx.op._backward(ctx, *grads), ctx.tree.unflatten([None] * ctx.tree.num_leaves)
+        grads = broadcast((found if isinstance(found, tuple) else (found,), nothing[1]), ctx.tree)
+        return None, None, None, *(grads or ())
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
+        if op._vmap is None:
+            raise RuntimeError(f"Batching rule not implemented for {op._name}: register_vmap adds one")
+        args, named = given(*tree.unflatten(leaves))
+        return op._vmap(info, tree.unflatten(in_dims[3:])[0][:len(args)], *args, **named)
+
+
+def _given(count: int, names: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The arguments that the caller gave: functions have defaults of their own."""
+    return args[:count], {name: named[name] for name in names}
+
+
+class CustomOpDef:
+    """An op: functions for dispatch keys, an autograd formula, a rule of vmap.
+
+    Of custom_op's, autograd and compile() look no further; without a formula of their own, the ops of define
+    are what their functions are made of.
+    """
+
+    def __init__(self, name: str, overloads: dict[str, CustomOpDef]) -> None:
+        self._name, self._overloads, self._kernels, self._opaque = name, overloads, {}, False
+        self._schema = self._signature = self._backward = self._setup_context = self._vmap = None
+
+    def _compute(self, leaves: Any, args: Any, named: Any) -> Any:
+        meta = any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in leaves)
+        where = "Meta" if meta else "CPU"
+        for key in (where, "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
+            if key in self._kernels:
+                return self._kernels[key](*args, **named)
+        raise NotImplementedError(
+            f"Could not run '{self._name}' with arguments from the '{where}' backend: it has functions for "
+            f"{sorted(self._kernels)}; torch.library.impl or register_fake adds one")
+
+    def _bound(self, args: Any, kwargs: Any) -> Any:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise (RuntimeError if self._schema else TypeError)(f"{self._name}(): {error}. Declaration: "
+                                                                f"{self._schema}") from None
+        for p in self._schema.arguments if self._schema else ():
+            if p.name in bound.arguments and not fits(p.type, value := bound.arguments[p.name], True):
+                raise RuntimeError(f"{self._name}() Expected a value of type '{p.type}' for argument "
+                                   f"'{p.name}' but instead found type '{type(value).__name__}'. "
+                                   f"Declaration: {self._schema}")
+        if self._schema is None:
+            bound.apply_defaults()
+        given = partial(_given, len(bound.args), tuple(bound.kwargs))
+        bound.apply_defaults()
+        leaves, tree = flatten((bound.args, bound.kwargs))
+        return tree, given, leaves
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        *others, op = (op for op in self._overloads.values() if op._signature)
+        for other in others:
+            with suppress(RuntimeError):
+                other._bound(args, kwargs)
+                op = other
+                break
+        run, how = op._run, op._bound(args, kwargs)
+        for mode in MODES and STACK.modes:
+            if hasattr(mode, "custom"):
+                run, how = partial(mode.custom, self), (run, how, args, kwargs)
+        return run(*how)
+
+    def _run(self, tree: Any, given: Any, leaves: Any) -> Any:
+        autograd = self._kernels.get("AutogradCPU", self._kernels.get("Autograd"))
+        if autograd is None and (self._opaque or self._backward or self._vmap):
+            return _Call.apply(self, tree, given, *leaves)
+        args, named = given(*tree.unflatten(leaves))
+        return self._compute(leaves, args, named) if autograd is None else autograd(*args, **named)
+
+    def __getattr__(self, overload: str) -> CustomOpDef:
+        if overload not in self._overloads:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
+        return self._overloads[overload]
+
+    def overloads(self) -> list[str]:
+        """The overloads' names."""
+        return list(self._overloads)
+
+    def __str__(self) -> str:
+        return self._name.replace("::", ".")
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>" if self._schema else f"<CustomOpDef({self._name})>"
+
+    def _declare(self, signature: Signature) -> None:
+        self._signature = signature
+        space, own = self._name.split("::")
+        vars(NAMESPACES.setdefault(space, _Namespace(space))).setdefault(own, self)
+
+    def register_fake(self, fn: Any = None, /) -> Any:
+        """fn(*args) runs instead where an argument is a tensor on the meta device; a decorator without fn."""
+        return self.register_kernel("Meta", fn)
+
+    def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
+        """fn(*args) runs for tensors of these devices ("cpu", a list, None: all); a decorator without fn."""
+        if fn is None:
+            return partial(self.register_kernel, device_types)
+        self._kernels.update(dict.fromkeys(_keys(device_types), fn))
+        return fn
+
+    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
+        """backward(ctx, *grads) gives a gradient or None for each argument; setup_context(ctx, inputs,
+        output) saves for it what it needs (keyword_only_inputs beside them, where there are such)."""
+        self._backward, self._setup_context = backward, setup_context
+
+    def register_vmap(self, fn: Any = None, /) -> Any:
+        """fn(info, in_dims, *args) gives results and their batch dims; a decorator without fn. Without such a
+        rule, vmap calls the op example by example."""
+        self._vmap = fn or self._vmap
+        return fn or self.register_vmap
+
+
+class _Namespace:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, own: str) -> Any:
+        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{own}'")
+
+
+_OPS: dict[str, dict[str, CustomOpDef]] = {}  # overloads by NAMESPACE::NAME; functions may come first
+
+
+def _entry(name: str) -> CustomOpDef:
+    """The op of a qualified name, "mylib::square" or "mylib::square.out"; a new one has no signature yet."""
+    space, separator, own = name.partition("::")
+    own, _, overload = own.partition(".")
+    if not separator or not own.isidentifier() or not space.isidentifier():
+        raise ValueError('Expected `qualname` to be of the form "namespace::name": expected a name such as '
+                         f"'mylib::square', got {name!r}")
+    several = _OPS.setdefault(f"{space}::{own}", {})
+    return several.setdefault(overload or "default", CustomOpDef(f"{space}::{own}", several))
+
+
+def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any,
+              device_types: Any = None, schema: str | None = None, tags: Any = None) -> Any:
+    """The op `name` ("namespace::name"), computed by fn; a decorator without fn.
+
+    mutates_args: names of the arguments that fn writes to. Nothing depends on it here: what is written to
+    counts versions by itself. device_types: of the tensors that fn takes. schema, tags: accepted.
+    Errors: ValueError for a name without a namespace.
+    """
+    _entry(name)
+
+    def make(fn: Callable[..., Any]) -> CustomOpDef:
+        _OPS[name].clear()
+        op = _entry(name)
+        op._opaque = True
+        op.register_kernel(device_types, fn)
+        op._declare(signature(fn))
+        return op
+    return make if fn is None else make(fn)
+
+
+def _op(op: Any) -> CustomOpDef:
+    found = _entry(op) if isinstance(op, str) else op
+    if not isinstance(found, CustomOpDef) or found._signature is None:
+        raise RuntimeError(f"operator {op} does not exist: expected what torch.library.custom_op or define "
+                           "made, or its name")
+    return found
+
+
+def _registrar(name: str) -> Callable[..., Any]:
+    def register(op: Any, *given: Any, lib: Any = None, **options: Any) -> Any:
+        return getattr(_op(op), name)(*given, **options)
+    register.__name__, register.__doc__ = name, f"CustomOpDef.{name} of an op or its name."
+    return register
+
+
+register_autograd, register_kernel, register_vmap, register_fake = map(_registrar, (
+    "register_autograd", "register_kernel", "register_vmap", "register_fake"))
+impl_abstract = register_fake
+
+
+# --- the older spelling ---------------------------------------------------------------------------
+
+
+def fallthrough_kernel() -> None:
+    """Registered for a key, it means that calls go on to the next key."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+def _keys(device_types: Any) -> list[str]:
+    """Dispatch keys of "cpu", "cuda" ..., "default" or None; of keys, they themselves."""
+    known = {key.lower(): key for key in DispatchKey.__members__} | {"default": "CompositeExplicitAutograd"}
+    names = device_types if isinstance(device_types, (list, tuple)) else [device_types or "default"]
+    return [known.get(name.lower()) or known.get(torch.device(name).type, name) for name in names]
+
+
+class Library:
+    """Library(ns, kind, dispatch_key=""): ops of the namespace `ns`.
+
+    kind: "DEF" (once for each namespace), "FRAGMENT" to add ops to it, "IMPL" to add functions. dispatch_key:
+    the key that impl takes by default. Errors: ValueError for other kinds, RuntimeError for a second "DEF".
+    """
+
+    _defined: set[str] = set()
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if kind == "DEF" and ns in self._defined:
+            raise RuntimeError("Only a single TORCH_LIBRARY can be used to register the namespace "
+                               f"{ns}; expected kind 'FRAGMENT', which adds ops to it")
+        self._defined.update([ns] if kind == "DEF" else [])
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """The op of a signature, "name(Tensor x, float a=2.) -> Tensor"; its name.
+
+        alias_analysis, tags: accepted. Errors: RuntimeError for what is no signature, or where there is one.
+        """
+        try:
+            told: Schema = parsed(schema)
+        except AttributeError:
+            raise RuntimeError("Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "
+                               f"y) -> Tensor', got {schema!r}") from None
+        name = schema.partition("(")[0]
+        op = _entry(f"{self.ns}::{name}")
+        if op._signature is not None:
+            raise RuntimeError(f"Tried to register an operator ({self.ns}::{schema}) with the same name and "
+                               "overload name multiple times.")
+        kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        op._schema = told
+        op._declare(Signature([
+            Parameter(p.name, kinds[p.kwarg_only],
+                      default=Parameter.empty if p.default is REQUIRED else p.whole_default)
+            for p in told.arguments]))
+        return name
+
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+             allow_override: bool = False) -> None:
+        """fn answers for an op (its name, or the op) where its dispatch key is looked at; see above."""
+        if self.ns == "aten":
+            raise NotImplementedError("Library('aten', 'IMPL').impl: PyTorch's own ops keep their functions "
+                                      "here; torch.overrides.TorchFunctionMode sees each call")
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        if key not in DispatchKey.__members__:
+            raise RuntimeError(f"could not parse dispatch key: {key}")
+        own = str(op_name).rpartition("::")[2]
+        op = op_name if isinstance(op_name, CustomOpDef) else _entry(f"{self.ns}::{own}")
+        if fn is not fallthrough_kernel:
+            op._kernels[key] = partial(fn, None) if with_keyset else fn
+
+
+@singledispatch
+def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+    """The op of a name and a signature: define("mylib::sin", "(Tensor x) -> Tensor").
+
+    define(library, "sin(Tensor x) -> Tensor") is a decorator, too, of its function.
+    """
+    space, _, own = _entry(qualname)._name.partition("::")
+    Library(space, "FRAGMENT").define(own + schema, tags=tags)
+
+
+@define.register
+def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
+    return impl(lib, lib.define(schema, alias_analysis))
+
+
+@singledispatch
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
+    """func answers for an op with tensors of these devices: "cpu", "cuda" ..., "default", a list of them.
+
+    impl(library, name, dispatch_key="") is the same for a dispatch key. Decorators without func.
+    """
+    return _entry(qualname).register_kernel(types, func)
+
+
+@impl.register
+def _(lib: Library, name: str, dispatch_key: str = "") -> Callable[..., Any]:
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        lib.impl(name, fn, dispatch_key)
+        return fn
+    return register
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> Any:
+    """What computes an op ("aten::add.Tensor", or the op) for a key: an object with call_boxed(keys, *args).
+
+    `keys` are for functions that hand them on, and not looked at. RuntimeError where there is nothing.
+    """
+    name = str(op) if "::" in str(op) else str(op).replace(".", "::", 1)
+    key, (own, _, overload) = str(dispatch_key).rpartition(".")[2], name.removeprefix("aten::").partition(".")
+    found = _op(name)._kernels.get(key) if "::" in own else overloads(own).get(overload or "default")
+    if found is None:
+        raise RuntimeError(f"operator {op} does not exist, or has nothing for the key {key}")
+    return SimpleNamespace(call_boxed=lambda keys, *args, **kwargs: found(*args, **kwargs))

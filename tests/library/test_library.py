@@ -1,0 +1,148 @@
+"""torch.library's older spelling: a signature, and functions for dispatch keys."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import rushlight as torch
+from rushlight.library import Library, define, fallthrough_kernel, get_kernel, impl
+
+SCHEMA = "scaled(Tensor x, float by=2., *, int[] dims=[1, 2], Tensor? weight=None, bool flag=False) -> Tensor"
+_number = iter(range(1000))
+
+
+@pytest.fixture
+def lib() -> Iterator[Library]:
+    """A namespace of its own."""
+    yield Library(f"libtest{next(_number)}", "DEF")
+
+
+def ops(lib: Library) -> object:
+    """torch.ops.NAMESPACE."""
+    return getattr(torch.ops, lib.ns)
+
+
+def test_calls_bind_by_the_signature(lib: Library) -> None:
+    seen = []
+    assert lib.define(SCHEMA) == "scaled"
+
+    def scaled(x: torch.Tensor, by: float = 2.0, **named: object) -> torch.Tensor:
+        seen.append((by, named))
+        return x * by
+
+    with pytest.raises(NotImplementedError, match="from the 'CPU' backend"):
+        ops(lib).scaled(torch.ones(2))
+    lib.impl("scaled", scaled, "CPU")
+    op = ops(lib).scaled
+    assert op(torch.ones(2), 3.0, dims=[4]).tolist() == [3.0, 3.0] and op(x=torch.ones(1)).tolist() == [2.0]
+    assert seen == [(3.0, {"dims": [4]}), (2.0, {})]
+    assert str(op) == f"{lib.ns}.scaled" and repr(op) == f"<OpOverloadPacket(op='{lib.ns}.scaled')>"
+    assert op.overloads() == ["default"] and op.default(torch.ones(1)).item() == 2.0
+    for message, args, named in (("type 'Tensor' for argument 'x' but instead found type 'str'", ("a",), {}),
+                                 ("unexpected keyword argument 'nope'", (torch.ones(1),), {"nope": 1}),
+                                 ("missing a required argument: 'x'", (), {})):
+        with pytest.raises(RuntimeError, match=message):
+            op(*args, **named)
+    with pytest.raises(AttributeError, match=f"'_OpNamespace' '{lib.ns}' object has no attribute 'other'"):
+        ops(lib).other  # noqa: B018
+    with pytest.raises(AttributeError, match="has no overload name 'out'"):
+        op.out  # noqa: B018
+
+
+def test_gradients_flow_through_the_function_or_by_its_own_formula(lib: Library) -> None:
+    x = torch.tensor([3.0], requires_grad=True)
+    lib.define("square(Tensor x) -> Tensor")
+    lib.impl("square", lambda x: x * x)
+    ops(lib).square(x).sum().backward()
+    assert x.grad.item() == 6.0
+
+    class Seven(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+            return x * 3
+
+        @staticmethod
+        def backward(ctx: object, grad: torch.Tensor) -> torch.Tensor:
+            return 7 * grad
+
+    lib.define("seven(Tensor x) -> Tensor")
+    lib.impl("seven", lambda x: x * 3, "CPU")
+    lib.impl("seven", Seven.apply, "Autograd")
+    x.grad = None
+    ops(lib).seven(x).backward()
+    assert x.grad.item() == 7.0
+    define(f"{lib.ns}::numpys", "(Tensor x, *, float by=1.) -> Tensor")
+    impl(f"{lib.ns}::numpys", "cpu", lambda x, by=1.0: torch.from_numpy(x.numpy() * by))
+    torch.library.register_autograd(
+        f"{lib.ns}::numpys", lambda ctx, grad: grad * ctx.by,
+        setup_context=lambda ctx, inputs, keyword_only_inputs, output: setattr(
+            ctx, "by", keyword_only_inputs["by"]))
+    x.grad = None
+    ops(lib).numpys(x, by=5.0).backward()
+    assert x.grad.item() == 5.0
+
+
+def test_meta_tensors_go_to_their_own_function(lib: Library) -> None:
+    lib.define("twice(Tensor x) -> Tensor")
+    lib.impl("twice", lambda x: x + x, "CPU")
+    with pytest.raises(NotImplementedError, match="from the 'Meta' backend"):
+        ops(lib).twice(torch.ones(3, device="meta"))
+    torch.library.register_fake(f"{lib.ns}::twice", torch.empty_like)
+    assert ops(lib).twice(torch.ones(3, device="meta")).shape == (3,)
+
+
+def test_vmap_goes_by_a_rule(lib: Library) -> None:
+    lib.define("double(Tensor x) -> Tensor")
+    lib.impl("double", lambda x: x + x, "CompositeExplicitAutograd")
+    found = torch.vmap(ops(lib).double)(torch.arange(4.0).reshape(2, 2))
+    assert found.tolist() == [[0.0, 2.0], [4.0, 6.0]]
+
+    @torch.library.register_vmap(f"{lib.ns}::double")
+    def rule(info: object, in_dims: tuple[int, ...], x: torch.Tensor) -> tuple[torch.Tensor, int]:
+        assert info.batch_size == 2 and in_dims == (0,)
+        return x - x, 0
+
+    assert torch.vmap(ops(lib).double)(torch.ones(2, 3)).tolist() == [[0.0] * 3] * 2
+
+
+def test_a_call_takes_the_overload_that_fits(lib: Library) -> None:
+    lib.define("copied.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", tags=torch.Tag.pt2_compliant_tag)
+    lib.define("copied(Tensor x) -> Tensor")
+    lib.impl("copied.out", lambda x, out: out.copy_(x), "CPU")
+    lib.impl("copied", lambda x: x.clone(), "CPU")
+    out = torch.zeros(2)
+    assert ops(lib).copied(torch.ones(2), out=out) is out and out.tolist() == [1.0, 1.0]
+    assert ops(lib).copied.overloads() == ["out", "default"]
+    assert ops(lib).copied(torch.ones(1)) is not out
+
+
+def test_decorators_and_what_is_refused(lib: Library) -> None:
+    @define(lib, "one(Tensor x) -> Tensor")
+    def one(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    lib.define("two(Tensor x) -> Tensor")
+
+    @impl(lib, "two", "CPU")
+    def two(x: torch.Tensor) -> torch.Tensor:
+        return x + 2
+
+    lib.impl("two", fallthrough_kernel, "Autograd")
+    assert ops(lib).one(torch.zeros(())).item() == 1.0 and ops(lib).two(torch.zeros(())).item() == 2.0
+    kernel = get_kernel(f"{lib.ns}::two", torch.DispatchKey.CPU)
+    assert kernel.call_boxed(None, torch.zeros(())).item() == 2.0
+    assert get_kernel("aten::add.Tensor", "CPU").call_boxed(None, torch.ones(()), torch.ones(())).item() == 2.0
+    with pytest.raises(RuntimeError, match="operator aten::nothing does not exist"):
+        get_kernel("aten::nothing", "CPU")
+    with pytest.raises(RuntimeError, match="same name and overload name multiple times"):
+        lib.define("two(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="Tried to parse a function schema"):
+        lib.define("three")
+    with pytest.raises(RuntimeError, match="could not parse dispatch key: Nowhere"):
+        lib.impl("two", two, "Nowhere")
+    with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY"):
+        Library(lib.ns, "DEF")
+    with pytest.raises(ValueError, match="Unsupported kind: OTHER"):
+        Library(lib.ns, "OTHER")
+    with pytest.raises(NotImplementedError, match="TorchFunctionMode"):
+        Library("aten", "IMPL").impl("sin", two, "CPU")
