@@ -1,1 +1,1 @@
-"""torch._subclasses: what packages ask of fake tensors, of which there are none (device="meta" has no memory)."""
+"""torch._subclasses: what packages ask of fake tensors; there are none, but device="meta" has no memory."""
