@@ -15,7 +15,7 @@ FILE_LINES, FUNCTION_LINES = 400, 40
 # How many files and functions may be beyond the measure, and the most lines of code of each package:
 # docs/design.md says why the framework has more than the 40,000 that were aimed at. A room that is written
 # on the public API alone, and loaded only by who asks for it, has a budget of its own.
-BUDGET = {"files": 0, "functions": 0, "rushlight": 43_161, "rushlight_vision": 2_526,
+BUDGET = {"files": 0, "functions": 0, "rushlight": 43_164, "rushlight_vision": 2_526,
           "rushlight/distributed": 5_204, "rushlight/distributions": 2_302, "rushlight/export": 1_646,
           "rushlight/fx": 1_292, "rushlight/hub": 198, "rushlight/jit": 4_019, "rushlight/library": 228,
           "rushlight/onnx": 750, "rushlight/utils/flop_counter": 255}

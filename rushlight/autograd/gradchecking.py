@@ -234,6 +234,13 @@ def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, on
     return _by_slopes(x, lambda seed: [t._a for t in _tangents(func, inputs, x, wrap(seed))], one)
 
 
+def _uniform(like: Tensor, apart: bool) -> Tensor:
+    """Numbers of [-1, 1), drawn as torch.testing.make_tensor does; `apart` from each other in memory."""
+    t: Any = like.detach().new_empty(like.shape)
+    (t.view_as_real() if t.is_complex() else t).uniform_(-1, 1)
+    return (t.repeat_interleave(2, -1)[..., ::2] if apart and t.numel() > 1 else t).requires_grad_()  # type: ignore[no-any-return]
+
+
 def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6,
                   atol: float = 1e-5, rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False,
                   raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
@@ -244,8 +251,7 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
     inputs = _tuple(inputs)
     outputs = _outputs(func, inputs)
     if grad_outputs is None:
-        generator = np.random.default_rng(0)
-        seeds = [wrap(generator.normal(size=o._a.shape).astype(o._a.dtype)).requires_grad_() for o in outputs]
+        seeds = [_uniform(o, gen_non_contig_grad_outputs) for o in outputs]
     else:
         seeds = list(_tuple(grad_outputs))
     count = len(inputs)
