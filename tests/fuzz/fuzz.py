@@ -462,10 +462,13 @@ KNOWN = [(re.compile(ops), re.compile(found), re.compile(call), why) for ops, fo
     ("rsub", "strides", "", "its operands come in their own order, not in sub's"),
     ("ldexp_?", "values", "float32", "a power in single precision, in a product in double"),
     ("ldexp", "strides", "", "a number to the power of a tensor is contiguous in PyTorch"),
-    ("F.conv1d", "strides", r"/\[\d+, 1, 1\], ", "the stride of one channel means nothing, but PyTorch goes by it"),
+    ("F.conv1d", "strides", r"/\[\d+, 1, 1\], |, 1\]/", "strides of dims of one element mean nothing; PyTorch goes by them"),
     ("einsum", "strides", "", "its product of one inner place is a matrix product in PyTorch"),
     ("getitem", "strides", "", "indices of one dim that nothing orders: either's choice"),
-    ("where|addcmul|addcdiv", "strides", r"\b1\b", "contiguous operands with strides of dims of one element"),
+    ("where|addcmul|addcdiv|eq|ne|lt|le|gt|ge", "strides", r"\b1\b",
+     "contiguous operands with strides of dims of one element"),
+    (r"[\w.]+", "strides", r"^[\w.]+\(\w+\[[\d, ]+\]/\[(\d+, )*0\b[\d, ]*\], \{\}\)$",
+     "one operand, expanded and then turned: its order would have to be looked for in every call"),
 )]
 
 
