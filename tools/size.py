@@ -15,10 +15,11 @@ FILE_LINES, FUNCTION_LINES = 400, 40
 # How many files and functions may be beyond the measure, and the most lines of code of each package:
 # docs/design.md says why the framework has more than the 40,000 that were aimed at. A room that is written
 # on the public API alone, and loaded only by who asks for it, has a budget of its own.
-BUDGET = {"files": 0, "functions": 0, "rushlight": 43_164, "rushlight_vision": 2_526,
+BUDGET = {"files": 0, "functions": 0, "rushlight": 43_164, "rushlight_vision": 1_126,
           "rushlight/distributed": 5_204, "rushlight/distributions": 2_302, "rushlight/export": 1_646,
           "rushlight/fx": 1_292, "rushlight/hub": 198, "rushlight/jit": 4_019, "rushlight/library": 228,
-          "rushlight/onnx": 750, "rushlight/utils/flop_counter": 255}
+          "rushlight/onnx": 750, "rushlight/utils/flop_counter": 255,
+          "rushlight_vision/models": 1_543, "rushlight_vision/ops": 428}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:
@@ -55,7 +56,9 @@ def main() -> int:
     for n, what in sorted(long_functions, reverse=True):
         print(f"{n:6} lines  {what}()")
     totals = {name: sum(map(code, (root / name).rglob("*.py"))) for name in packages}
-    totals["rushlight"] -= sum(total for name, total in totals.items() if name.startswith("rushlight/"))
+    for room, total in totals.items():
+        if "/" in room:
+            totals[room.split("/")[0]] -= total
     print(f"{len(files)} files, {sum(files.values())} lines, of them code: {totals}; "
           f"{len(long_files)} files over {FILE_LINES}, "
           f"{len(long_functions)} functions over {FUNCTION_LINES}")

@@ -1,15 +1,16 @@
 """torchvision.models: convolutional networks and transformers that classify images.
 
-Each builder takes `weights=` (an entry of its weights' enum, that entry's name, "DEFAULT", or None), `progress=`
-and what its class takes. Weights are read from the hub's folder of checkpoints, or fetched into it.
+Each builder takes `weights=` (an entry of its weights' enum, that entry's name, "DEFAULT", or None),
+`progress=`, and what its class takes. Weights are read from the hub's folder of checkpoints, or fetched
+into it.
 """
 from __future__ import annotations
 
 from typing import Any
 
 from rushlight_vision.models import _api, weights as _weights
-from rushlight_vision.models._api import (Weights, WeightsEnum, get_model, get_model_builder, get_model_weights,
-                                          get_weight, list_models)
+from rushlight_vision.models._api import (Weights, WeightsEnum, get_model, get_model_builder,
+                                          get_model_weights, get_weight, list_models)
 
 __all__ = ["Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
            "list_models"]
@@ -22,8 +23,8 @@ def __getattr__(name: str) -> Any:
         return _weights.enum(name)
     home = _api.HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'torchvision.models' has no attribute {name!r} in Rushlight yet; there are "
-                             f"{', '.join(sorted(_api.HOMES))}")
+        raise AttributeError(f"module 'torchvision.models' has no attribute {name!r} in Rushlight yet; there "
+                             f"are {', '.join(sorted(_api.HOMES))}")
     module = import_module(f"{__name__}.{home}")
     # A family may have the name of its one builder, which then is what programs mean.
     found = globals()[name] = getattr(module, name, module)

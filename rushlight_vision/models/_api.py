@@ -14,9 +14,9 @@ _FAMILIES = {
     "alexnet": "AlexNet alexnet",
     "convnext": "ConvNeXt convnext_tiny convnext_small convnext_base convnext_large",
     "densenet": "DenseNet densenet121 densenet161 densenet169 densenet201",
-    "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 efficientnet_b4 "
-                    "efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s efficientnet_v2_m "
-                    "efficientnet_v2_l",
+    "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 "
+                    "efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s "
+                    "efficientnet_v2_m efficientnet_v2_l",
     "mobilenetv2": "MobileNetV2 mobilenet_v2",
     "mobilenetv3": "MobileNetV3 mobilenet_v3_large mobilenet_v3_small",
     "resnet": "ResNet resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
@@ -59,7 +59,8 @@ def get_model_builder(name: str) -> Callable[..., Any]:
     found = name.lower()
     if found not in _BUILDERS:
         raise ValueError(f"Unknown model {found}")
-    return getattr(import_module(f"rushlight_vision.models.{HOMES[found]}"), found)  # type: ignore[no-any-return]
+    home = import_module(f"rushlight_vision.models.{HOMES[found]}")
+    return getattr(home, found)  # type: ignore[no-any-return]
 
 
 def get_model(name: str, **config: Any) -> Any:

@@ -24,7 +24,8 @@ class LayerNorm2d(nn.LayerNorm):
 class CNBlock(nn.Module):
     """A convolution of each channel for itself, two linear layers on pixels, beside the identity."""
 
-    def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Any = None) -> None:
+    def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Any = None
+                 ) -> None:
         super().__init__()
         norm = norm_layer or partial(nn.LayerNorm, eps=1e-6)
         self.block = nn.Sequential(nn.Conv2d(dim, dim, kernel_size=7, padding=3, groups=dim, bias=True),
@@ -51,8 +52,9 @@ class ConvNeXt(nn.Module):
         if not block_setting:
             raise ValueError("The block_setting should not be empty")
         block, norm = block or CNBlock, norm_layer or partial(LayerNorm2d, eps=1e-6)
-        layers: list[nn.Module] = [Conv2dNormActivation(3, block_setting[0][0], kernel_size=4, stride=4, padding=0,
-                                                        norm_layer=norm, activation_layer=None, bias=True)]
+        layers: list[nn.Module] = [
+            Conv2dNormActivation(3, block_setting[0][0], kernel_size=4, stride=4, padding=0, norm_layer=norm,
+                                 activation_layer=None, bias=True)]
         total, done = sum(count for _, count in block_setting), 0
         for i, (width, count) in enumerate(block_setting):
             if i:

@@ -31,8 +31,10 @@ class _DenseLayer(nn.Module):
     def forward(self, input: "Tensor | list[Tensor]") -> Tensor:
         """input: features (N, C_i, H, W) of all layers before."""
         before = [input] if isinstance(input, Tensor) else input
-        again = self.memory_efficient and any(t.requires_grad for t in before)
-        narrow = checkpoint(self.bn_function, *before, use_reentrant=False) if again else self.bn_function(*before)
+        if self.memory_efficient and any(t.requires_grad for t in before):
+            narrow = checkpoint(self.bn_function, *before, use_reentrant=False)
+        else:
+            narrow = self.bn_function(*before)
         new = self.conv2(self.relu2(self.norm2(narrow)))
         return F.dropout(new, p=self.drop_rate, training=self.training) if self.drop_rate > 0 else new
 
@@ -40,8 +42,10 @@ class _DenseLayer(nn.Module):
 class _DenseBlock(nn.ModuleDict):
     def __init__(self, layers: int, inputs: int, bn_size: int, growth_rate: int, drop_rate: float,
                  memory_efficient: bool) -> None:
-        super().__init__({f"denselayer{i + 1}": _DenseLayer(inputs + i * growth_rate, growth_rate, bn_size,
-                                                            drop_rate, memory_efficient) for i in range(layers)})
+        super().__init__()
+        for i in range(layers):
+            seen = inputs + i * growth_rate
+            self[f"denselayer{i + 1}"] = _DenseLayer(seen, growth_rate, bn_size, drop_rate, memory_efficient)
 
     def forward(self, init_features: Tensor) -> Tensor:
         """init_features: (N, C, H, W)."""
@@ -64,9 +68,9 @@ class _Transition(nn.Sequential):
 class DenseNet(nn.Module):
     """Blocks in which each layer sees all before it, with transitions between."""
 
-    def __init__(self, growth_rate: int = 32, block_config: Any = (6, 12, 24, 16), num_init_features: int = 64,
-                 bn_size: int = 4, drop_rate: float = 0, num_classes: int = 1000, memory_efficient: bool = False
-                 ) -> None:
+    def __init__(self, growth_rate: int = 32, block_config: Any = (6, 12, 24, 16),
+                 num_init_features: int = 64, bn_size: int = 4, drop_rate: float = 0, num_classes: int = 1000,
+                 memory_efficient: bool = False) -> None:
         super().__init__()
         self.features = nn.Sequential(OrderedDict(
             conv0=nn.Conv2d(3, num_init_features, kernel_size=7, stride=2, padding=3, bias=False),
@@ -74,8 +78,8 @@ class DenseNet(nn.Module):
             pool0=nn.MaxPool2d(kernel_size=3, stride=2, padding=1)))
         width = num_init_features
         for i, layers in enumerate(block_config, 1):
-            self.features.add_module(f"denseblock{i}", _DenseBlock(layers, width, bn_size, growth_rate, drop_rate,
-                                                                   memory_efficient))
+            block = _DenseBlock(layers, width, bn_size, growth_rate, drop_rate, memory_efficient)
+            self.features.add_module(f"denseblock{i}", block)
             width += layers * growth_rate
             if i != len(block_config):
                 self.features.add_module(f"transition{i}", _transition(width, width // 2))
@@ -97,7 +101,12 @@ class DenseNet(nn.Module):
         return self.classifier(torch.flatten(out, 1))  # type: ignore[no-any-return]
 
 
-densenet121 = builder(DenseNet, "densenet121", growth_rate=32, block_config=(6, 12, 24, 16), num_init_features=64)
-densenet161 = builder(DenseNet, "densenet161", growth_rate=48, block_config=(6, 12, 36, 24), num_init_features=96)
-densenet169 = builder(DenseNet, "densenet169", growth_rate=32, block_config=(6, 12, 32, 32), num_init_features=64)
-densenet201 = builder(DenseNet, "densenet201", growth_rate=32, block_config=(6, 12, 48, 32), num_init_features=64)
+def _densenet(name: str, block_config: tuple[int, ...], growth_rate: int = 32) -> Any:
+    return builder(DenseNet, name, growth_rate=growth_rate, block_config=block_config,
+                   num_init_features=2 * growth_rate)
+
+
+densenet121 = _densenet("densenet121", (6, 12, 24, 16))
+densenet161 = _densenet("densenet161", (6, 12, 36, 24), 48)
+densenet169 = _densenet("densenet169", (6, 12, 32, 32))
+densenet201 = _densenet("densenet201", (6, 12, 48, 32))

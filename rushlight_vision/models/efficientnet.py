@@ -15,7 +15,7 @@ from rushlight_vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
 
 
 class Stage(NamedTuple):
-    """A stage of blocks: expansion, kernel, stride of the first, channels in and out, how many; fused or not."""
+    """A stage of blocks: expansion, kernel, stride of the first, channels in and out, how many; if fused."""
 
     expand_ratio: float
     kernel: int
@@ -27,7 +27,7 @@ class Stage(NamedTuple):
 
 
 class MBConv(nn.Module):
-    """More channels, a convolution of each for itself, their weights, few again; dropped as a whole at times."""
+    """More channels, a convolution of each for itself, their weights, few again; at times dropped."""
 
     def __init__(self, cnf: Stage, stochastic_depth_prob: float, norm_layer: Any) -> None:
         super().__init__()
@@ -44,10 +44,16 @@ class MBConv(nn.Module):
         layers: list[nn.Module] = []
         if width != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, width, kernel_size=1, **of))
-        return [*layers,
-                Conv2dNormActivation(width, width, kernel_size=cnf.kernel, stride=cnf.stride, groups=width, **of),
-                SqueezeExcitation(width, max(1, cnf.input_channels // 4), activation=partial(nn.SiLU, inplace=True)),
-                Conv2dNormActivation(width, cnf.out_channels, kernel_size=1, norm_layer=norm, activation_layer=None)]
+        layers.append(Conv2dNormActivation(width, width, kernel_size=cnf.kernel, stride=cnf.stride,
+                                           groups=width, **of))
+        layers.append(SqueezeExcitation(width, max(1, cnf.input_channels // 4),
+                                        activation=partial(nn.SiLU, inplace=True)))
+        return [*layers, self._last(cnf, width, norm)]
+
+    @staticmethod
+    def _last(cnf: Stage, width: int, norm: Any) -> nn.Module:
+        return Conv2dNormActivation(width, cnf.out_channels, kernel_size=1, norm_layer=norm,
+                                    activation_layer=None)
 
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, input_channels, H, W)."""
@@ -62,11 +68,11 @@ class FusedMBConv(MBConv):
     """The same with one whole convolution in place of the first two."""
 
     def _layers(self, cnf: Stage, width: int, norm: Any) -> list[nn.Module]:
-        of = {"kernel_size": cnf.kernel, "stride": cnf.stride, "norm_layer": norm, "activation_layer": nn.SiLU}
+        of = {"kernel_size": cnf.kernel, "stride": cnf.stride, "norm_layer": norm,
+              "activation_layer": nn.SiLU}
         if width == cnf.input_channels:
             return [Conv2dNormActivation(cnf.input_channels, cnf.out_channels, **of)]
-        return [Conv2dNormActivation(cnf.input_channels, width, **of),
-                Conv2dNormActivation(width, cnf.out_channels, kernel_size=1, norm_layer=norm, activation_layer=None)]
+        return [Conv2dNormActivation(cnf.input_channels, width, **of), self._last(cnf, width, norm)]
 
 
 class EfficientNet(nn.Module):
@@ -80,14 +86,14 @@ class EfficientNet(nn.Module):
             raise ValueError("The inverted_residual_setting should not be empty")
         norm, stages = norm_layer or nn.BatchNorm2d, inverted_residual_setting
         of = {"norm_layer": norm, "activation_layer": nn.SiLU}
-        layers: list[nn.Module] = [Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **of)]
+        layers: list[nn.Module] = [
+            Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **of)]
         total, done = float(sum(cnf.num_layers for cnf in stages)), 0
         for cnf in stages:
-            made = []
+            made, block = [], FusedMBConv if cnf.fused else MBConv
             for i in range(cnf.num_layers):
                 at = cnf._replace(input_channels=cnf.out_channels, stride=1) if i else cnf
-                made.append((FusedMBConv if cnf.fused else MBConv)(at, stochastic_depth_prob * float(done) / total,
-                                                                   norm))
+                made.append(block(at, stochastic_depth_prob * float(done) / total, norm))
                 done += 1
             layers.append(nn.Sequential(*made))
         last = stages[-1].out_channels
@@ -102,11 +108,12 @@ class EfficientNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
-        return self.classifier(torch.flatten(self.avgpool(self.features(x)), 1))  # type: ignore[no-any-return]
+        x = torch.flatten(self.avgpool(self.features(x)), 1)
+        return self.classifier(x)  # type: ignore[no-any-return]
 
 
-_B0 = ((1, 3, 1, 32, 16, 1), (6, 3, 2, 16, 24, 2), (6, 5, 2, 24, 40, 2), (6, 3, 2, 40, 80, 3), (6, 5, 1, 80, 112, 3),
-       (6, 5, 2, 112, 192, 4), (6, 3, 1, 192, 320, 1))
+_B0 = ((1, 3, 1, 32, 16, 1), (6, 3, 2, 16, 24, 2), (6, 5, 2, 24, 40, 2), (6, 3, 2, 40, 80, 3),
+       (6, 5, 1, 80, 112, 3), (6, 5, 2, 112, 192, 4), (6, 3, 1, 192, 320, 1))
 _V2 = {"s": ((1, 3, 1, 24, 24, 2), (4, 3, 2, 24, 48, 4), (4, 3, 2, 48, 64, 4), (4, 3, 2, 64, 128, 6),
              (6, 3, 1, 128, 160, 9), (6, 3, 2, 160, 256, 15)),
        "m": ((1, 3, 1, 24, 24, 3), (4, 3, 2, 24, 48, 5), (4, 3, 2, 48, 80, 5), (4, 3, 2, 80, 160, 7),
@@ -116,8 +123,9 @@ _V2 = {"s": ((1, 3, 1, 24, 24, 2), (4, 3, 2, 24, 48, 4), (4, 3, 2, 48, 64, 4), (
 
 
 def _scaled(name: str, width: float, depth: float, dropout: float, **norm: float) -> Any:
-    stages = [Stage(e, k, s, _make_divisible(i * width, 8), _make_divisible(o * width, 8), math.ceil(n * depth))
-              for e, k, s, i, o, n in _B0]
+    stages = [Stage(expand, kernel, stride, _make_divisible(inputs * width, 8),
+                    _make_divisible(outputs * width, 8), math.ceil(count * depth))
+              for expand, kernel, stride, inputs, outputs, count in _B0]
     more = {"norm_layer": partial(nn.BatchNorm2d, **norm)} if norm else {}
     return builder(EfficientNet, name, inverted_residual_setting=stages, dropout=dropout, **more)
 

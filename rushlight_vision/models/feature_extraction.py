@@ -1,7 +1,7 @@
 """Features from inside of a model, by torch.fx: the names of what it computes, and a graph that ends at some.
 
-A node's name is the path of the module that it lies in, and after a dot of its own name where it is no call of a
-module; the second of a name has `_1`.
+A node's name is the path of the module that it lies in, and after a dot its own name where it is no call of
+a module; the second of a name has `_1`.
 """
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class NodePathTracer(LeafModuleAwareTracer):
     def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, *more: Any, **named: Any) -> Any:
         """A node, which gets its name."""
         proxy = super().create_proxy(kind, target, args, kwargs, *more, **named)
-        self.node_to_qualname[proxy.node] = self._numbered(self._name(self.current_module_qualname, proxy.node))
+        name = self._name(self.current_module_qualname, proxy.node)
+        self.node_to_qualname[proxy.node] = self._numbered(name)
         return proxy
 
     def _name(self, module: str, node: Any) -> str:
@@ -56,8 +57,8 @@ class NodePathTracer(LeafModuleAwareTracer):
         return f"{module}.{plain}" if module else plain
 
     def _numbered(self, name: str) -> str:
-        taken = [re.match(rf"{re.escape(name)}(?:_(\d+))?$", other) for other in self.node_to_qualname.values()]
-        numbers = [int(m[1] or 0) for m in taken if m]
+        same = re.compile(rf"{re.escape(name)}(?:_(\d+))?$")
+        numbers = [int(m[1] or 0) for m in map(same.match, self.node_to_qualname.values()) if m]
         return f"{name}_{max(numbers) + 1}" if numbers else name
 
 
@@ -78,15 +79,17 @@ def get_graph_node_names(model: nn.Module, tracer_kwargs: Any = None, suppress_d
         names.append(list(tracer.node_to_qualname.values()))
     model.train(training)
     if names[0] != names[1] and not suppress_diff_warning:
-        warnings.warn("The nodes obtained by tracing the model in eval mode are not the same as in train mode; "
-                      "give create_feature_extractor train_return_nodes and eval_return_nodes.", stacklevel=2)
+        warnings.warn("The nodes obtained by tracing the model in eval mode are not the same as in train "
+                      "mode; give create_feature_extractor train_return_nodes and eval_return_nodes.",
+                      stacklevel=2)
     return names[0], names[1]
 
 
 class DualGraphModule(fx.GraphModule):
     """A graph for training and one for evaluation, over the same modules."""
 
-    def __init__(self, root: nn.Module, train_graph: Any, eval_graph: Any, class_name: str = "GraphModule") -> None:
+    def __init__(self, root: nn.Module, train_graph: Any, eval_graph: Any, class_name: str = "GraphModule"
+                 ) -> None:
         super().__init__(root, train_graph, class_name)
         wanted = {str(n.target) for g in (train_graph, eval_graph) for n in g.nodes
                   if n.op in ("get_attr", "call_module")}
@@ -118,9 +121,9 @@ def _chosen(names: dict[Any, str], wanted: dict[str, str]) -> dict[str, Any]:
     for query, result in wanted.items():
         nodes = [n for n, name in names.items() if re.match(rf"^{re.escape(query)}(\.|$)", name)]
         if not nodes:
-            raise ValueError(f"node: '{query}' is not present in model. Hint: use `get_graph_node_names` to make "
-                             "sure the `return_nodes` you specified are present. It may even be that you need to "
-                             "specify `train_return_nodes` and `eval_return_nodes` separately.")
+            raise ValueError(f"node: '{query}' is not present in model. Hint: use `get_graph_node_names` to "
+                             "make sure the `return_nodes` you specified are present. It may even be that "
+                             "you need to specify `train_return_nodes` and `eval_return_nodes` separately.")
         found[result] = nodes[-1]
     return found
 
@@ -128,10 +131,14 @@ def _chosen(names: dict[Any, str], wanted: dict[str, str]) -> dict[str, Any]:
 def create_feature_extractor(model: nn.Module, return_nodes: Any = None, train_return_nodes: Any = None,
                              eval_return_nodes: Any = None, tracer_kwargs: Any = None,
                              suppress_diff_warning: bool = False, concrete_args: Any = None) -> Any:
-    """A module that gives a dict of features: {node's name: name in the result}, or a list of nodes' names."""
+    """A module that gives a dict of features.
+
+    `return_nodes`: {node's name: name in the result}, or a list of nodes' names, which they keep; for both
+    modes, or `train_return_nodes` and `eval_return_nodes`. ValueError for a node that is not there.
+    """
     if return_nodes is None and None in (train_return_nodes, eval_return_nodes):
-        raise ValueError("Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, should "
-                         "be specified")
+        raise ValueError("Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, "
+                         "should be specified")
     training, graphs = model.training, []
     for mode, own in ((True, train_return_nodes), (False, eval_return_nodes)):
         wanted = own if own is not None else return_nodes

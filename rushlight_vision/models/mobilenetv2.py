@@ -11,7 +11,8 @@ from rushlight_vision.models._utils import _make_divisible, start_plainly
 from rushlight_vision.ops.misc import Conv2dNormActivation
 
 # Table 2: expansion, channels, how many, stride of the first.
-_SETTING = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1]]
+_SETTING = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2],
+            [6, 320, 1, 1]]
 
 
 class InvertedResidual(nn.Module):
@@ -47,7 +48,8 @@ class MobileNetV2(nn.Module):
         block, norm = block or InvertedResidual, norm_layer or nn.BatchNorm2d
         setting = inverted_residual_setting or _SETTING
         if not setting or len(setting[0]) != 4:
-            raise ValueError(f"inverted_residual_setting should be non-empty or a 4-element list, got {setting}")
+            raise ValueError("inverted_residual_setting should be non-empty or a 4-element list, "
+                             f"got {setting}")
         width = _make_divisible(32 * width_mult, round_nearest)
         self.last_channel = _make_divisible(1280 * max(1.0, width_mult), round_nearest)
         layers: list[nn.Module] = [Conv2dNormActivation(3, width, stride=2, norm_layer=norm,

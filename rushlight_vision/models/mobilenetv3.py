@@ -12,7 +12,7 @@ from rushlight_vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
 
 
 class InvertedResidualConfig(NamedTuple):
-    """A block: channels, kernel, channels inside, channels out, squeeze, hard swish (or ReLU), stride, dilation."""
+    """A block: channels before, inside and after, whether squeezed, hard swish or ReLU, and how it steps."""
 
     input_channels: int
     kernel: int
@@ -44,9 +44,9 @@ class InvertedResidual(nn.Module):
         width, layers = cnf.expanded_channels, list[nn.Module]()
         if width != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, width, kernel_size=1, **of))
-        layers.append(Conv2dNormActivation(width, width, kernel_size=cnf.kernel, groups=width,
-                                           stride=1 if cnf.dilation > 1 else cnf.stride, dilation=cnf.dilation,
-                                           **of))
+        stride = 1 if cnf.dilation > 1 else cnf.stride
+        layers.append(Conv2dNormActivation(width, width, kernel_size=cnf.kernel, groups=width, stride=stride,
+                                           dilation=cnf.dilation, **of))
         if cnf.use_se:
             layers.append(se_layer(width, _make_divisible(width // 4, 8)))
         layers.append(Conv2dNormActivation(width, cnf.out_channels, kernel_size=1, norm_layer=norm_layer,
@@ -66,24 +66,28 @@ class MobileNetV3(nn.Module):
     """Blocks by their settings, and two linear layers."""
 
     def __init__(self, inverted_residual_setting: list[InvertedResidualConfig], last_channel: int,
-                 num_classes: int = 1000, block: Any = None, norm_layer: Any = None, dropout: float = 0.2) -> None:
+                 num_classes: int = 1000, block: Any = None, norm_layer: Any = None, dropout: float = 0.2
+                 ) -> None:
         super().__init__()
         if not inverted_residual_setting:
             raise ValueError("The inverted_residual_setting should not be empty")
-        block, norm = block or InvertedResidual, norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
+        block = block or InvertedResidual
+        norm = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
         of = {"norm_layer": norm, "activation_layer": nn.Hardswish}
         first, last = inverted_residual_setting[0].input_channels, inverted_residual_setting[-1].out_channels
         self.features = nn.Sequential(Conv2dNormActivation(3, first, kernel_size=3, stride=2, **of),
                                       *(block(cnf, norm) for cnf in inverted_residual_setting),
                                       Conv2dNormActivation(last, 6 * last, kernel_size=1, **of))
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Sequential(nn.Linear(6 * last, last_channel), nn.Hardswish(inplace=True),
-                                        nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes))
+        self.classifier = nn.Sequential(
+            nn.Linear(6 * last, last_channel), nn.Hardswish(inplace=True),
+            nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes))
         start_plainly(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
-        return self.classifier(torch.flatten(self.avgpool(self.features(x)), 1))  # type: ignore[no-any-return]
+        x = torch.flatten(self.avgpool(self.features(x)), 1)
+        return self.classifier(x)  # type: ignore[no-any-return]
 
 
 _T, _F = True, False

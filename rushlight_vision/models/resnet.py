@@ -1,5 +1,5 @@
-"""ResNet: He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, with ResNeXt (Xie et al., CVPR
-2017: groups) and wide ones (Zagoruyko and Komodakis, BMVC 2016). Bottlenecks stride in the 3x3 convolution.
+"""ResNet: He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, with ResNeXt (Xie et al.,
+CVPR 2017: groups) and wide ones (Zagoruyko and Komodakis, BMVC 2016). Bottlenecks stride where they are 3x3.
 """
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class Bottleneck(nn.Module):
 
 
 class ResNet(nn.Module):
-    """Four stages of blocks behind a convolution of 7x7 and a maximum; an average and a linear layer after."""
+    """A convolution of 7x7, a maximum, four stages of blocks, an average and a linear layer."""
 
-    def __init__(self, block: Any, layers: list[int], num_classes: int = 1000, zero_init_residual: bool = False,
-                 groups: int = 1, width_per_group: int = 64,
+    def __init__(self, block: Any, layers: list[int], num_classes: int = 1000,
+                 zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64,
                  replace_stride_with_dilation: "list[bool] | None" = None,
                  norm_layer: "Callable[..., nn.Module] | None" = None) -> None:
         super().__init__()
@@ -118,8 +118,8 @@ class ResNet(nn.Module):
             downsample = nn.Sequential(conv1x1(self.inplanes, outputs, stride), norm(outputs))
         made = [block(self.inplanes, planes, stride, downsample, self.groups, self.base_width, first, norm)]
         self.inplanes = outputs
-        made += [block(outputs, planes, groups=self.groups, base_width=self.base_width, dilation=self.dilation,
-                       norm_layer=norm) for _ in range(1, blocks)]
+        made += [block(outputs, planes, groups=self.groups, base_width=self.base_width,
+                       dilation=self.dilation, norm_layer=norm) for _ in range(1, blocks)]
         return nn.Sequential(*made)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -6,8 +6,10 @@ from rushlight import Tensor, nn
 from rushlight_vision.models._api import builder
 
 # Widths of the fire modules: squeeze, and of both kinds of expansion; "M" for a maximum.
-_FIRES = {"1_0": ((16, 64), (16, 64), (32, 128), "M", (32, 128), (48, 192), (48, 192), (64, 256), "M", (64, 256)),
-          "1_1": ((16, 64), (16, 64), "M", (32, 128), (32, 128), "M", (48, 192), (48, 192), (64, 256), (64, 256))}
+_FIRES = {"1_0": ((16, 64), (16, 64), (32, 128), "M",
+                  (32, 128), (48, 192), (48, 192), (64, 256), "M", (64, 256)),
+          "1_1": ((16, 64), (16, 64), "M", (32, 128), (32, 128), "M",
+                  (48, 192), (48, 192), (64, 256), (64, 256))}
 
 
 class Fire(nn.Module):
@@ -41,7 +43,8 @@ class SqueezeNet(nn.Module):
 
         def pool() -> nn.MaxPool2d:
             return nn.MaxPool2d(kernel_size=3, stride=2, ceil_mode=True)
-        layers: list[nn.Module] = [nn.Conv2d(3, width, kernel_size=kernel, stride=2), nn.ReLU(inplace=True), pool()]
+        layers: list[nn.Module] = [nn.Conv2d(3, width, kernel_size=kernel, stride=2), nn.ReLU(inplace=True),
+                                   pool()]
         for fire in _FIRES[version]:
             layers.append(pool() if isinstance(fire, str) else Fire(width, *fire))
             width = width if isinstance(fire, str) else 2 * fire[1]
@@ -51,7 +54,10 @@ class SqueezeNet(nn.Module):
                                         nn.AdaptiveAvgPool2d((1, 1)))
         for m in self.modules():
             if isinstance(m, nn.Conv2d):
-                nn.init.normal_(m.weight, mean=0.0, std=0.01) if m is last else nn.init.kaiming_uniform_(m.weight)
+                if m is last:
+                    nn.init.normal_(m.weight, mean=0.0, std=0.01)
+                else:
+                    nn.init.kaiming_uniform_(m.weight)
                 nn.init.constant_(m.bias, 0)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -35,7 +35,8 @@ class VGG(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
-        return self.classifier(torch.flatten(self.avgpool(self.features(x)), 1))  # type: ignore[no-any-return]
+        x = torch.flatten(self.avgpool(self.features(x)), 1)
+        return self.classifier(x)  # type: ignore[no-any-return]
 
 
 def make_layers(depth: int, batch_norm: bool) -> nn.Sequential:

@@ -26,8 +26,8 @@ class MLPBlock(MLP):
 class EncoderBlock(nn.Module):
     """Attention and linear layers, each behind a norm and beside the identity."""
 
-    def __init__(self, num_heads: int, hidden_dim: int, mlp_dim: int, dropout: float, attention_dropout: float,
-                 norm_layer: Any = partial(nn.LayerNorm, eps=1e-6)) -> None:
+    def __init__(self, num_heads: int, hidden_dim: int, mlp_dim: int, dropout: float,
+                 attention_dropout: float, norm_layer: Any = partial(nn.LayerNorm, eps=1e-6)) -> None:
         super().__init__()
         self.num_heads = num_heads
         self.ln_1 = norm_layer(hidden_dim)

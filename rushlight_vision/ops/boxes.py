@@ -129,7 +129,8 @@ _FORMATS = {"xyxy": (torch.clone, torch.clone), "xywh": (_from_xywh, _to_xywh),
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """Boxes (..., 4) from one form to another: "xyxy", "xywh", "cxcywh". ValueError for other names."""
     if in_fmt not in _FORMATS or out_fmt not in _FORMATS:
-        raise ValueError(f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}")
+        raise ValueError("Unsupported Bounding Box Conversions for given "
+                         f"in_fmt {in_fmt} and out_fmt {out_fmt}")
     return boxes.clone() if in_fmt == out_fmt else _FORMATS[out_fmt][1](_FORMATS[in_fmt][0](boxes))
 
 

@@ -19,10 +19,10 @@ class FeaturePyramidNetwork(nn.Module):
         for channels in in_channels_list:
             if channels == 0:
                 raise ValueError("in_channels=0 is currently not supported")
-            self.inner_blocks.append(Conv2dNormActivation(channels, out_channels, 1, padding=0,
-                                                          norm_layer=norm_layer, activation_layer=None))
-            self.layer_blocks.append(Conv2dNormActivation(out_channels, out_channels, 3, norm_layer=norm_layer,
-                                                          activation_layer=None))
+            for blocks, inputs, kernel in ((self.inner_blocks, channels, 1),
+                                           (self.layer_blocks, out_channels, 3)):
+                blocks.append(Conv2dNormActivation(inputs, out_channels, kernel, norm_layer=norm_layer,
+                                                   activation_layer=None))
         for m in self.modules():
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_uniform_(m.weight, a=1)

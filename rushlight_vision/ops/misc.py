@@ -23,9 +23,9 @@ class FrozenBatchNorm2d(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, C, H, W)."""
-        of = [getattr(self, n).reshape(1, -1, 1, 1) for n in ("weight", "bias", "running_mean", "running_var")]
-        scale = of[0] * (of[3] + self.eps).rsqrt()
-        return x * scale + (of[1] - of[2] * scale)
+        weight, bias, mean, var = (t.reshape(1, -1, 1, 1) for t in self.buffers())
+        scale = weight * (var + self.eps).rsqrt()
+        return x * scale + (bias - mean * scale)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.weight.shape[0]}, eps={self.eps})"

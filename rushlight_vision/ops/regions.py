@@ -1,4 +1,4 @@
-"""Features of regions, each brought to one size: averages of bilinear samples (RoIAlign), maxima (RoIPool)."""
+"""Features of regions, each brought to one size: averages of samples (RoIAlign), maxima (RoIPool)."""
 from __future__ import annotations
 
 from typing import Any
@@ -43,9 +43,9 @@ def _weights(place: Tensor, size: int, count: Tensor) -> tuple[Tensor, Tensor, T
     return low, high, (1 - part) * used, part * used
 
 
-def roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1,
-              aligned: bool = False) -> Tensor:
-    """Features (K, C, *output_size) of K boxes in (N, C, H, W); He et al., "Mask R-CNN", ICCV 2017, section 3.
+def roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0,
+              sampling_ratio: int = -1, aligned: bool = False) -> Tensor:
+    """Features (K, C, *output_size) of K boxes in (N, C, H, W): He et al., "Mask R-CNN", ICCV 2017.
 
     `boxes`: rows (image, x1, y1, x2, y2), or a list of (L, 4) for each image, which `spatial_scale` brings to
     the size of `input`; `sampling_ratio` samples a cell along each axis, or as many as it has pixels;

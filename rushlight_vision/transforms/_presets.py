@@ -11,7 +11,8 @@ from rushlight_vision.transforms import InterpolationMode, functional as F
 class ImageClassification(nn.Module):
     """Resize, cut the centre, make floats of [0, 1], normalise."""
 
-    def __init__(self, *, crop_size: int, resize_size: int = 256, mean: tuple[float, ...] = (0.485, 0.456, 0.406),
+    def __init__(self, *, crop_size: int, resize_size: int = 256,
+                 mean: tuple[float, ...] = (0.485, 0.456, 0.406),
                  std: tuple[float, ...] = (0.229, 0.224, 0.225),
                  interpolation: Any = InterpolationMode.BILINEAR, antialias: bool = True) -> None:
         super().__init__()
