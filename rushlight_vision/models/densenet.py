@@ -84,7 +84,7 @@ class DenseNet(nn.Module):
             if i != len(block_config):
                 self.features.add_module(f"transition{i}", _transition(width, width // 2))
                 width //= 2
-        self.features.add_module(f"norm{len(block_config) + 1}", nn.BatchNorm2d(width))
+        self.features.add_module("norm5", nn.BatchNorm2d(width))  # however many blocks there are
         self.classifier = nn.Linear(width, num_classes)
         for m in self.modules():
             if isinstance(m, nn.Conv2d):

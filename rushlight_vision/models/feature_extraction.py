@@ -116,8 +116,8 @@ class DualGraphModule(fx.GraphModule):
 
 
 def _chosen(names: dict[Any, str], wanted: dict[str, str]) -> dict[str, Any]:
-    """The last node whose name is, or begins with, each of those wanted."""
-    found = {}
+    """The last node whose name is, or begins with, each of those wanted; in the graph's order."""
+    found, order = {}, list(names)
     for query, result in wanted.items():
         nodes = [n for n, name in names.items() if re.match(rf"^{re.escape(query)}(\.|$)", name)]
         if not nodes:
@@ -125,7 +125,7 @@ def _chosen(names: dict[Any, str], wanted: dict[str, str]) -> dict[str, Any]:
                              "make sure the `return_nodes` you specified are present. It may even be that "
                              "you need to specify `train_return_nodes` and `eval_return_nodes` separately.")
         found[result] = nodes[-1]
-    return found
+    return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
 
 
 def create_feature_extractor(model: nn.Module, return_nodes: Any = None, train_return_nodes: Any = None,

@@ -83,10 +83,10 @@ class VisionTransformer(nn.Module):
         self.class_token = nn.Parameter(torch.zeros(1, 1, hidden_dim))
         self.encoder = Encoder(self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout,
                                attention_dropout, norm_layer)
-        head: Any = OrderedDict(head=nn.Linear(hidden_dim, num_classes))
+        head: Any = OrderedDict()
         if representation_size is not None:
-            head = OrderedDict(pre_logits=nn.Linear(hidden_dim, representation_size), act=nn.Tanh(),
-                               head=nn.Linear(representation_size, num_classes))
+            head.update(pre_logits=nn.Linear(hidden_dim, representation_size), act=nn.Tanh())
+        head["head"] = nn.Linear(representation_size or hidden_dim, num_classes)
         self.heads = nn.Sequential(head)
         self._initialize()
 

@@ -10,11 +10,11 @@ from rushlight import Tensor, nn
 def _rows(boxes: Any) -> Tensor:
     """Boxes as rows (image, x1, y1, x2, y2)."""
     if not isinstance(boxes, (list, tuple)):
-        if boxes.dim() != 2 or boxes.shape[1] != 5:
-            raise ValueError("The boxes tensor shape is not correct as Tensor[K, 5]")
+        torch._assert(boxes.dim() == 2 and boxes.shape[1] == 5,
+                      "The boxes tensor shape is not correct as Tensor[K, 5]")
         return boxes
-    if any(b.shape[1] != 4 for b in boxes):
-        raise ValueError("The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
+    torch._assert(all(b.dim() == 2 and b.shape[1] == 4 for b in boxes),
+                  "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
     counts = [torch.full_like(b[:, :1], float(i)) for i, b in enumerate(boxes)]
     return torch.cat([torch.cat(counts), torch.cat(list(boxes))], 1)
 
@@ -84,7 +84,8 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
     """Maxima (K, C, *output_size) of the cells of K boxes in (N, C, H, W), 0 of empty ones; Girshick, "Fast
     R-CNN", ICCV 2015, section 2.1. `boxes` as in `roi_align`."""
     rois, (height, width) = _rows(boxes), _pair(output_size)
-    ends = (rois[:, 1:] * spatial_scale).round()
+    places = rois[:, 1:] * spatial_scale
+    ends = places.trunc() + places.sign() * (places.frac().abs() >= 0.5)  # halves go away from zero
     sizes = (ends[:, 2:] - ends[:, :2] + 1).clamp(min=1)
     rows = _cells(ends[:, 1], sizes[:, 1], height, input.shape[2])
     columns = _cells(ends[:, 0], sizes[:, 0], width, input.shape[3])
