@@ -14,17 +14,19 @@ from rushlight_vision.models._api import (Weights, WeightsEnum, get_model, get_m
 
 __all__ = ["Weights", "WeightsEnum", "get_model", "get_model_builder", "get_model_weights", "get_weight",
            "list_models"]
+_HERE = {name: home for name, home in _api.HOMES.items() if "." not in home}
+_ENUMS = [kind for kind, builder in _weights.ENUMS.items() if "." not in _api.HOMES.get(builder, "")]
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _weights.ENUMS:
+    if name in _ENUMS:
         return _weights.enum(name)
-    home = _api.HOMES.get(name)
+    home = _HERE.get(name)
     if home is None:
         raise AttributeError(f"module 'torchvision.models' has no attribute {name!r} in Rushlight yet; there "
-                             f"are {', '.join(sorted(_api.HOMES))}")
+                             f"are {', '.join(sorted(_HERE))}")
     module = import_module(f"{__name__}.{home}")
     # A family may have the name of its one builder, which then is what programs mean.
     found = globals()[name] = getattr(module, name, module)
@@ -32,4 +34,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_api.HOMES, *_weights.ENUMS])
+    return sorted([*__all__, *_HERE, *_ENUMS])

@@ -21,33 +21,45 @@ _FAMILIES = {
     "mobilenetv3": "MobileNetV3 mobilenet_v3_large mobilenet_v3_small",
     "resnet": "ResNet resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
               "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
+    "segmentation.deeplabv3": "DeepLabV3 deeplabv3_mobilenet_v3_large deeplabv3_resnet50 deeplabv3_resnet101",
+    "segmentation.fcn": "FCN fcn_resnet50 fcn_resnet101",
+    "segmentation.lraspp": "LRASPP lraspp_mobilenet_v3_large",
     "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
     "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
     "vision_transformer": "VisionTransformer vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14",
 }
 HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}
-HOMES |= {name: name for name in (*_FAMILIES, "feature_extraction") if name not in HOMES}
+HOMES |= {name: name for name in (*_FAMILIES, "feature_extraction", "segmentation")
+          if name not in HOMES and "." not in name}
 _BUILDERS = sorted(name for name in HOMES if name in _weights.BUILDERS)
 
 
-def build(cls: Callable[..., Any], builder: str, weights: Any, progress: bool, kwargs: dict[str, Any]) -> Any:
-    """cls(**kwargs), with the builder's weights in it where some are asked for."""
+def build(cls: Callable[..., Any], builder: str, weights: Any, progress: bool, kwargs: dict[str, Any],
+          fixed: dict[str, Any]) -> Any:
+    """cls(**kwargs), with the builder's weights in it where some are asked for; they need what is `fixed`."""
     chosen = _weights.of_builder(builder).verify(weights)
-    if chosen is not None and kwargs.setdefault("num_classes", 1000) != 1000:
-        raise ValueError("The parameter 'num_classes' expected value 1000 but got "
-                         f"{kwargs['num_classes']} instead.")
-    model = cls(**kwargs)
-    if chosen is not None:
-        model.load_state_dict(chosen.get_state_dict(progress=progress, check_hash=True))
+    if chosen is None:
+        return cls(**kwargs)
+    for name, value in fixed.items():
+        given = kwargs.get(name)
+        if given is not None and given != value:
+            raise ValueError(f"The parameter '{name}' expected value {value} but got {given} instead.")
+    model = cls(**{**kwargs, **fixed})
+    model.load_state_dict(chosen.get_state_dict(progress=progress, check_hash=True))
     return model
 
 
-def builder(cls: Callable[..., Any], name: str, **config: Any) -> Callable[..., Any]:
-    """A function of torchvision's: NAME(*, weights=None, progress=True, **kwargs) gives a model."""
+def builder(cls: Callable[..., Any], name: str, fixed: "dict[str, Any] | None" = None, **config: Any
+            ) -> Callable[..., Any]:
+    """A function of torchvision's: NAME(*, weights=None, progress=True, **kwargs) gives a model.
+
+    `fixed`: arguments that its weights were trained with, by default 1000 classes.
+    """
     def make(*args: Any, weights: Any = None, progress: bool = True, **kwargs: Any) -> Any:
         if "pretrained" in kwargs or args:  # the older spelling
             weights = "DEFAULT" if kwargs.pop("pretrained", args[0] if args else False) else weights
-        return build(cls, name, weights, progress, {**config, **kwargs})
+        needs = {"num_classes": 1000} if fixed is None else fixed
+        return build(cls, name, weights, progress, {**config, **kwargs}, needs)
     make.__name__ = make.__qualname__ = name
     make.__module__ = f"torchvision.models.{HOMES[name]}"
     make.__doc__ = f"{name}: a {getattr(cls, '__name__', 'model')}; `weights` as the module says."
@@ -85,8 +97,12 @@ def get_weight(name: str) -> Any:
 
 def list_models(module: Any = None, include: "Iterable[str] | str | None" = None,
                 exclude: "Iterable[str] | str | None" = None) -> list[str]:
-    """Names of models, of a module, that match a pattern of `include` and none of `exclude`."""
-    names = [n for n in _BUILDERS if module is None or module.__name__.endswith((".models", f".{HOMES[n]}"))]
+    """Names of models that match a pattern of `include` and none of `exclude`.
+
+    `module`: `torchvision.models`, `torchvision.models.segmentation`, or None for both.
+    """
+    homes = {n: f".models.{HOMES[n]}".rpartition(".")[0] for n in _BUILDERS}
+    names = [n for n, home in homes.items() if module is None or module.__name__.endswith(home)]
 
     def of(patterns: Any) -> set[str]:
         patterns = [patterns] if isinstance(patterns, str) else patterns or ()

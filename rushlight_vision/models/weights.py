@@ -1,6 +1,7 @@
 """Trained weights by name: where they lie, and how images are brought to the form that they were trained on.
 
-weights.tsv: builder, name, file, crop, resize, interpolation, parameters, "*" where it is the default.
+weights.tsv: builder, enum, name, file, crop (none where whole images are segmented), resize, interpolation,
+parameters, "*" where it is the default.
 """
 from __future__ import annotations
 
@@ -64,11 +65,11 @@ class WeightsEnum(Enum):
 
 def _weights(row: list[str]) -> Weights:
     from rushlight_vision.transforms import InterpolationMode
-    from rushlight_vision.transforms._presets import ImageClassification
+    from rushlight_vision.transforms._presets import ImageClassification, SemanticSegmentation
 
     _, _, file, crop, resize, interpolation, parameters, *_ = row
-    made = partial(ImageClassification, crop_size=int(crop), resize_size=int(resize),
-                   interpolation=InterpolationMode(interpolation))
+    made: Any = partial(ImageClassification, crop_size=int(crop)) if crop else SemanticSegmentation
+    made = partial(made, resize_size=int(resize), interpolation=InterpolationMode(interpolation))
     return Weights(_URL + file, made, {"num_params": int(parameters)})
 
 

@@ -77,6 +77,24 @@ MODELS.update({name: partial(_family, names) for name, names in BUILDERS.items()
 
 
 @MODELS
+def segmentation(torch: Any) -> Any:
+    m, found = module(torch, "models.segmentation"), {}
+    for name in ("fcn_resnet50", "fcn_resnet101", "deeplabv3_resnet50", "deeplabv3_resnet101",
+                 "deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"):
+        aux = {} if name.startswith("lraspp") else {"aux_loss": True}
+        with torch.device("meta"):
+            found[name] = [described(getattr(m, name)(weights_backbone=None)),
+                           described(getattr(m, name)(weights_backbone=None, num_classes=3, **aux))]
+        if "mobilenet" in name:
+            torch.manual_seed(0)
+            model = getattr(m, name)(weights_backbone=None, num_classes=3, **aux)
+            found[name].append(ran(torch, model, 2, 3, 64, 48))
+    heads = [module(torch, "models.segmentation.deeplabv3").DeepLabHead(8, 3, (1, 2)),
+             module(torch, "models.segmentation.fcn").FCNHead(8, 3)]
+    return found, [[*described(head), ran(torch, head, 2, 8, 9, 7)] for head in heads]
+
+
+@MODELS
 def parts_of_large_models(torch: Any) -> Any:
     m, found = module(torch, "models"), []
     for name in ("alexnet", "vgg11", "vgg11_bn"):
@@ -124,7 +142,7 @@ def _names(torch: Any) -> dict[str, Any]:
     return {"torch": torch, "nn": torch.nn, "m": models, "o": ops, "b": b, "c": c, "masks": masks,
             "targets": (torch.rand(6, 3) > 0.5).float(), "logits": torch.randn(6, 3),
             "x": torch.randn(2, 3, 12, 10), "y": torch.randn(2, 8, 4, 4), "fe": module(torch, "models.feature_extraction"),
-            "u": module(torch, "models._utils"), "told": told,
+            "u": module(torch, "models._utils"), "s": module(torch, "models.segmentation"), "told": told,
             "run": lambda f, *shape: [repr(f), described(f)[:2], f(torch.randn(*shape)).detach()]}
 
 
@@ -247,6 +265,11 @@ def weights(torch: Any) -> Any:
         m.resnet18(weights="nope")
         m.resnet18(weights=m.ResNet50_Weights.DEFAULT)
         m.resnet18(weights="DEFAULT", num_classes=5)
+        [w.transforms() for w in (s.FCN_ResNet50_Weights.DEFAULT, s.LRASPP_MobileNet_V3_Large_Weights.DEFAULT)]
+        s.DeepLabV3_ResNet101_Weights.COCO_WITH_VOC_LABELS_V1.url, s.FCN_ResNet101_Weights.DEFAULT.meta["num_params"]
+        m.list_models(s), m.list_models(include="fcn*"), m.list_models(m, include="fcn*")
+        s.fcn_resnet50(weights="DEFAULT", num_classes=3)
+        s.fcn_resnet50(weights="DEFAULT", aux_loss=False)
         m.ResNet18_Weights.verify(None), m.ResNet18_Weights.verify("ResNet18_Weights.DEFAULT")
     """)
 
