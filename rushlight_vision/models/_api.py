@@ -25,6 +25,7 @@ _FAMILIES = {
     "segmentation.fcn": "FCN fcn_resnet50 fcn_resnet101",
     "segmentation.lraspp": "LRASPP lraspp_mobilenet_v3_large",
     "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
+    "swin_transformer": "SwinTransformer swin_t swin_s swin_b",
     "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
     "vision_transformer": "VisionTransformer vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14",
 }

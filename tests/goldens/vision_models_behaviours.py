@@ -22,6 +22,7 @@ BUILDERS = {
     "resnet": "resnet18:64 resnet34 resnet50:64 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
               "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
     "squeezenet": "squeezenet1_0:64 squeezenet1_1:64",
+    "swin_transformer": "swin_t:96 swin_s swin_b",
     "vgg": "vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
     "vision_transformer": "vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14",
 }
@@ -127,7 +128,10 @@ def small_models(torch: Any) -> Any:
     for model in made:
         if hasattr(model, "heads"):  # whose first values are zeros
             torch.nn.init.normal_(model.heads.head.weight)
-    return [[*described(model), ran(torch, model, 4, 3, 32, 32)] for model in made]
+    swin = partial(m.SwinTransformer, [2, 2], 8, [2, 2], [2, 4], [4, 3], num_classes=5)
+    made += [swin(), swin(dropout=0.1, attention_dropout=0.1, stochastic_depth_prob=0.5)]
+    return [[*described(model), ran(torch, model, 4, 3, 32, 34)] for model in made[10:]] + [
+        [*described(model), ran(torch, model, 4, 3, 32, 32)] for model in made[:10]]
 
 
 def _names(torch: Any) -> dict[str, Any]:

@@ -165,4 +165,7 @@ def test_what_is_not_there_is_said() -> None:
     with pytest.raises(AttributeError, match="'nothing' in Rushlight yet; there are"):
         models.nothing  # noqa: B018 - asking is the test
     assert {"resnet18", "ResNet18_Weights", "get_model"} <= set(dir(models))
-    assert set(models.list_models()) == {n for n in dir(models) if n in models.list_models()}
+    assert set(models.list_models(models)) < set(dir(models))
+    assert set(models.list_models(models.segmentation)) < set(dir(models.segmentation))
+    with pytest.raises(AttributeError, match="segmentation' has no attribute 'unet'; there are"):
+        models.segmentation.unet  # noqa: B018 - asking is the test

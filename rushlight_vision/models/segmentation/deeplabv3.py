@@ -80,4 +80,5 @@ def _mobile(weights: Any, num_classes: int, aux_loss: "bool | None" = None) -> D
 
 
 deeplabv3_resnet50, deeplabv3_resnet101 = _of("resnet50"), _of("resnet101")
-deeplabv3_mobilenet_v3_large = builder(_mobile, "deeplabv3_mobilenet_v3_large", "mobilenet_v3_large", aux_loss=True)
+deeplabv3_mobilenet_v3_large = builder(_mobile, "deeplabv3_mobilenet_v3_large", "mobilenet_v3_large",
+                                       aux_loss=True)
