@@ -17,13 +17,19 @@ _FAMILIES = {
     "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 "
                     "efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s "
                     "efficientnet_v2_m efficientnet_v2_l",
+    "mnasnet": "MNASNet mnasnet0_5 mnasnet0_75 mnasnet1_0 mnasnet1_3",
     "mobilenetv2": "MobileNetV2 mobilenet_v2",
     "mobilenetv3": "MobileNetV3 mobilenet_v3_large mobilenet_v3_small",
+    "regnet": "RegNet regnet_x_400mf regnet_x_800mf regnet_x_1_6gf regnet_x_3_2gf regnet_x_8gf regnet_x_16gf "
+              "regnet_x_32gf regnet_y_400mf regnet_y_800mf regnet_y_1_6gf regnet_y_3_2gf regnet_y_8gf "
+              "regnet_y_16gf regnet_y_32gf regnet_y_128gf",
     "resnet": "ResNet resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
               "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
     "segmentation.deeplabv3": "DeepLabV3 deeplabv3_mobilenet_v3_large deeplabv3_resnet50 deeplabv3_resnet101",
     "segmentation.fcn": "FCN fcn_resnet50 fcn_resnet101",
     "segmentation.lraspp": "LRASPP lraspp_mobilenet_v3_large",
+    "shufflenetv2": "ShuffleNetV2 shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 "
+                    "shufflenet_v2_x2_0",
     "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
     "swin_transformer": "SwinTransformer swin_t swin_s swin_b",
     "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",

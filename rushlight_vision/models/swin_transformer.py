@@ -53,8 +53,10 @@ def _joined(x: Tensor, size: Any, height: int, width: int) -> Tensor:
 
 def _regions(height: int, width: int, size: Any, shift: Any) -> Tensor:
     """Which pixels were neighbours before the roll, as numbers (1, height, width, 1)."""
-    bands = [(torch.arange(n) >= n - w).int() + (torch.arange(n) >= n - s).int() if s else torch.zeros(n).int()
-             for n, w, s in zip((height, width), size, shift, strict=True)]
+    bands = []
+    for n, w, s in zip((height, width), size, shift, strict=True):
+        at = torch.arange(n)
+        bands.append((at >= n - w).int() + (at >= n - s).int() if s else torch.zeros_like(at))
     return (bands[0][:, None] * 3 + bands[1])[None, :, :, None]
 
 
@@ -88,7 +90,7 @@ class ShiftedWindowAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, H, W, dim)."""
-        size, (n, *space, channels) = self.window_size, x.shape
+        size, (_, *space, channels) = self.window_size, x.shape
         x = _even(x, size)
         height, width = x.shape[1:3]
         shift = [0 if w >= n else s for w, n, s in zip(size, (height, width), self.shift_size, strict=True)]

@@ -18,9 +18,14 @@ BUILDERS = {
     "efficientnet": "efficientnet_b0:64 efficientnet_b1 efficientnet_b2 efficientnet_b3 efficientnet_b4 "
                     "efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s:64 efficientnet_v2_m "
                     "efficientnet_v2_l",
+    "mnasnet": "mnasnet0_5:64 mnasnet0_75 mnasnet1_0 mnasnet1_3",
     "mobilenet": "mobilenet_v2:64 mobilenet_v3_large mobilenet_v3_small:64",
+    "regnet": "regnet_x_400mf:64 regnet_x_800mf regnet_x_1_6gf regnet_x_3_2gf regnet_x_8gf regnet_x_16gf "
+              "regnet_x_32gf regnet_y_400mf:64 regnet_y_800mf regnet_y_1_6gf regnet_y_3_2gf regnet_y_8gf "
+              "regnet_y_16gf regnet_y_32gf",
     "resnet": "resnet18:64 resnet34 resnet50:64 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
               "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
+    "shufflenet": "shufflenet_v2_x0_5:64 shufflenet_v2_x1_0 shufflenet_v2_x1_5 shufflenet_v2_x2_0",
     "squeezenet": "squeezenet1_0:64 squeezenet1_1:64",
     "swin_transformer": "swin_t:96 swin_s swin_b",
     "vgg": "vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
@@ -66,7 +71,9 @@ def _some(t: Any) -> list[Any]:
 def _family(names: str, torch: Any) -> Any:
     m, found = module(torch, "models"), {}
     for name, _, size in (word.partition(":") for word in names.split()):
-        with torch.device("meta"):
+        # torchvision computes the widths of RegNet by tensors, which the meta device would leave without values.
+        reads = torch.__name__ == "torch" and name.startswith("regnet")
+        with torch.device("cpu" if reads else "meta"):
             found[name] = described(getattr(m, name)(num_classes=7))
         if size:
             torch.manual_seed(0)
@@ -288,6 +295,9 @@ def what_builders_refuse(torch: Any) -> Any:
         m.VisionTransformer(32, 8, 1, 2, 4, 4)(torch.zeros(1, 3, 40, 32))
         m.resnet18(replace_stride_with_dilation=[True])
         m.resnet18(groups=2)
+        m.ShuffleNetV2([1, 2], [1, 2, 3, 4, 5])
+        m.ShuffleNetV2([1, 2, 3], [1, 2])
+        m.MNASNet(0.0)
         m.resnet18(replace_stride_with_dilation=[True, False, False])
     """)
 

@@ -161,6 +161,13 @@ def test_weights_are_read_from_the_folder_of_checkpoints(tmp_path: Path, monkeyp
     assert entry.get_state_dict(progress=False).keys() == found.keys()
 
 
+def test_the_largest_model_has_as_many_parameters_as_its_weights() -> None:
+    with torch.device("meta"):
+        model = models.regnet_y_128gf()
+    wanted = models.RegNet_Y_128GF_Weights.DEFAULT.meta["num_params"]
+    assert sum(p.numel() for p in model.parameters()) == wanted == 644_812_894
+
+
 def test_what_is_not_there_is_said() -> None:
     with pytest.raises(AttributeError, match="'nothing' in Rushlight yet; there are"):
         models.nothing  # noqa: B018 - asking is the test
