@@ -173,9 +173,10 @@ from torchvision.transforms import v2
 print(transforms.__name__, importlib.metadata.version("torchvision"), datasets.FakeData(2)[0][0].size)
 print(subprocess.run([sys.executable, "-c", "import torchvision; print(torchvision.__name__)"],
                      capture_output=True, text=True).stdout)
-import torchvision.models
+import torchvision.models.segmentation.deeplabv3
+import torchvision.models.detection
 """)
     done = subprocess.run([sys.executable, "-m", "rushlight", "p.py"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=60, env={"PYTHONPATH": str(Path(torch.__file__).parents[1]), "PATH": ""})
     assert done.stdout.split() == ["rushlight_vision.transforms", "0.28.0", "(224,", "224)", "rushlight_vision"]
-    assert "which has no module torchvision.models" in done.stderr
+    assert "which has no module torchvision.models.detection" in done.stderr
