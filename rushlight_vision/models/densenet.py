@@ -1,6 +1,7 @@
 """DenseNet: Huang et al., "Densely Connected Convolutional Networks", CVPR 2017."""
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from typing import Any
 
@@ -23,6 +24,14 @@ class _DenseLayer(nn.Module):
         self.norm2, self.relu2 = nn.BatchNorm2d(width), nn.ReLU(inplace=True)
         self.conv2 = nn.Conv2d(width, growth_rate, kernel_size=3, stride=1, padding=1, bias=False)
         self.drop_rate, self.memory_efficient = float(drop_rate), memory_efficient
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        # The published files are older than these names: norm.1.weight is norm1.weight today.
+        for key in list(state_dict):
+            name = re.sub(r"^(norm|conv)\.([12])\.", r"\1\2.", key.removeprefix(prefix))
+            if key.startswith(prefix) and prefix + name != key:
+                state_dict[prefix + name] = state_dict.pop(key)
+        super()._load_from_state_dict(state_dict, prefix, *args)
 
     def bn_function(self, *inputs: Tensor) -> Tensor:
         """The bottleneck."""

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +161,15 @@ def test_weights_are_read_from_the_folder_of_checkpoints(tmp_path: Path, monkeyp
     found = models.squeezenet1_1(weights="DEFAULT").state_dict()
     assert all(v.equal(found[k]) for k, v in model.state_dict().items())
     assert entry.get_state_dict(progress=False).keys() == found.keys()
+
+
+def test_densenet_reads_files_with_older_names() -> None:
+    make = partial(models.DenseNet, 8, (2, 3), 16, num_classes=5)
+    one, other = make(), make()
+    older = {re.sub(r"(denselayer\d+\.(?:norm|conv))([12])", r"\1.\2", k): v for k, v in one.state_dict().items()}
+    assert "features.denseblock1.denselayer2.norm.1.weight" in older
+    other.load_state_dict(older)
+    assert all(v.equal(other.state_dict()[k]) for k, v in one.state_dict().items())
 
 
 def test_the_largest_model_has_as_many_parameters_as_its_weights() -> None:
