@@ -23,9 +23,8 @@ def __getattr__(name: str) -> Any:
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The arguments of `to` as (device, dtype, non_blocking, memory_format)."""
-    waits = bool(kwargs.get("non_blocking", False))
     where, dtype, _, order = methods._to_arguments(args, dict(kwargs))
-    return where, dtype, waits, order
+    return where, dtype, bool(kwargs.get("non_blocking", False)), order
 
 
 _nn = SimpleNamespace(_parse_to=_parse_to)

@@ -27,6 +27,11 @@ def package() -> str:
     return "torch" if sys.modules.get("torch") is sys.modules["rushlight"] else "rushlight"
 
 
+def is_ours(found: Any) -> bool:
+    """Whether a class or function is the framework's own; some types call it torch (see `package`)."""
+    return (getattr(found, "__module__", None) or "").partition(".")[0] in ("rushlight", "torch")
+
+
 def public(homes: Mapping[str, str]) -> list[str]:
     """The names that are no modules, in order."""
     return sorted(name for name, home in homes.items() if home != ".")

@@ -18,6 +18,7 @@ import numpy as np
 
 from rushlight.base import pages
 from rushlight.base.config import knobs
+from rushlight.base.lazy import is_ours
 from rushlight.base.pytree import flatten
 from rushlight.base.spans import spanned
 from rushlight.base.tape import TAPE
@@ -205,8 +206,7 @@ def _opaque(output: Any) -> str:
     for value in flatten(output)[0]:
         if isinstance(value, Tensor) and value._k.lazy:
             return "a result is conjugated or negated when it is read: return resolve_conj() of it"
-        ours = type(value).__module__.partition(".")[0] in ("rushlight", "torch")
-        if not isinstance(value, (*SIMPLE, Tensor)) and not ours:
+        if not isinstance(value, (*SIMPLE, Tensor)) and not is_ours(type(value)):
             return (f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
                     "in tuples, lists or dicts")
     return ""

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.lazy import is_ours
 from rushlight.capture.guards import SIMPLE, Guards, is_module
 from rushlight.tensor.tensor import Tensor
 
@@ -163,5 +164,4 @@ def _is_known(value: Any) -> bool:
     if isinstance(value, (tuple, frozenset)):
         return all(map(_is_known, value))
     fixed = (*SIMPLE, Tensor, FunctionType, BuiltinFunctionType, MethodType, type, range)
-    return isinstance(value, fixed) or is_module(value) or (
-        type(value).__module__ or "").partition(".")[0] in ("rushlight", "torch")
+    return isinstance(value, fixed) or is_module(value) or is_ours(type(value))

@@ -15,13 +15,14 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.base.dtype import dtype
+from rushlight.base.lazy import is_ours
 from rushlight.jit import runtime, schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, parsed
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.library import library
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import (DEVICE, INT, TENSOR, ClassType, Type, from_ast, from_python, of_value,
-                                 ours, qualified)
+                                 qualified)
 from rushlight.jit.values import Builtin, Items, Known
 
 _SPECIAL_NAMES = ("annotate", "unchecked_cast", "uninitialized", "is_scripting", "is_tracing", "fork", "wait",
@@ -68,7 +69,7 @@ class Names:
         """The name of a form that the compiler knows: annotate, isinstance, range, ..."""
         name = getattr(found, "__name__", "")
         known = found in _SPECIAL_BUILTINS if isinstance(found, (types.BuiltinFunctionType, type)) else False
-        known = known or name in _SPECIAL_NAMES and ours(found)
+        known = known or name in _SPECIAL_NAMES and is_ours(found)
         return name.removeprefix("_") if known else None
 
     def plain(self, value: Any) -> tuple[Any, Type]:
@@ -102,7 +103,7 @@ class Names:
         if isinstance(found, ClassType):
             return Type("Class", home=found)
         if isinstance(found, type) and found not in (int, float, bool, str, complex) and not issubclass(
-                found, tuple) and not ours(found):
+                found, tuple) and not is_ours(found):
             return Type("Class", home=class_type(found))
         try:
             return from_python(found)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rushlight.base.lazy import is_ours
+
 
 @dataclass(frozen=True)
 class Type:
@@ -125,11 +127,6 @@ def unify(a: Type, b: Type) -> Type | None:
     return None
 
 
-def ours(found: Any) -> bool:
-    """Whether a class or function is the framework's own; some types call it torch."""
-    return (getattr(found, "__module__", None) or "").partition(".")[0] in ("rushlight", "torch")
-
-
 def from_python(found: Any) -> Type:
     """The type that a Python annotation means; TypeError where there is none."""
     if isinstance(found, Type):
@@ -155,7 +152,7 @@ def from_python(found: Any) -> Type:
     if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields"):
         notes = typing.get_type_hints(found)
         return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
-    if isinstance(found, type) and ours(found):
+    if isinstance(found, type) and is_ours(found):
         plain = {"Tensor": TENSOR, "Parameter": TENSOR, "device": DEVICE, "dtype": INT, "Size": list_of(INT),
                  "Generator": GENERATOR, "MemoryFormat": INT, "StorageLayout": INT}
         name = "Tensor" if name.endswith("Tensor") else name

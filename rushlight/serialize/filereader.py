@@ -24,9 +24,8 @@ class PyTorchFileReader:
     def __init__(self, name_or_buffer: Any) -> None:
         path = isinstance(name_or_buffer, (str, os.PathLike))
         file = open(name_or_buffer, "rb") if path else name_or_buffer  # noqa: SIM115
-        self._reader = Reader(file, str(name_or_buffer) if path else "archive")
-        self.has_record, self.get_record = self._reader.has, self._reader.read
-        self.get_record_size = self._reader.size
+        self._reader = reader = Reader(file, str(name_or_buffer) if path else "archive")
+        self.has_record, self.get_record, self.get_record_size = reader.has, reader.read, reader.size
 
     def get_all_records(self) -> list[str]:
         """The records' names, in the order of the file."""

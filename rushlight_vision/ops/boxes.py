@@ -31,19 +31,31 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     return shared / union
 
 
+def hull(a: Tensor, b: Tensor) -> Tensor:
+    """The sides of the least box around both, (..., 2)."""
+    return torch.max(a[..., 2:], b[..., 2:]) - torch.min(a[..., :2], b[..., :2])
+
+
+def unlikeness(a: Tensor, b: Tensor, iou: Tensor, eps: float) -> Tensor:
+    """What CIoU takes off for shapes that differ: Zheng et al., AAAI 2020, equations 8, 9 and 11."""
+    turns = [torch.atan((t[..., 2] - t[..., 0]) / (t[..., 3] - t[..., 1])) for t in (a, b)]
+    v = 4 / torch.pi ** 2 * (turns[0] - turns[1]) ** 2
+    with torch.no_grad():
+        alpha = v / (1 - iou + v + eps)
+    return alpha * v
+
+
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     """GIoU, (N, M): Rezatofighi et al., "Generalized Intersection over Union", CVPR 2019, equation 1."""
     shared, union = intersections(boxes1, boxes2)
-    hull = torch.max(boxes1[:, None, 2:], boxes2[:, 2:]) - torch.min(boxes1[:, None, :2], boxes2[:, :2])
-    sides = _upcast(hull).clamp(min=0)
+    sides = _upcast(hull(boxes1[:, None], boxes2)).clamp(min=0)
     area = sides[..., 0] * sides[..., 1]
     return shared / union - (area - union) / area
 
 
 def distances(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """IoU, and the squared distance of centres over that of the hull's corners, (N, M) each."""
-    hull = torch.max(boxes1[:, None, 2:], boxes2[:, 2:]) - torch.min(boxes1[:, None, :2], boxes2[:, :2])
-    sides = _upcast(hull).clamp(min=0)
+    sides = _upcast(hull(boxes1[:, None], boxes2)).clamp(min=0)
     diagonal = sides[..., 0] ** 2 + sides[..., 1] ** 2 + eps
     centres = [(_upcast(b[:, :2]) + _upcast(b[:, 2:])) / 2 for b in (boxes1, boxes2)]
     apart = _upcast(centres[0][:, None] - centres[1])
@@ -59,11 +71,7 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
     """CIoU, (N, M): DIoU less a term for the shape; Zheng et al., AAAI 2020, equation 10."""
     iou, apart = distances(boxes1, boxes2, eps)
-    turns = [torch.atan((b[:, 2] - b[:, 0]) / (b[:, 3] - b[:, 1])) for b in (boxes1, boxes2)]
-    v = 4 / torch.pi ** 2 * (turns[0][:, None] - turns[1]) ** 2
-    with torch.no_grad():
-        alpha = v / (1 - iou + v + eps)
-    return iou - apart - alpha * v
+    return iou - apart - unlikeness(boxes1[:, None], boxes2, iou, eps)
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor
+from rushlight_vision.ops.boxes import hull, unlikeness
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:
@@ -43,16 +44,12 @@ def _overlap(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return shared, areas[0] + areas[1] - shared
 
 
-def _hull(a: Tensor, b: Tensor) -> Tensor:
-    return torch.max(a[..., 2:], b[..., 2:]) - torch.min(a[..., :2], b[..., :2])
-
-
 def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
                              ) -> Tensor:
     """1 - GIoU (Rezatofighi et al., CVPR 2019) of boxes (..., 4) and boxes of the same shape."""
     a, b = _float(boxes1), _float(boxes2)
     shared, union = _overlap(a, b)
-    area = _hull(a, b).prod(-1)
+    area = hull(a, b).prod(-1)
     return _reduced(1 - (shared / (union + eps) - (area - union) / (area + eps)), reduction)
 
 
@@ -60,7 +57,7 @@ def _distance(a: Tensor, b: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """1 - DIoU, and the IoU."""
     shared, union = _overlap(a, b)
     iou = shared / (union + eps)
-    diagonal = (_hull(a, b) ** 2).sum(-1) + eps
+    diagonal = (hull(a, b) ** 2).sum(-1) + eps
     apart = ((a[..., :2] + a[..., 2:]) / 2 - (b[..., :2] + b[..., 2:]) / 2) ** 2
     return 1 - iou + apart.sum(-1) / diagonal, iou
 
@@ -76,8 +73,4 @@ def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
     """1 - CIoU (Zheng et al., AAAI 2020, equation 10), row by row."""
     a, b = _float(boxes1), _float(boxes2)
     loss, iou = _distance(a, b, eps)
-    turns = [torch.atan((t[..., 2] - t[..., 0]) / (t[..., 3] - t[..., 1])) for t in (a, b)]
-    v = 4 / torch.pi ** 2 * (turns[1] - turns[0]) ** 2
-    with torch.no_grad():
-        alpha = v / (1 - iou + v + eps)
-    return _reduced(loss + alpha * v, reduction)
+    return _reduced(loss + unlikeness(a, b, iou, eps), reduction)
