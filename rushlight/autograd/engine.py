@@ -335,6 +335,10 @@ def _inner(tensors: list[Any]) -> list[Any]:
 def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool,
              unused: bool | None) -> tuple[Any, ...]:
     batches = _listed(grads, len(outs))
+    if None in batches:
+        raise ValueError("vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a "
+                         "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give each "
+                         "output its batch of gradients.")
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
         if g._a.shape[1:] != o._a.shape:
             raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad as "

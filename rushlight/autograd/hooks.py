@@ -93,6 +93,14 @@ def retain(t: Any) -> None:
         _of(t._g).retained[t._i] = weakref.ref(t)
 
 
+def move_retained(t: Any, old: Node, node: Node, number: int) -> None:
+    """What a tensor keeps of its gradient is kept at its new place."""
+    for at, reference in list(old.hooks.retained.items()) if old.hooks is not None else ():
+        if reference() is t:
+            del old.hooks.retained[at]
+            _of(node).retained[number] = reference
+
+
 def before(node: Node, grad: Any) -> Any:
     """Run the tensor hooks and pre-hooks of a node on the gradient(s) it has received."""
     h: Hooks = node.hooks

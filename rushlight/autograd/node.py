@@ -79,7 +79,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The nodes that this one's gradients flow into."""
-        return tuple((None, 0) if edge is None else (edge[0].settle(), edge[1]) for edge in self.next)
+        return tuple((None, 0) if edge is None or getattr(edge[0], "apart", None) else (
+            edge[0].settle(), edge[1]) for edge in self.next)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -156,6 +157,36 @@ class AccumulateGrad(Node):
     def variable(self) -> Any:
         """The leaf; None when nobody holds it any more."""
         return self._leaf()
+
+    @property
+    def apart(self) -> "Apart | None":
+        """Of a view that was taken where nothing is recorded: where; None of a leaf of its own."""
+        return self._leaf if self._leaf.__class__ is Apart else None
+
+
+class Apart:
+    """Stands for the leaf where there is none: a view requires grad as its base does, but whoever took it
+    recorded nothing, so gradients that come to it are let go. mode: the mode in which it was taken."""
+
+    __slots__ = ("mode",)
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def __call__(self) -> None:
+        """There is no leaf."""
+
+
+_APART = {mode: Apart(mode) for mode in ("no_grad", "inference_mode", "")}
+
+
+def set_apart(view: Any, mode: str) -> None:
+    """Let a view of what requires grad say so too; mode: "no_grad" or "inference_mode" if it was taken there,
+    "" where its base began to require grad later."""
+    node = new(AccumulateGrad)
+    Node.__init__(node)
+    node._leaf = _APART[mode]
+    view._g = node
 
 
 def edge(t: Any) -> Edge | None:

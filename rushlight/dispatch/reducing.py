@@ -18,6 +18,7 @@ from rushlight.derive.reference import program
 from rushlight.dispatch.formula import Formula, check_dtype, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.source import forget, keep
+from rushlight.dispatch.state import MODES
 from rushlight.ops.products import conjugate
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import reduce_
@@ -220,11 +221,11 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    return t.reshape(kept) if LOCAL.enabled or TAPE else wrap(t._a.reshape(kept), t._k)
+    return t.reshape(kept) if LOCAL.enabled or MODES or TAPE else wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.on_meta or TAPE:
+    if LOCAL.enabled or MODES or t._k.on_meta or TAPE:
         found: Tensor = t.expand(shape)
         return found
     return wrap(np.broadcast_to(t._a, shape), t._k)
@@ -234,7 +235,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if bool((x._a != 0).all()) and not LOCAL.enabled:
+    if not (LOCAL.enabled or MODES) and bool((x._a != 0).all()):
         return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._a.ndim) if i not in axes]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.inplace import remember
+from rushlight.autograd.inplace import remember, unrecorded
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.dtype import from_numpy_dtype
@@ -40,7 +40,10 @@ def see(step: Step, t: Tensor) -> Tensor:
     out._i = 0
     out._s = s
     out._b = (t, again, rest, step)
-    if t._g.__class__ is not AccumulateGrad:  # as in track_view
+    g = t._g
+    if g is not None and not LOCAL.enabled:
+        unrecorded(out)
+    if g.__class__ is not AccumulateGrad:  # as in track_view
         known = s.views
         if known is None or len(known) >= s.prune_at:
             remember(out, s)

@@ -50,10 +50,15 @@ class Gradient:
                 if self._k.dtype.category < dt.FLOATING:
                     raise RuntimeError("only Tensors of floating point dtype can require gradients; "
                                        f"got {self._k.dtype}, convert with .float() first")
-                if self._s is not None and self._s.inference:
+                if self._s is not None and self._s.inference and not LOCAL.inference:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside "
                                        "InferenceMode is not allowed.")
                 self._g = AccumulateGrad(self)
+                if self._s is not None and self._s.views:
+                    _switched(self)
+            elif self._g.__class__ is AccumulateGrad:
+                if self._g.apart is not None:
+                    self._g = AccumulateGrad(self)
             elif getattr(self._g, "open", False):
                 refuse_switch()
         elif self._g is not None:
@@ -61,7 +66,10 @@ class Gradient:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you "
                                    "want to use a computed variable in a subgraph that doesn't "
                                    "require differentiation use var_no_grad = var.detach().")
-            self._g = None
+            if self._g.apart is None:
+                self._g = None
+                if self._s is not None and self._s.views:
+                    _switched(self)
         return self
 
     @property
@@ -174,6 +182,12 @@ class Gradient:
         from rushlight.autograd.hooks import after_accumulation
 
         return after_accumulation(self, hook)
+
+
+def _switched(leaf: Any) -> None:
+    from rushlight.autograd.inplace import switched
+
+    switched(leaf)
 
 
 def zero_gradient(grad: Any) -> None:
