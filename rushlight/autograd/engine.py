@@ -63,11 +63,16 @@ class _Wanted:
         return useful
 
     def stops_at(self, node: Node, grad: Any, accumulate: bool) -> bool:
-        """Keep what is wanted of a node's gradients; whether nothing wanted lies beyond it."""
+        """Keep what is wanted of a node's gradients; whether the node is not to run.
+
+        backward(inputs=...) runs the nodes of its inputs, too: hooks on them see that.
+        """
         if node in self.nodes:
+            if accumulate:
+                return False
             self.take(node, grad)
             if node.__class__ is AccumulateGrad:
-                return not accumulate
+                return True
         return not any(e is not None and e[0] in self.useful for e in node.next)
 
     def take(self, node: Node, grad: Any) -> None:
@@ -82,8 +87,8 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
     before = LOCAL.enabled
     LOCAL.enabled = create
-    current = hooks.begin_run(wanted is not None, (
-        lambda: _below([node for node, _, _ in roots])) if wanted is None else lambda: wanted.useful)
+    current = hooks.begin_run(wanted is not None, accumulate, partial(_reached, roots, wanted),
+                              partial(_order, roots, wanted))
     if TAPE:
         TAPE[-1].walk()
     try:
@@ -92,6 +97,19 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     finally:
         LOCAL.enabled = before
         hooks.leave_run(current)
+
+
+def _reached(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> set[Node]:
+    """The nodes that get a gradient."""
+    return _below([node for node, _, _ in roots]) if wanted is None else wanted.useful
+
+
+def _order(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> list[Node]:
+    """The same in the order of their turns."""
+    nodes = _reached(roots, wanted)
+    leaf = next((node for node in nodes if node.__class__ is AccumulateGrad), None)
+    turns = _turns(roots, leaf) if leaf is not None else {}
+    return sorted(nodes, key=lambda node: turns.get(node, -node.seq))
 
 
 def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, float]:
@@ -118,9 +136,11 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         grad = buffers.pop(node)
         if node.hooks is not None and (wanted is None or node in wanted.useful):
             escape("a hook of the graph runs")
-            grad = hooks.before(node, grad)
+            grad = hooks.received(node, grad)
         if wanted is not None and wanted.stops_at(node, grad, accumulate):
             continue
+        if node.hooks is not None and node.hooks.pre:
+            grad = hooks.before(node, grad)
         if node.__class__ is AccumulateGrad:
             if accumulate:
                 add(node, grad, create)
@@ -208,14 +228,22 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         grad = grad.to(leaf.dtype)
     held = leaf.grad
     if held is None:
-        # A gradient that nobody else holds becomes the leaf's own; others are copied.
-        leaf._grad = grad if create else hooks.own(grad, leaf)
+        # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
+        # differentiated again: a write to the leaf's must not reach another's.
+        leaf._grad = _recorded_copy(grad, leaf) if create else hooks.own(grad, leaf)
     elif create or held.requires_grad:
         leaf._grad = held + grad
     else:
         held.add_(grad)
     if node.hooks is not None:
         hooks.accumulated(node, leaf)
+
+
+def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
+    """A gradient of a leaf, which gradients flow through."""
+    if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
+        return grad.clone()
+    return leaf.detach().new_empty(leaf._a.shape).copy_(grad)  # type: ignore[no-any-return]
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
@@ -283,10 +311,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     wanted = _Wanted(_tracked(targets), [node for node, _, _ in roots])
+    for t in targets:
+        if t._g.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
+            t.retain_grad()
     run(roots, keep, create_graph, wanted)
-    for t, g in zip(targets, wanted.found, strict=True):
-        if g is not None and t._g.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
-            t._grad = g if t.grad is None else t.grad + g
 
 
 def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from rushlight.autograd.inplace import rebase
 from rushlight.autograd.mode import LOCAL, no_grad
+from rushlight.autograd.natives import DelayedError
 from rushlight.autograd.node import Node, edge, freed
 from rushlight.autograd.packing import HOOKS, PackedTensor, pack
 from rushlight.dispatch.formulanodes import fit
@@ -81,7 +83,25 @@ class FunctionCtx(Node):
         found = check_version(self, t, version)
         return _attached(found, self, number) if number >= 0 and LOCAL.enabled else found
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of saved_tensors."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, as it is held: each takes a pair of hooks of its own (register_hooks)."""
+        if self.saved is _FREED:
+            raise freed()
+        from rushlight.autograd.savedvalues import of_function
+
+        return of_function(self)
+
+    @property
+    def freed(self) -> bool:
+        """Whether what was saved is gone."""
+        return self.saved is _FREED
 
     def _close(self, outputs: tuple[Any, ...]) -> None:
         """After forward: what was saved, as the graph must keep it."""
@@ -97,7 +117,11 @@ class FunctionCtx(Node):
                 kept.append((t if number < 0 else t.detach() if t.__class__ in WRAPPED else result_alias(t),
                              version_of(t), number))
         self._to_save = ()
-        self.saved = kept or [None]
+        self.saved = kept
+
+    def results(self) -> int:
+        """How many results forward gave."""
+        return len(self._shapes)
 
     def release(self) -> None:
         """Let go of what was saved: backward may run again if it does not ask for that."""
@@ -271,33 +295,11 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(ctx, *args)
         if not recording or not any(isinstance(a, Tensor) and a._g is not None for a in args):
             return found
-        return _undifferentiable(found)
+        outs = found if isinstance(found, tuple) else (found,)
+        refusing = DelayedError("trying to differentiate twice a function that was marked with "
+                                "@once_differentiable", len(outs))
+        return refusing(*[o.detach().requires_grad_() if isinstance(o, Tensor) else o for o in outs])
     return wrapper
-
-
-class _Error(Node):
-    """A node that refuses to be run."""
-
-    __slots__ = ()
-    multi = True
-
-    def apply(self, grads: Any) -> Any:
-        """RuntimeError."""
-        raise RuntimeError("trying to differentiate twice a function that was marked with "
-                           "@once_differentiable")
-
-
-def _undifferentiable(found: Any) -> Any:
-    many = isinstance(found, tuple)
-    outs = found if many else (found,)
-    node = _Error((), ())
-    fresh = []
-    for number, o in enumerate(outs):
-        if isinstance(o, Tensor):
-            o = o.detach()
-            o._g, o._i = node, number
-        fresh.append(o)
-    return tuple(fresh) if many else fresh[0]
 
 
 class _Engine:

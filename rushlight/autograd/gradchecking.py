@@ -183,7 +183,7 @@ def _check_backward(func: Callable[..., Any], inputs: tuple[Any, ...], under_vma
 
 def _batched(run: Callable[..., Any], like: Tensor) -> None:
     """run(seed) of two seeds at once, by vmap, against one after the other."""
-    from rushlight.autograd.functional import vmap
+    from rushlight.func.vmapping import vmap
 
     draws = np.random.default_rng(0)
     seeds = [wrap(draws.normal(size=like._a.shape).astype(like._a.dtype)) for _ in range(2)]

@@ -123,6 +123,10 @@ class CopySlices(Node):
 
     __slots__ = ()
 
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::CopySlices"
+
     def apply(self, grad: Any) -> Any:
         """(gradient of the old base, gradient of what was written)."""
         chain = self.saved

@@ -30,7 +30,7 @@ class Node:
     """A recorded op. `apply(grad)` gives one gradient per edge; nodes with several results set
     `multi` and get a list of gradients, None where there is none."""
 
-    __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
+    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
     # Whether place() says what a profiler names it by, its class or what dispatch/names.py's `named` takes.
     placed = False
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
@@ -51,6 +51,10 @@ class Node:
         """One gradient per edge of `next`."""
         raise NotImplementedError(f"{type(self).__name__} has no gradient rule")
 
+    def results(self) -> int:
+        """How many results the op had that may have gradients."""
+        return getattr(self, "count", 0) if self.multi else 1
+
     def release(self) -> None:
         """Let go of the tensors that were saved; a node that saved none may run again."""
         saved = self.saved
@@ -65,6 +69,9 @@ class Node:
         """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
         from rushlight.autograd.engine import apply
 
+        wanted = self.results()
+        if wanted and len(grads) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(grads)} arguments instead")
         found = apply(self, list(grads) if self.multi else grads[0])
         return found[0] if isinstance(found, tuple) and len(found) == 1 else found
 
@@ -110,8 +117,20 @@ class Node:
 
         return on_node(self, hook, "pre")
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from rushlight.autograd.savedvalues import look_up
+
+            return look_up(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from rushlight.autograd.savedvalues import names_of
+
+        return [*super().__dir__(), *names_of(self)]
+
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
 
 
 class _Traces:
@@ -152,6 +171,10 @@ class AccumulateGrad(Node):
     def __init__(self, leaf: Any) -> None:
         super().__init__()
         self._leaf = weakref.ref(leaf)
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::AccumulateGrad"
 
     @property
     def variable(self) -> Any:

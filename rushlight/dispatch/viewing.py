@@ -21,7 +21,7 @@ from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.storage import INFERENCE, strided
-from rushlight.tensor.tensor import Tensor, storage
+from rushlight.tensor.tensor import WRAPPED, Tensor, storage
 
 Run = Callable[..., Any]
 Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
@@ -60,7 +60,7 @@ def view_runner(row: Row) -> Run:
     marks = row.options.get("marks")
 
     def again(t: Any, *rest: Any) -> Any:
-        return run(t, *rest)
+        return run(t, *rest) if t.__class__ not in WRAPPED else row(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
         way = NotImplemented if native is None else native(t._m, *rest)
