@@ -22,6 +22,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
+from rushlight.base.errors import warn_once
 from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
@@ -304,6 +305,11 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     grads = _listed(grad_tensors, len(outs))
     keep = create_graph if retain_graph is None else retain_graph
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
+    if create_graph:
+        warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and "
+                  "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
+                  "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
+                  "your parameters to None after use to break the cycle and avoid the leak.", 2)
     if inputs is None:
         run(roots, keep, create_graph)
         return
@@ -347,12 +353,17 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
     if materialize_grads:
-        return tuple(t.new_zeros(t.shape) if g is None else g for t, g in zip(ins, wanted.found, strict=True))
+        return tuple(_zeros(t, create_graph) if g is None else g for t, g in zip(ins, wanted.found, strict=True))
     if not allow_unused and any(g is None for g in wanted.found):
         place = next(i for i, g in enumerate(wanted.found) if g is None)
         raise RuntimeError(f"The differentiated Tensor at index {place} appears to not have been used in "
                            "the graph. Set allow_unused=True if this is the desired behavior.")
     return tuple(wanted.found)
+
+
+def _zeros(like: Tensor, tracked: bool) -> Tensor:
+    found = like.new_zeros(like.shape)
+    return found.requires_grad_() if tracked else found  # type: ignore[no-any-return]
 
 
 def _inner(tensors: list[Any]) -> list[Any]:

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from rushlight.autograd.function import FunctionCtx
 from rushlight.autograd.hooks import Handle, current_run
+from rushlight.autograd.natives import DelayedError, UndefinedGrad
 from rushlight.autograd.node import GradientEdge, Node as _Node, get_gradient_edge
 from rushlight.autograd.packing import HOOKS, pop, push
 from rushlight.tensor.tensor import Tensor, storage
@@ -19,10 +21,10 @@ __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_s
 
 class _Nodes(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, _Node)
+        return cls.__subclasscheck__(type(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is cls or issubclass(subclass, _Node)
+        return subclass is cls or issubclass(subclass, (_Node, FunctionCtx, DelayedError, UndefinedGrad))
 
 
 class Node(metaclass=_Nodes):

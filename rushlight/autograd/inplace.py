@@ -34,6 +34,11 @@ def check_writable(target: Tensor, tracked: bool) -> None:
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
                 "in-place operation that would mutate a captured Tensor. This is not supported; please "
                 "rewrite the function being transformed to accept the mutated Tensor(s) as inputs.")
+    refuse_inference(target)
+
+
+def refuse_inference(target: Tensor) -> None:
+    """Refuse to change a tensor of inference mode outside of it."""
     s = target._s
     if s is not None and s.inference and not LOCAL.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. "
@@ -64,6 +69,8 @@ def _check_view(target: Tensor) -> None:
     if step is not None and target._g.__class__ is AccumulateGrad and target._g.apart is not None:
         _refuse_apart(target._g.apart.mode)
     while step is not None:
+        if step[1] is None and " " in step[2]:
+            raise RuntimeError(step[2])
         if step[1] is None:
             raise RuntimeError(f"Output {t._i} of {step[2]} is a view and is being modified inplace. "
                                "This view is the output of a function that returns multiple views. "
@@ -98,7 +105,7 @@ def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...], st
 
 def unrecorded(view: Tensor) -> None:
     """Of a view of a tensor that requires grad, taken where nothing is recorded: so it requires grad, too."""
-    if view._k.dtype.category >= FLOATING:
+    if view._k.dtype.category >= FLOATING and not view._s.inference:  # type: ignore[union-attr]
         set_apart(view, "inference_mode" if LOCAL.inference else "no_grad")
 
 

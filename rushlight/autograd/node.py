@@ -232,7 +232,8 @@ class GradientEdge(NamedTuple):
 
     @property
     def _g(self) -> Node:
-        return self.node
+        # A Function's node is its ctx for a program.
+        return getattr(self.node, "_node", self.node)
 
     @property
     def _i(self) -> int:
@@ -244,7 +245,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     if tensor._g is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require "
                            "gradients")
-    return GradientEdge(tensor._g, tensor._i)
+    return GradientEdge(tensor._g.settle(), tensor._i)
 
 
 def listed(values: Any) -> list[Any]:

@@ -61,9 +61,10 @@ def current_graph_task_execution_order() -> list[Node]:
 
 def will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node; RuntimeError in grad() for a leaf, whose node never runs there."""
-    run = _running("_will_engine_execute_node")
+    node = getattr(node, "_node", node)
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+    run = _running("_will_engine_execute_node")
     if run.partial and not run.accumulates and node.__class__ is AccumulateGrad:
         raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running "
                            "autograd.grad(). This is currently not supported.")

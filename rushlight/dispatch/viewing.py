@@ -71,7 +71,7 @@ def view_runner(row: Row) -> Run:
             mark(out, *((t._k.conj, t._k.neg) if marks is None else marks(t._k, *rest)))
         if not lasting or t._k.lazy or out._k.lazy:
             out._b = (t, again, rest, None)
-        if t._g is not None and LOCAL.enabled:
+        if t._g is not None and LOCAL.enabled and not t._s.inference:  # type: ignore[union-attr]
             rules.record((t, *rest), out)
         return out
     return run
