@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from math import e, inf, nan, pi
 
-from rushlight.base.lazy import homes as _homes
+from rushlight.base.lazy import LazyModule as _LazyModule, homes as _homes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def __dir__() -> list[str]:
                    *import_module("rushlight.base.dtype").NAMED, *_HOMES})
 
 
-class _Package(type(sys)):  # type: ignore[misc]
+class _Package(_LazyModule):
     """`tensor` is PyTorch's function here, though a room of the engine has the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -37,6 +37,48 @@ def public(homes: Mapping[str, str]) -> list[str]:
     return sorted(name for name, home in homes.items() if home != ".")
 
 
+if TYPE_CHECKING:
+    from types import ModuleType as _Module
+else:
+    _Module = type(sys)
+_names: "Callable[[_Module], dict[str, Any]]" = _Module.__dict__["__dict__"].__get__
+
+
+class LazyModule(_Module):
+    """A package whose names come at first mention. All of them are there for who looks into its `__dict__`,
+    as `vars(torch.optim)` does.
+    """
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        names: dict[str, Any] = _names(self)
+        if "_asked" not in names:
+            names["_asked"] = True
+            inside = homes(self.__name__)
+            for name in names["__dir__"]():
+                # All of torch's packages together would be a second and more.
+                if name not in names and not (inside.get(name) == "." and self.__name__ == "rushlight"):
+                    getattr(self, name, None)
+        return names
+
+    def __dir__(self) -> list[str]:
+        found: list[str] = _names(self)["__dir__"]()
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
+        if isinstance(value, _Module) and homes(self.__name__).get(name) == name:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+def lazy_dict(package: str) -> None:
+    """Let a package whose names come at first mention have them all for who looks into its `__dict__`."""
+    module = sys.modules[package]
+    if module.__class__ is _Module:
+        module.__class__ = LazyModule
+
+
 def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
                ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The functions __getattr__ and __dir__ of a package, whose globals() are `names`.
@@ -58,4 +100,5 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
     def __dir__() -> list[str]:
         return sorted({*names, *homes})
 
+    lazy_dict(package)
     return __getattr__, __dir__

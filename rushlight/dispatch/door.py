@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
+from rushlight.base.lazy import lazy_dict
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops import machine, products
 from rushlight.ops.rowkernels import RowKernel
@@ -90,6 +91,7 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
             found.__signature__ = _shown(found)  # type: ignore[attr-defined]
         setattr(import_module(f"rushlight.{space}"), name, found)
         return found
+    lazy_dict(f"rushlight.{space}")
     return find, lambda: names(space)
 
 

@@ -21,8 +21,8 @@ def functional_embedding_bag(input, weight, offsets: "Tensor | None" = None,
                              include_last_offset: "bool" = False, padding_idx: "int | None" = None):
     """The sum, mean or maximum of the rows that each bag of indices names."""
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
-        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
-                         f"it must have the same shape as the input ({input.shape})")
+        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
+                         f"then it must have the same shape as the input ({input.shape})")
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     flat, starts = _in_bags(input, offsets)
@@ -104,15 +104,17 @@ def _check(weight: Any, indices: Any, starts: Array, mode: str, per_sample_weigh
     where = "(while checking arguments for embedding_bag)"
     for position, name, array in ((1, "indices", indices._a), (1, "offsets", starts)):
         if array.dtype.kind not in "iu":
-            raise RuntimeError(f"Expected tensor for argument #{position} '{name}' to have one of the following "
-                               f"scalar types: Long, Int; but got torch.{legacy(array)}Tensor instead {where}")
+            raise RuntimeError(f"Expected tensor for argument #{position} '{name}' to have one of the "
+                               f"following scalar types: Long, Int; but got torch.{legacy(array)}Tensor "
+                               f"instead {where}")
     if not weight.is_floating_point():
         raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar "
                            f"types: Half, BFloat16, Float, Double; but got torch.{weight.dtype.legacy}Tensor "
                            f"instead {where}")
     if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
-                           f"#1 'per_sample_weights'; but type torch.{weight.dtype.legacy}Tensor does not equal "
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for "
+                           "argument #1 'per_sample_weights'; but type "
+                           f"torch.{weight.dtype.legacy}Tensor does not equal "
                            f"torch.{per_sample_weights.dtype.legacy}Tensor {where}")
     kind = f"[ torch.{legacy(starts)}Tensor{{}} ]"
     if len(starts) and starts[0] != 0:
@@ -140,8 +142,8 @@ def _padding(padding_idx: int | None, weight: Any) -> int:
     if padding_idx is None:
         return -1
     if not -rows <= padding_idx < rows:
-        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, "
-                           f"but got {padding_idx}")
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through "
+                           f"{rows - 1}, but got {padding_idx}")
     return padding_idx % rows
 
 
