@@ -19,10 +19,19 @@ Spelling = tuple[str, Bound] | None
 
 _GRID_MODES = ("bilinear", "nearest", "bicubic")
 _GRID_PADDINGS = ("zeros", "border", "reflection")
-_CDIST_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-_RESAMPLED = {"nearest": "upsample_nearest{}d", "nearest-exact": "_upsample_nearest_exact{}d",
-              "linear": "upsample_linear1d", "bilinear": "upsample_bilinear2d", "bicubic": "upsample_bicubic2d",
-              "trilinear": "upsample_trilinear3d"}
+_CDIST_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+_RESAMPLED = {
+    "nearest": "upsample_nearest{}d",
+    "nearest-exact": "_upsample_nearest_exact{}d",
+    "linear": "upsample_linear1d",
+    "bilinear": "upsample_bilinear2d",
+    "bicubic": "upsample_bicubic2d",
+    "trilinear": "upsample_trilinear3d",
+}
 
 
 def _each(value: Any, dims: int) -> list[Any]:
@@ -80,7 +89,8 @@ def _split(given: Bound) -> Spelling:
     sizes = next(value for name, value in given.items() if name not in ("input", "dim"))
     if not isinstance(sizes, (list, tuple)):
         return None
-    return "split_with_sizes.default", {"self": given["input"], "split_sizes": list(sizes), "dim": given["dim"]}
+    found = {"self": given["input"], "split_sizes": list(sizes), "dim": given["dim"]}
+    return "split_with_sizes.default", found
 
 
 def _tensordot(given: Bound) -> Spelling:
