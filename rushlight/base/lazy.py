@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from types import ModuleType as _Module
 else:
     _Module = type(sys)
-_names: "Callable[[_Module], dict[str, Any]]" = _Module.__dict__["__dict__"].__get__
+_names: "Callable[[Any], dict[str, Any]]" = vars(_Module)["__dict__"].__get__
 
 
 class LazyModule(_Module):
@@ -51,7 +51,7 @@ class LazyModule(_Module):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        names: dict[str, Any] = _names(self)
+        names = _names(self)
         if "_asked" not in names:
             names["_asked"] = True
             inside = homes(self.__name__)
