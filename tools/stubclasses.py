@@ -13,7 +13,8 @@ import stubtypes
 from stubtypes import Scope
 
 # What every class has, and what is nobody's business.
-_UNTOLD = frozenset(("__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ __parameters__ "
+_UNTOLD = frozenset(("__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ "
+                     "__parameters__ "
                      "__orig_bases__ __abstractmethods__ _abc_impl __firstlineno__ __static_attributes__ "
                      "__getattr__ __init_subclass__ __match_args__ __annotate__ __annotate_func__ "
                      "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__").split())
@@ -194,8 +195,9 @@ def value_type(scope: Scope, name: str, value: Any) -> str:
     if type(value) in (list, tuple, set, dict, frozenset):
         inner = {list: "[Any]", tuple: "[Any, ...]", set: "[Any]", dict: "[Any, Any]", frozenset: "[Any]"}
         return scope.builtin(type(value).__name__) + inner[type(value)].replace("Any", scope.home("Any"))
-    if type(value).__name__ in ("dtype", "MemoryFormat", "StorageLayout") and type(value).__module__.startswith("rush"):
-        return scope.name(type(value).__module__, type(value).__name__)
+    cls = type(value)
+    if cls.__name__ in ("dtype", "MemoryFormat", "StorageLayout") and cls.__module__.startswith("rush"):
+        return scope.name(cls.__module__, cls.__name__)
     return scope.home("Any")
 
 
@@ -242,8 +244,9 @@ def _stored(scope: Scope, cls: Any, init: Any, file: str) -> dict[str, str]:
         elif isinstance(node, ast.Call):
             found.update(_registered(scope, node))
         for target, value, noted in pairs:
-            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
-                kind = scope.source(noted, file, cls.__module__) if noted else _kind(scope, cls, value, given, file)
+            if isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self":
+                kind = scope.source(noted, file, cls.__module__) if noted else None
+                kind = kind or _kind(scope, cls, value, given, file)
                 found.setdefault(target.attr, kind or scope.home("Any"))
     return found
 
@@ -253,8 +256,9 @@ def _registered(scope: Scope, call: ast.Call) -> dict[str, str]:
     called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if called == "register_empty":
         return {k.arg: scope.home("Parameter") for k in call.keywords if k.arg}
-    if called in ("register_parameter", "register_buffer") and call.args and isinstance(call.args[0], ast.Constant):
-        return {str(call.args[0].value): scope.home("Parameter" if called == "register_parameter" else "Tensor")}
+    kind = {"register_parameter": "Parameter", "register_buffer": "Tensor"}.get(called)
+    if kind and call.args and isinstance(call.args[0], ast.Constant):
+        return {str(call.args[0].value): scope.home(kind)}
     return {}
 
 

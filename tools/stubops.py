@@ -1,7 +1,7 @@
 """Ops as stubs declare them: a row's parameters and what it gives, as a function or as a method.
 
-A parameter's type is its schema's; where the row hands it on as it is ("Any"), that of PyTorch's recorded schemas of
-the op, or the house's word for it. What comes out is said by those schemas too, by results.tsv of the package
+A parameter's type is its schema's; where the row hands it on as it is ("Any"), that of PyTorch's recorded schemas
+of the op, or the house's word for it. What comes out is said by those schemas too, by results.tsv of the package
 (parts with names) and by returns.tsv: an op, its result, and after ";" what else it is with a flag set.
 """
 from __future__ import annotations
@@ -26,7 +26,8 @@ _POSITIONAL: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NUMBER = "int | float | complex"
 _SCHEMA = {
     "Tensor": "Tensor", "Number": _NUMBER, "Ints": "int | Sequence[int]", "list[Tensor]": "Sequence[Tensor]",
-    "list[Tensor | None]": "Sequence[Tensor | None]", "tuple": "tuple[Any, ...]", "memory_format": "memory_format",
+    "list[Tensor | None]": "Sequence[Tensor | None]", "tuple": "tuple[Any, ...]",
+    "memory_format": "memory_format",
     "int": "int", "bool": "bool", "float": "float", "str": "str", "dtype": "dtype", "None": "None",
     "device": "str | int | device"}
 _ATEN = {
@@ -41,7 +42,7 @@ _FORM = re.compile(r"([\w:]+)(?:\.(\w+))?\((.*)\) -> (.*)$")
 
 @cache
 def forms() -> dict[str, list[tuple[list[tuple[str, str, bool]], str]]]:
-    """Of each op in the recorded schemas: parameters (name, type, whether it must be given) and the result."""
+    """Of each op in the recorded schemas: parameters (name, type, whether it must be given), the result."""
     found: dict[str, list[tuple[list[tuple[str, str, bool]], str]]] = {}
     for file in ("jit/schemas.txt", "export/schemas.tsv"):
         for line in (ROOT / "rushlight" / file).read_text(encoding="utf-8").splitlines():
@@ -49,7 +50,8 @@ def forms() -> dict[str, list[tuple[list[tuple[str, str, bool]], str]]]:
             if said is None or "Dimname" in line:
                 continue
             try:
-                given = [_argument(part) for part in re.split(r", (?![^\[]*\])", said[3]) if part and part != "*"]
+                parts = re.split(r", (?![^\[]*\])", said[3])
+                given = [_argument(part) for part in parts if part and part != "*"]
                 result = _given_back(re.sub(r"\([a-z!|* >-]+\)", "", said[4]))
             except KeyError:
                 continue
@@ -148,7 +150,8 @@ def _late(p: Param) -> bool:
 def result_type(scope: Scope, kind: str) -> str:
     """A result's type; parts with names are a class of torch.return_types."""
     if kind.startswith("return_types."):
-        return scope.name("rushlight.return_types", kind.partition(".")[2], f"_{kind.partition('.')[2]}_result")
+        name = kind.removeprefix("return_types.")
+        return scope.name("rushlight.return_types", name, f"_{name}_result")
     return scope.house(kind)
 
 
@@ -198,7 +201,8 @@ def _by_forms(typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, 
             if name in own:
                 kinds[name] = _union(kinds[name], kind) if name in kinds else kind
                 needed[name] = needed.get(name, True) and must
-    needed = {n: must and all(any(n == g[0] for g in given) for given in shared) for n, must in needed.items()}
+    needed = {n: must and all(any(n == g[0] for g in given) for given in shared)
+              for n, must in needed.items()}
     for name, kind in kinds.items():
         yield Param(name, own[name].type, REQUIRED if needed[name] else (
             None if own[name].default is REQUIRED else own[name].default), own[name].keyword_only), kind

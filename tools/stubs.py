@@ -1,4 +1,6 @@
-"""Type stubs (.pyi) for what is public and cannot be read off the source: ops, lazy packages, declared classes.
+"""Type stubs (.pyi) for what is public and cannot be read off the source.
+
+That is ops, packages whose names are found at first mention, and classes that are declared in tables.
 
     python tools/stubs.py            writes them next to the modules
     python tools/stubs.py --check    says which are not as they would be written, and writes nothing
@@ -32,8 +34,8 @@ from rushlight.tensor.tensor import Tensor  # noqa: E402
 
 HEAD = "# Written by `python tools/stubs.py`.\n"
 COMMAND = "python tools/stubs.py"
-SHADOWED = frozenset("int float bool complex type range all any sum min max abs round pow hash dtype layout device "
-                     "memory_format".split())
+SHADOWED = frozenset(("int float bool complex type range all any sum min max abs round pow hash dtype layout "
+                      "device memory_format").split())
 _MIXINS = [cls for cls in Tensor.__mro__ if cls.__module__.startswith("rushlight.tensor") or cls is Tensor]
 
 
@@ -53,10 +55,10 @@ def top() -> str:
     homes = lazy.homes("rushlight")
     body = reexports(scope, "rushlight", homes)
     told = {*homes}
-    for name, value in sorted({**dtype.NAMED}.items()):
+    for name in sorted(dtype.NAMED):
         body.append(f"{name}: {scope.name('rushlight.base.dtype', 'dtype', '_dtype')}")
         told.add(name)
-    for made, home in ((legacy, "rushlight.tensor.legacy"), (typed, "rushlight.tensor.typed")):
+    for made in (legacy, typed):
         for name in sorted(vars(made)):
             if name.endswith(("Tensor", "Storage")) and name not in told and name[0].isupper():
                 base = (f"{scope.name('rushlight.tensor.tensor', 'Tensor')}" if made is legacy
@@ -111,11 +113,11 @@ def tensor() -> str:
     members = {n: v for n, v in members.items() if (n, "Tensor") not in NAMES and n not in OPERATORS}
     own = stubclasses.doc_lines(Tensor.__doc__) + [""]
     any_ = scope.home("Any")
-    own += [f"{name}: {any_}" for name in Tensor.__slots__ if not name.startswith("__")] + [f"_m: {any_}"]
+    slots = vars(Tensor)["__slots__"]
+    own += [f"{name}: {any_}" for name in slots if not name.startswith("__")] + [f"_m: {any_}"]
     told = set(methods.METHODS)
     for name in sorted(members):
-        if name.startswith("_") and not name.startswith("__") or name in told or name in Tensor.__slots__ \
-                or ("Tensor", name) in NAMES:
+        if name.startswith("_") and not name.startswith("__") or name in told or name in slots:
             continue
         own += _member(scope, name, members[name])
     own += _operators(scope)
@@ -228,15 +230,14 @@ def return_types() -> str:
     """torch.return_types: a named tuple for each."""
     module = import_module("rushlight.return_types")
     scope = Scope("rushlight.return_types")
-    body = [f"from rushlight.base.results import Result as _Result"]
+    body: list[str] = []
     tensor_ = scope.home("Tensor")
     for name, cls in sorted(results.TYPES.items()):
-        if name.startswith("_"):
-            continue
-        fields = [f"def {field}(self) -> {tensor_}: ..." for field in cls._fields]
-        body += stubclasses.block(f"class {name}({scope.builtin('tuple')}[{', '.join([tensor_] * len(cls._fields))}]):",
-                                  [line for f in fields for line in ("@property", f)])
-    return finished(scope, module, body[1:])
+        parts = vars(cls)["_fields"]
+        fields = [f"def {part}(self) -> {tensor_}: ..." for part in parts]
+        body += stubclasses.block(f"class {name}(tuple[{', '.join([tensor_] * len(parts))}]):",
+                                  [line for field in fields for line in ("@property", field)])
+    return finished(scope, module, body)
 
 
 def member_modules() -> Iterator[tuple[Path, str]]:
@@ -275,7 +276,8 @@ def stubs() -> dict[Path, str]:
 
 def stale(made: dict[Path, str]) -> list[str]:
     """The files that are missing, differ, or are no longer written."""
-    wrong = [file for file, text in made.items() if not file.exists() or file.read_text(encoding="utf-8") != text]
+    wrong = [file for file, text in made.items()
+             if not file.exists() or file.read_text(encoding="utf-8") != text]
     extra = [file for file in (ROOT / "rushlight").rglob("*.pyi")
              if file not in made and file.read_text(encoding="utf-8").startswith(HEAD)]
     return sorted(str(file.relative_to(ROOT)) for file in wrong + extra)
@@ -284,7 +286,7 @@ def stale(made: dict[Path, str]) -> list[str]:
 def main() -> int:
     """Write the stubs, or check them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 where a stub is old")
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 where one is old")
     options = parser.parse_args()
     made = stubs()
     old = stale(made)

@@ -67,7 +67,7 @@ def imports(file: str) -> dict[str, tuple[str, str]]:
 
 
 class Scope:
-    """What one stub imports; `shadowed`: builtins that mean something else in it, and go by _int, _float, ..."""
+    """What one stub imports; `shadowed`: names that mean something else in it, and go by _int, _dtype, ..."""
 
     def __init__(self, module: str, shadowed: frozenset[str] = frozenset()) -> None:
         self.module, self.shadowed = module, shadowed
@@ -107,7 +107,8 @@ class Scope:
             if f"from {module} import {name} as {spelled}" in handed_on:
                 continue
             by.setdefault(module, []).append(name if name == spelled else f"{name} as {spelled}")
-        return sorted(whole) + [f"from {module} import {', '.join(sorted(by[module]))}" for module in sorted(by)]
+        return sorted(whole) + [f"from {module} import {', '.join(sorted(by[module]))}"
+                                for module in sorted(by)]
 
     # --- types ------------------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ class Scope:
         return ast.unparse(_House(self).visit(ast.parse(text, mode="eval")))
 
     def source(self, text: str, file: str, module: str) -> str | None:
-        """An annotation of a source file; None where it tells nothing, or nobody could import what it names."""
+        """An annotation of a source file; None where it tells nothing, or names what cannot be imported."""
         try:
             tree = ast.parse(text.strip("'\""), mode="eval")
             found = ast.unparse(_Source(self, imports(file), module).visit(tree))

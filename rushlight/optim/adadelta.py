@@ -1,7 +1,6 @@
 """Adadelta (arXiv:1212.5701)."""
 from __future__ import annotations
 
-from typing import Any
 
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise

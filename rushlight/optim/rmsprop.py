@@ -1,7 +1,6 @@
 """RMSprop (Hinton's lecture 6e), plain and centered (arXiv:1308.0850)."""
 from __future__ import annotations
 
-from typing import Any
 
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise

@@ -34,7 +34,7 @@ def test_signatures_are_told_as_they_are(function, told: str) -> None:
 
 
 def test_every_op_tells_its_row_s_parameters() -> None:
-    for (space, name), (row, variant) in list(NAMES.items()):
+    for (space, name), (row, _) in list(NAMES.items()):
         if space == "aten":
             continue
         shown = inspect.signature(door.lookup(space, name))
