@@ -2,6 +2,13 @@
 """torch.return_types: the classes of results with named parts, one per op."""
 from rushlight.tensor.tensor import Tensor
 
+class _lu_with_info(tuple[Tensor, Tensor, Tensor]):
+    @property
+    def LU(self) -> Tensor: ...
+    @property
+    def pivots(self) -> Tensor: ...
+    @property
+    def info(self) -> Tensor: ...
 class aminmax(tuple[Tensor, Tensor]):
     @property
     def min(self) -> Tensor: ...

@@ -53,7 +53,7 @@ def spell(parameters: list[tuple[inspect.Parameter, str]]) -> str:
             parts.append("*")
             starred = True
         starred = starred or p.kind is p.VAR_POSITIONAL
-        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         text = f"{star}{p.name}" + (f": {kind}" if kind else "")
         if p.default is not p.empty:
             text += (" = " if kind else "=") + stubtypes.default(p.default)
@@ -193,8 +193,8 @@ def value_type(scope: Scope, name: str, value: Any) -> str:
     if type(value) in (bool, int, float, str):
         return scope.builtin(type(value).__name__)
     if type(value) in (list, tuple, set, dict, frozenset):
-        inner = {list: "[Any]", tuple: "[Any, ...]", set: "[Any]", dict: "[Any, Any]", frozenset: "[Any]"}
-        return scope.builtin(type(value).__name__) + inner[type(value)].replace("Any", scope.home("Any"))
+        inner = {"tuple": "[Any, ...]", "dict": "[Any, Any]"}.get(type(value).__name__, "[Any]")
+        return scope.builtin(type(value).__name__) + inner.replace("Any", scope.home("Any"))
     cls = type(value)
     if cls.__name__ in ("dtype", "MemoryFormat", "StorageLayout") and cls.__module__.startswith("rush"):
         return scope.name(cls.__module__, cls.__name__)

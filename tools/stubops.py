@@ -1,8 +1,8 @@
 """Ops as stubs declare them: a row's parameters and what it gives, as a function or as a method.
 
-A parameter's type is its schema's; where the row hands it on as it is ("Any"), that of PyTorch's recorded schemas
-of the op, or the house's word for it. What comes out is said by those schemas too, by results.tsv of the package
-(parts with names) and by returns.tsv: an op, its result, and after ";" what else it is with a flag set.
+A parameter's type is its schema's; where the row hands it on as it is ("Any"), that of PyTorch's recorded
+schemas of the op, or the house's word for it. What comes out is said by those schemas too, by results.tsv of
+the package (parts with names), and by returns.tsv: a result, after ";" what else it is with a flag set, ops.
 """
 from __future__ import annotations
 

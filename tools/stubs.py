@@ -26,8 +26,10 @@ from stubops import op_lines  # noqa: E402
 from stubtypes import Scope, imports  # noqa: E402
 
 from rushlight.base import dtype, lazy, results  # noqa: E402
-from rushlight.dispatch import methods  # noqa: E402
+from rushlight.dispatch import door, methods  # noqa: E402
 from rushlight.ops.table import NAMES  # noqa: E402
+from rushlight import sparse  # noqa: E402
+from rushlight.sparse import ops as sparse_ops  # noqa: E402
 from rushlight.tensor import legacy, typed  # noqa: E402
 from rushlight.tensor.operators import OPERATORS  # noqa: E402
 from rushlight.tensor.tensor import Tensor  # noqa: E402
@@ -54,7 +56,7 @@ def top() -> str:
     scope = Scope("rushlight", SHADOWED)
     homes = lazy.homes("rushlight")
     body = reexports(scope, "rushlight", homes)
-    told = {*homes}
+    told = {name for name, home in homes.items() if home != "tensor.legacy"}
     for name in sorted(dtype.NAMED):
         body.append(f"{name}: {scope.name('rushlight.base.dtype', 'dtype', '_dtype')}")
         told.add(name)
@@ -92,12 +94,11 @@ def reexports(scope: Scope, package: str, homes: dict[str, str]) -> list[str]:
     for name, home in sorted(homes.items()):
         if home == ".":
             lines.append(f"from {package} import {name} as {name}")
-            continue
-        real = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}.get(name, name) \
-            if package == "rushlight" else name
-        if name.endswith("Tensor") and home == "tensor.legacy":
-            continue
-        lines.append(f"from {package}.{home} import {real} as {name}")
+        elif name in ("memory_format", "layout"):
+            real = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}[name]
+            lines.append(f"{name} = {scope.name(f'{package}.{home}', real)}")
+        elif home != "tensor.legacy":
+            lines.append(f"from {package}.{home} import {name} as {name}")
     return lines
 
 
@@ -110,12 +111,12 @@ def tensor() -> str:
     members: dict[str, Any] = {}
     for cls in reversed(_MIXINS):
         members.update({name: value for name, value in vars(cls).items() if name not in stubclasses._UNTOLD})
-    members = {n: v for n, v in members.items() if (n, "Tensor") not in NAMES and n not in OPERATORS}
+    members = {n: v for n, v in members.items() if ("Tensor", n) not in NAMES and n not in OPERATORS}
     own = stubclasses.doc_lines(Tensor.__doc__) + [""]
     any_ = scope.home("Any")
     slots = vars(Tensor)["__slots__"]
     own += [f"{name}: {any_}" for name in slots if not name.startswith("__")] + [f"_m: {any_}"]
-    told = set(methods.METHODS)
+    told = {*methods.METHODS, *door._SPARSE}
     for name in sorted(members):
         if name.startswith("_") and not name.startswith("__") or name in told or name in slots:
             continue
@@ -124,6 +125,7 @@ def tensor() -> str:
     for name in sorted(methods.METHODS):
         if not name.startswith("_"):
             own += stubclasses.function_lines(scope, name, methods.METHODS[name], bound="self")
+    own += _sparse(scope)
     own += table(scope, "Tensor", told)
     body: list[str] = []
     for name, value in stubclasses.public_members(module):
@@ -148,6 +150,19 @@ def _member(scope: Scope, name: str, value: Any) -> list[str]:
         any_ = scope.home("Any")
         return [f"def __new__(cls, *args: {any_}, **kwargs: {any_}) -> {scope.home('Self')}: ..."]
     return stubclasses.member_lines(scope, Tensor, name, value)
+
+
+def _sparse(scope: Scope) -> list[str]:
+    """Methods that have to do with sparse layouts."""
+    lines = []
+    for name in sorted(door._SPARSE):
+        function = vars(sparse_ops).get(name) or sparse.METHODS.get(name)
+        if isinstance(function, FunctionType):
+            lines += stubclasses.function_lines(scope, name, function, bound="self")
+        else:
+            kind = scope.builtin("bool") if name.startswith("is_") else "Tensor"
+            lines.append(f"def {name}(self) -> {kind}: ...")
+    return lines
 
 
 def _operators(scope: Scope) -> list[str]:

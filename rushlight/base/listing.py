@@ -1,6 +1,6 @@
-"""The names of what is made when it is first mentioned, for dir() and completion: nothing is loaded to tell them.
+"""The names of what is made when it is first mentioned, for dir() and completion, which load nothing else.
 
-The op table's are read from ops/contents.tsv, those of what has no row from listed.tsv: a namespace and names.
+The op table's are read from ops/contents.tsv, those of what has no row from listed.tsv: a namespace, names.
 """
 from __future__ import annotations
 

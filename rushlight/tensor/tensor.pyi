@@ -16,6 +16,7 @@ from rushlight.base.device import device as _device
 from rushlight.base.dtype import dtype as _dtype
 from rushlight.base.size import Size
 from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, kthvalue as _kthvalue_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
+from rushlight.sparse.tensor import SparseTensor
 from rushlight.tensor.generator import Generator
 from rushlight.tensor.geometry import MemoryFormat, StorageLayout
 from rushlight.tensor.kind import Kind
@@ -28,8 +29,8 @@ class TensorMeta(_type):
 WRAPPED: set[_type]
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
-def lookup(namespace: str, name: str) -> Any:
-    """The callable generated from a row, or None; the door puts itself in this place."""
+def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
+    """The callable behind a public name, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
@@ -384,6 +385,32 @@ class Tensor(metaclass=TensorMeta):
         """The same elements in another shape, or the same bytes as another dtype."""
     def zero_(self) -> Tensor:
         """Write zeros everywhere."""
+    def ccol_indices(self) -> Tensor: ...
+    def coalesce(self) -> SparseTensor:
+        """The same tensor with places in order, each once."""
+    def col_indices(self) -> Tensor: ...
+    def crow_indices(self) -> Tensor: ...
+    def indices(self) -> Tensor: ...
+    def is_coalesced(self) -> _bool: ...
+    def row_indices(self) -> Tensor: ...
+    def sparse_mask(self, mask: SparseTensor) -> SparseTensor:
+        """A tensor's numbers at the places that mask has."""
+    def to_dense(self, dtype: _dtype | None = None, **_: Any) -> Tensor:
+        """A dense tensor of the same numbers."""
+    def to_sparse(self, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> SparseTensor:
+        """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
+        layout.
+        """
+    def to_sparse_bsc(self, *args: Any, **options: Any) -> SparseTensor:
+        """The same matrix as torch.sparse_bsc."""
+    def to_sparse_bsr(self, *args: Any, **options: Any) -> SparseTensor:
+        """The same matrix as torch.sparse_bsr."""
+    def to_sparse_coo(self) -> Any: ...
+    def to_sparse_csc(self, *args: Any, **options: Any) -> SparseTensor:
+        """The same matrix as torch.sparse_csc."""
+    def to_sparse_csr(self, *args: Any, **options: Any) -> SparseTensor:
+        """The same matrix as torch.sparse_csr."""
+    def values(self) -> Tensor: ...
     def _conj(self) -> Tensor:
         """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
     def _conj_physical(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
