@@ -337,7 +337,7 @@ class Tensor(metaclass=TensorMeta):
     def contiguous(self, memory_format: MemoryFormat = ...) -> Tensor:
         """This tensor if its elements lie in that order, else a copy."""
     def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
-        """Write src, broadcast and converted, into this tensor."""
+        """Write src, broadcast and converted, into this tensor; src may be a number."""
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
