@@ -44,15 +44,25 @@ else:
 _names: "Callable[[Any], dict[str, Any]]" = vars(_Module)["__dict__"].__get__
 
 
-class LazyModule(_Module):
-    """A package whose names come at first mention. All of them are there for who looks into its `__dict__`,
-    as `vars(torch.optim)` does.
+class _Looked(type):
+    """Tells who asks a package's class for a public name that there is a property: rlcompleter then
+    completes the name without a look behind it, which would load all that a prefix fits."""
+
+    def __getattr__(cls, name: str) -> property:
+        if name.startswith("_"):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return property()
+
+
+class LazyPackage(_Module, metaclass=_Looked):
+    """The class of modules whose names are found at first mention. All of them are there for who looks into
+    its `__dict__`, as `vars(torch.optim)` does.
     """
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         names = _names(self)
-        if "_asked" not in names:
+        if "_asked" not in names and "__dir__" in names:
             names["_asked"] = True
             inside = homes(self.__name__)
             for name in names["__dir__"]():
@@ -72,13 +82,6 @@ class LazyModule(_Module):
         super().__setattr__(name, value)
 
 
-def lazy_dict(package: str) -> None:
-    """Let a package whose names come at first mention have them all for who looks into its `__dict__`."""
-    module = sys.modules[package]
-    if module.__class__ is _Module:
-        module.__class__ = LazyModule
-
-
 def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
                ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The functions __getattr__ and __dir__ of a package, whose globals() are `names`.
@@ -86,6 +89,7 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
     AttributeError, as PyTorch words it, for names that `homes` does not know.
     """
     package: str = names["__name__"]
+    sys.modules[package].__class__ = LazyPackage
 
     def __getattr__(name: str) -> Any:
         if name not in homes:
@@ -100,5 +104,4 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
     def __dir__() -> list[str]:
         return sorted({*names, *homes})
 
-    lazy_dict(package)
     return __getattr__, __dir__
