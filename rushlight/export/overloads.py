@@ -359,13 +359,18 @@ class Packet:
         return (self._function or next(iter(overloads(self._name).values())))(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
+        if overload.startswith("__"):  # what Python asks for, also of a packet that is being made
+            raise AttributeError(f"'OpOverloadPacket' object has no attribute '{overload}'")
         found = overloads(self._name).get(overload, self._function)
         if overload == "default" and self._name in _NAMED:
             return self
-        if found is None or overload.startswith("__"):
+        if found is None:
             raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
                                  f"'{overload}'")
         return found
+
+    def __deepcopy__(self, memo: Any = None) -> Packet:
+        return self  # there is one of each
 
     def __str__(self) -> str:
         return f"aten.{self._name}"
