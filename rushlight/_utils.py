@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
-    """All elements of tensors of one dtype, in 1 dim: a view of a single contiguous one. RuntimeError for none."""
+    """All elements of tensors of one dtype in 1 dim; a view of a single contiguous one."""
     if len(tensors) == 1:
         return tensors[0].contiguous().view(-1)
     return cat([t.reshape(-1) for t in tensors])

@@ -1,8 +1,8 @@
 """torch.quasirandom: Sobol's sequences, which fill a cube more evenly than random numbers do.
 
-A point is the XOR of direction numbers, which one of them being told by the point's number; a scrambled sequence has
-direction numbers multiplied by random triangular matrices of bits, and a random shift. base/sobol.npz holds what the
-direction numbers start from (tests/goldens/record_sobol.py says how).
+A point is the last one XOR a direction number; which of them is told by the point's number. A scrambled
+sequence has direction numbers multiplied by random triangular matrices of bits, and a random shift.
+base/sobol.npz holds what the direction numbers start from (tests/goldens/record_sobol.py says how).
 """
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _FILE = os.path.join(os.path.dirname(__file__), "base", "sobol.npz")
 
 @cache
 def _table() -> tuple[Any, Any, Any, Any]:
-    """Of each dimension but the first: its degree, its polynomial; of all, the bits of first numbers, and where each
-    dimension's begin."""
+    """Degrees and polynomials of all dimensions but the first; the bits of first numbers, and where they end."""
     with np.load(_FILE) as file:
         degrees, polynomials, first = file["degrees"].astype(np.int64), file["polynomials"], file["first"]
     ends = np.cumsum(degrees * (degrees - 1) // 2)
@@ -93,12 +92,13 @@ class SobolEngine:
         return torch.from_numpy(walked[:, 1:].T.copy()), torch.from_numpy(walked[:, -1].copy())
 
     def draw(self, n: int = 1, out: Any = None, dtype: Any = None) -> Any:
-        """The next n points, of shape (n, dimension), dtype: get_default_dtype(); into `out` if it is given."""
+        """The next n points, of shape (n, dimension); dtype: get_default_dtype(). Into `out` if given."""
         dtype = torch.get_default_dtype() if dtype is None else dtype
-        if n < (1 if self.num_generated == 0 else 0):
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n - (self.num_generated == 0)}: "
-                               f"[{n - (self.num_generated == 0)}, {self.dimension}]")
         first = self.num_generated == 0
+        if n < first:
+            missing = n - first
+            raise RuntimeError(f"Trying to create tensor with negative dimension {missing}: "
+                               f"[{missing}, {self.dimension}]")
         walked, self.quasi = self._walk(n - first)
         result = walked.to(dtype) / 2 ** self.MAXBIT
         if first:
@@ -113,8 +113,9 @@ class SobolEngine:
         if total & (total - 1):
             raise ValueError(
                 "The balance properties of Sobol' points require n to be a power of 2. "
-                f"{self.num_generated} points have been previously generated, then: n={self.num_generated}+2**{m}="
-                f"{total}. If you still want to do this, please use 'SobolEngine.draw()' instead.")
+                f"{self.num_generated} points have been previously generated, then: "
+                f"n={self.num_generated}+2**{m}={total}. If you still want to do this, please use "
+                "'SobolEngine.draw()' instead.")
         return self.draw(n=n, out=out, dtype=dtype)
 
     def reset(self) -> "SobolEngine":

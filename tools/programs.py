@@ -1,7 +1,7 @@
-"""Whole programs that others wrote, run as they are by PyTorch and by Rushlight, and how what they print differs.
+"""Whole programs that others wrote, run as they are by PyTorch and by Rushlight, and what differs.
 
-    python tools/programs.py --torch PYTHON --rushlight PYTHON --checkouts DIR --work DIR [--only REGEX] [--again]
-        [--write]
+    python tools/programs.py --torch PYTHON --rushlight PYTHON --checkouts DIR --work DIR [--only REGEX]
+        [--again] [--write]
     python tools/programs.py --install                 prints the packages of the table, for a package manager
 
 The table is `tools/programs/table.toml`, a row for each program:
@@ -10,8 +10,8 @@ The table is `tools/programs/table.toml`, a row for each program:
     area      what it is about
     packages  what is installed for it, on both sides the same (but for torch itself)
     checkout  the repository (owner/name) that it is in, a directory OWNER+NAME under --checkouts
-    run       the command line after `python`, in a copy of the checkout: of a file of the checkout, of a driver
-              of ours (tools/programs/NAME.py: with that path if the row has a checkout), or `-m pytest ...`
+    run       the command line after `python`, in a copy of the checkout: of a file of the checkout, of a
+              driver of ours (tools/programs/NAME.py, so where there is a checkout), or `-m pytest ...`
     folder    where in the checkout it is started
     prepare   a driver that writes the data that the program reads, run first, on both sides
     ignore    a regular expression: what matches is taken out of each line before lines are compared (times)
@@ -20,9 +20,10 @@ The table is `tools/programs/table.toml`, a row for each program:
     timeout   seconds (240 where nothing is said)
 
 A program is run by `tools/programs/seeded.py`: as `__main__`, from seeds that are set, and what its
-variables hold at the end is printed as sums, so that a program that prints nothing can be compared, too. Tests are
-compared by name: what passes with PyTorch must pass with Rushlight. What PyTorch gave is kept under --work, and is
-run again with --again. --write writes `docs/programs.md` of all rows that have been run.
+variables hold at the end is printed as sums, so that a program that prints nothing can be compared, too.
+Tests are compared by name: what passes with PyTorch must pass with Rushlight. What PyTorch gave is kept
+under --work, and is run again with --again. --write writes `docs/programs.md` of all rows that have been
+run.
 """
 from __future__ import annotations
 
@@ -104,17 +105,18 @@ def run(program: Program, python: list[str], checkouts: Path, room: Path) -> Out
         shutil.copytree(source, room, ignore=shutil.ignore_patterns(".git"), symlinks=True)
     else:
         room.mkdir(parents=True)
-    env = os.environ | {"PYTHONHASHSEED": "0", "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1",
-                        "PYTHONPATH": str(room), "TQDM_DISABLE": "1", "WANDB_MODE": "disabled", "COLUMNS": "100",
-                        "HOME": str(room.parent)}
+    env = os.environ | {"PYTHONHASHSEED": "0", "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "COLUMNS": "100",
+                        "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "WANDB_MODE": "disabled",
+                        "PYTHONPATH": str(room), "HOME": str(room.parent)}
     if program.prepare:
         first, *rest = program.prepare.split()
         subprocess.run([*python, str(HERE / first), *rest], cwd=room / program.folder, env=env, check=True,
                        timeout=program.timeout)
     start = time.perf_counter()
-    with open(room.parent / f"{room.name}.out", "w+") as out, open(room.parent / f"{room.name}.err", "w+") as err:
-        child = subprocess.Popen(command(program, python), cwd=room / program.folder, env=env, stdout=out, stderr=err,
-                                 stdin=subprocess.DEVNULL, start_new_session=True)
+    said, told = room.parent / f"{room.name}.out", room.parent / f"{room.name}.err"
+    with open(said, "w+") as out, open(told, "w+") as err:
+        child = subprocess.Popen(command(program, python), cwd=room / program.folder, env=env, stdout=out,
+                                 stderr=err, stdin=subprocess.DEVNULL, start_new_session=True)
         try:
             code = child.wait(program.timeout)
         except subprocess.TimeoutExpired:
@@ -128,7 +130,7 @@ def run(program: Program, python: list[str], checkouts: Path, room: Path) -> Out
 
 
 def close(a: str, b: str, rtol: float) -> bool:
-    """Whether two printed numbers are the same but for rounding: of the sums that they are, and of their digits."""
+    """Whether two printed numbers are the same but for rounding, in computing or in printing."""
     x, y = float(a), float(b)
     if x == y or (math.isnan(x) and math.isnan(y)):
         return True
@@ -178,7 +180,8 @@ def verdict(program: Program, theirs: Outcome, ours: Outcome) -> dict[str, Any]:
     if theirs.code != ours.code:
         last = ours.errors.strip().split("\n")[-1][:300]
         wrong.insert(0, f"ended with {ours.code}, PyTorch with {theirs.code}: {last}")
-    return {"same": not wrong and theirs.code == 0 and numbers > 0, "what": f"{numbers} numbers", "wrong": wrong}
+    same = not wrong and theirs.code == 0 and numbers > 0
+    return {"same": same, "what": f"{numbers} numbers", "wrong": wrong}
 
 
 def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
@@ -213,7 +216,8 @@ def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
         where = f"{program.checkout}: " if program.checkout else ""
         text.append(f"| {program.name} | {program.area} | {where}`{what}` | {found['what']} | "
                     f"{'yes' if found['same'] else '**no**'} |")
-    notes = [f"- {program.name}: {program.why} (numbers within {program.rtol:g})" for program, _ in rows if program.why]
+    notes = [f"- {program.name}: {program.why} (numbers within {program.rtol:g})"
+             for program, _ in rows if program.why]
     if notes:
         text += ["", "## Where rounding grows", "", *notes]
     missed = [(program, found) for program, found in rows if not found["same"]]
@@ -228,20 +232,21 @@ def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
 
 INTRODUCTION = """# Programs of others
 
-Packages and repositories that nobody here wrote, run as they are by PyTorch 2.13 and by Rushlight from the same
-seeds: `python tools/programs.py` runs the table `tools/programs/table.toml` and writes this page. A program is the
-same if all that it prints is: texts, and numbers within rounding (1e-4 of their size, or a unit of the last digit
-that is printed); a suite of tests, if all pass that pass with PyTorch. Programs of checkouts are run from a seed, and
-the sums of what their variables hold at the end are compared as well. Data sets cannot be had everywhere, so programs
-read small synthetic ones.
+Packages and repositories that nobody here wrote, run as they are by PyTorch 2.13 and by Rushlight from the
+same seeds: `python tools/programs.py` runs the table `tools/programs/table.toml` and writes this page. A
+program is the same if all that it prints is: texts, and numbers within rounding (1e-4 of their size, or a
+unit of the last digit that is printed); a suite of tests, if all pass that pass with PyTorch. The sums of
+what a program's variables hold at the end are compared as well. Data sets cannot be had everywhere, so
+programs read small synthetic ones.
 """.split("\n")
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shown = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shown)
     parser.add_argument("--torch", default=sys.executable, help="a Python with torch and the packages")
-    parser.add_argument("--rushlight", default=sys.executable, help="a Python with Rushlight and the packages")
+    parser.add_argument("--rushlight", default=sys.executable, help="one with Rushlight and them")
     parser.add_argument("--checkouts", type=lambda x: Path(x).resolve(), default=Path("checkouts"))
     parser.add_argument("--work", type=lambda x: Path(x).resolve(), default=Path("programs-work"))
     parser.add_argument("--only", default="", help="names that match this regular expression")

@@ -32,7 +32,8 @@ def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
         middle = (1,) if n == 1 else ()  # PyTorch's kernel of one dim is that of two
         given, found = ("x".join(map(str, (channels, *middle, *some))) for some in (sizes, out))
-        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small")
+        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). "
+                           "Output size is too small")
 
 
 def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,

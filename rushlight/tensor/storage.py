@@ -49,7 +49,7 @@ SHARED: WeakKeyDictionary[Storage, int] = WeakKeyDictionary()
 
 
 def shared_at(memory: Array) -> Storage | None:
-    """The shared storage of the memory that begins where this array does; `x.data` has another of the same."""
+    """The shared storage whose memory begins where this array does; `x.data` has another one of it."""
     return next((s for s in SHARED if s._bytes is not None and address(s._bytes) == address(memory)), None)
 
 
