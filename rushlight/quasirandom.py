@@ -20,7 +20,7 @@ _FILE = os.path.join(os.path.dirname(__file__), "base", "sobol.npz")
 
 @cache
 def _table() -> tuple[Any, Any, Any, Any]:
-    """Degrees and polynomials of all dimensions but the first; the bits of first numbers, and where they end."""
+    """Degrees and polynomials of all dimensions but the first; bits of first numbers, and where they end."""
     with np.load(_FILE) as file:
         degrees, polynomials, first = file["degrees"].astype(np.int64), file["polynomials"], file["first"]
     ends = np.cumsum(degrees * (degrees - 1) // 2)
