@@ -135,13 +135,10 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if node.hooks is not None and (wanted is None or node in wanted.useful):
-            escape("a hook of the graph runs")
-            grad = hooks.received(node, grad)
-        if wanted is not None and wanted.stops_at(node, grad, accumulate):
-            continue
-        if node.hooks is not None and node.hooks.pre:
-            grad = hooks.before(node, grad)
+        if node.hooks is not None or wanted is not None:
+            grad = _arrived(node, grad, wanted, accumulate)
+            if grad is _STOP:
+                continue
         if node.__class__ is AccumulateGrad:
             if accumulate:
                 add(node, grad, create)
@@ -165,6 +162,20 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
                     heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
         results = g = e = None
+
+
+_STOP: Any = object()
+
+
+def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> Any:
+    """What a node is to run with, its hooks having seen it; _STOP where it is not to run."""
+    hooked = node.hooks is not None and (wanted is None or node in wanted.useful)
+    if hooked:
+        escape("a hook of the graph runs")
+        grad = hooks.received(node, grad)
+    if wanted is not None and wanted.stops_at(node, grad, accumulate):
+        return _STOP
+    return hooks.before(node, grad) if hooked else grad
 
 
 def apply(node: Node, grad: Any) -> Any:
@@ -306,10 +317,12 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     keep = create_graph if retain_graph is None else retain_graph
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     if create_graph:
-        warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and "
-                  "its gradient which can cause a memory leak. We recommend using autograd.grad when creating the "
-                  "graph to avoid this. If you have to use this function, make sure to reset the .grad fields of "
-                  "your parameters to None after use to break the cycle and avoid the leak.", 2)
+        warn_once("Using backward() with create_graph=True will create a reference cycle between the "
+                  "parameter and "
+                  "its gradient which can cause a memory leak. We recommend using autograd.grad when "
+                  "creating the "
+                  "graph to avoid this. If you have to use this function, make sure to reset the .grad "
+                  "fields of your parameters to None after use to break the cycle and avoid the leak.", 2)
     if inputs is None:
         run(roots, keep, create_graph)
         return
@@ -353,7 +366,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
     if materialize_grads:
-        return tuple(_zeros(t, create_graph) if g is None else g for t, g in zip(ins, wanted.found, strict=True))
+        return tuple(_zeros(t, create_graph) if g is None else g
+                     for t, g in zip(ins, wanted.found, strict=True))
     if not allow_unused and any(g is None for g in wanted.found):
         place = next(i for i, g in enumerate(wanted.found) if g is None)
         raise RuntimeError(f"The differentiated Tensor at index {place} appears to not have been used in "
@@ -375,9 +389,10 @@ def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, c
              unused: bool | None) -> tuple[Any, ...]:
     batches = _listed(grads, len(outs))
     if None in batches:
-        raise ValueError("vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a "
-                         "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give each "
-                         "output its batch of gradients.")
+        raise ValueError("vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
+                         "is a "
+                         "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give "
+                         "each output its batch of gradients.")
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
         if g._a.shape[1:] != o._a.shape:
             raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad as "

@@ -21,18 +21,20 @@ from rushlight.tensor.tensor import WRAPPED, Tensor, storage, wrap
 
 
 _FREED: Any = ("freed",)
-_VIEW = ("Output {} of {} is a view and is being modified inplace. This view was created inside a custom Function (or "
-         "because an input was returned as-is) and the autograd logic to handle view+inplace would override the "
-         "custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
-         "forbidden. You can fix this by cloning the output of the custom Function.")
+_VIEW = ("Output {} of {} is a view and is being modified inplace. This view was created inside a custom "
+         "Function (or "
+         "because an input was returned as-is) and the autograd logic to handle view+inplace would override "
+         "the "
+         "custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
+         "is forbidden. You can fix this by cloning the output of the custom Function.")
 
 
 class FunctionNode(Node):
     """The graph's node of a Function. What a program has of it is a FunctionCtx, whose attributes are `user`:
     so no name of a program's own meets one of the graph's."""
 
-    __slots__ = ("user", "ctx", "to_save", "for_forward", "forward", "dirty", "silent", "materialize", "shapes",
-                 "inputs")
+    __slots__ = ("user", "ctx", "to_save", "for_forward", "forward", "dirty", "silent", "materialize",
+                 "shapes", "inputs")
     multi = True
     function: Any = None
 
@@ -117,8 +119,8 @@ class FunctionNode(Node):
 
 
 class FunctionCtx:
-    """The `ctx` of forward and backward, and the `grad_fn` of what apply() gave: a Function's node as a program
-    sees it, with whatever attributes it sets there."""
+    """The `ctx` of forward and backward, and the `grad_fn` of what apply() gave: a Function's node as a
+    program sees it, with whatever attributes it sets there."""
 
     __slots__ = ("_node", "__dict__", "__weakref__")
     _node: FunctionNode
@@ -136,8 +138,8 @@ class FunctionCtx:
         """Keep tensors for jvp, where they are ctx.saved_tensors."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError("save_for_forward expects all arguments to be tensors; you should save non-tensors "
-                                "as attributes on ctx.")
+                raise TypeError("save_for_forward expects all arguments to be tensors; you should save "
+                                "non-tensors as attributes on ctx.")
         self._node.for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
@@ -146,7 +148,8 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Long without a meaning."""
-        warnings.warn("function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically "
+        warnings.warn("function 'mark_shared_storage' is deprecated. Tensors with shared storages are "
+                      "automatically "
                       "tracked. Note that calls to `set_()` are not tracked", FutureWarning, stacklevel=2)
 
     def mark_non_differentiable(self, *args: Any) -> None:
@@ -165,7 +168,8 @@ class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of saved_tensors."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warnings.warn("'saved_variables' is deprecated; use "
+                      "'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self._node.tensors()
 
     @property
@@ -257,13 +261,14 @@ class Function(metaclass=FunctionMeta):
     _node_cls: type[FunctionNode]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
-                      "should invoke them on the class itself. Instantiating an autograd function will raise an "
-                      "error in a future version of PyTorch.", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+                      "static, so you "
+                      "should invoke them on the class itself. Instantiating an autograd function will raise "
+                      "an error in a future version of PyTorch.", DeprecationWarning, stacklevel=2)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use "
-                           "new-style autograd function with static forward method. (Example: "
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please "
+                           "use new-style autograd function with static forward method. (Example: "
                            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
 
     @staticmethod
@@ -317,8 +322,8 @@ def _backward(of: type[Function]) -> Callable[..., Any]:
     if of.vjp is Function.vjp:
         return of.backward
     if of.backward is not Function.backward:
-        raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
-                           "only implement one of them.")
+        raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                           "should only implement one of them.")
     return of.vjp
 
 
@@ -387,30 +392,35 @@ def _place(node: FunctionNode, number: int, o: Tensor, differentiable: bool) -> 
 def _check_dirty(node: FunctionNode, args: tuple[Any, ...], outputs: Any, recording: bool) -> None:
     for d in node.dirty:
         if not any(d is o for o in outputs):
-            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as "
+                               "output. "
                                "The inputs that are modified inplace must all be outputs of the Function.")
         if not any(d is a for a in args):
-            warnings.warn("Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there "
-                          "is no need to pass it to mark_dirty().", stacklevel=4)
+            warnings.warn("Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                          "input, there is no need to pass it to mark_dirty().", stacklevel=4)
         if recording and d._g is not None and d.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if recording and d._is_view() and sum(isinstance(o, Tensor) for o in outputs) > 1:
             raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                "return more than one Tensor. This is not supported by the current autograd engine. You should "
-                "either make sure the input is not a view (using .clone() for example) or make your Function only "
-                "return one Tensor (potentially splitting it into two Functions: one doing the inplace that returns "
-                "a single Tensor and a second one that does the other operations).")
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+                "cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine. You "
+                "should "
+                "either make sure the input is not a view (using .clone() for example) or make your Function "
+                "only "
+                "return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
+                "returns a single Tensor and a second one that does the other operations).")
 
 
 def _as_result(node: FunctionNode, number: int, o: Any, args: tuple[Any, ...]) -> Any:
-    """A result of its own: an input that is handed through becomes a view, and views may not be written to."""
+    """A result of its own: an input that is handed through becomes a view; views may not be written to."""
     if not isinstance(o, Tensor) or any(o is d for d in node.dirty):
         return o
     base = next((a for a in args if a is o), None)
     if base is not None:
         o = o.detach()
-    elif (base := o._base) is None or not any(isinstance(a, Tensor) and (a is base or a._base is base) for a in args):
+    elif (base := o._base) is None or not any(
+            isinstance(a, Tensor) and (a is base or a._base is base) for a in args):
         return o
     if o.__class__ not in WRAPPED:
         o._b = (base, None, _VIEW.format(number, type(node).__name__), None)

@@ -1,8 +1,8 @@
 """torch.autograd.functional: products with Jacobians and Hessians, by the ordinary graph.
 
-Inputs enter as leaves of their own (with create_graph, those that require grad as views, so that results lead
-back to the caller's), and a product with a Jacobian is the gradient of its gradient, which is linear in what it
-is given. strict refuses what does not depend on an input, stage by stage.
+Inputs enter as leaves of their own (with create_graph, those that require grad as views, so that results
+lead back to the caller's), and a product with a Jacobian is the gradient of its gradient, which is linear in
+what it is given. strict refuses what does not depend on an input, stage by stage.
 """
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ _STRICT = "This is not allowed in strict mode"
 # What strict says where there is no gradient, by the stage at which it is missed.
 _INDEPENDENT = {
     "back": f"The output of the user-provided function is independent of input {{}}. {_STRICT}.",
-    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when "
-                  f"using the double backward trick to compute forward mode gradients. {_STRICT}.",
+    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs "
+                  f"when using the double backward trick to compute forward mode gradients. {_STRICT}.",
     "double_back": f"The jacobian of the user-provided function is independent of input {{}}. {_STRICT}.",
     "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the "
                          f"grad_jacobian. {_STRICT} as it prevents from using the double backward trick to "
                          "replace forward mode AD."}
-_CONSTANT = "The {} of the user-provided function is independent of input {}. " + _STRICT + " when create_graph=True."
+_CONSTANT = ("The {} of the user-provided function is independent of input {}. "
+             f"{_STRICT} when create_graph=True.")
 # What strict asks of values along the way.
 _UNTRACKED = {
-    "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed "
-               "in a differentiable manner from the input when running in strict mode.",
+    "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be "
+               "computed in a differentiable manner from the input when running in strict mode.",
     "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided "
                    f"function. {_STRICT}.",
-    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect "
-                f"to input {{}} is independent of the input. {_STRICT}. You should ensure that your function is "
-                "twice differentiable and that the jacobian depends on the inputs (this would be violated by a "
-                "linear function for example)."}
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with "
+                "respect "
+                f"to input {{}} is independent of the input. {_STRICT}. You should ensure that your function "
+                "is "
+                "twice differentiable and that the jacobian depends on the inputs (this would be violated by "
+                "a linear function for example)."}
 
 
 def _tuple(value: Any, what: str, of: str) -> Tensors:
@@ -80,12 +83,13 @@ def _like(v: Any, targets: Tensors, of: str, source: str, many: bool, create_gra
         return tuple(torch.ones_like(t) for t in targets)
     found = _entered(_tuple(v, "v", of), create_graph, False)
     if len(found) != len(targets):
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(targets)} but got {len(found)}." if many
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(targets)} but got "
+                           f"{len(found)}." if many
                            else "The given v should contain a single Tensor.")
     for i, (t, target) in enumerate(zip(found, targets, strict=True)):
         if t.shape != target.shape:
-            raise RuntimeError(f"{f'Entry {i} in ' if many else ''}v has invalid size: should be {target.shape} "
-                               f"but got {t.shape}.")
+            raise RuntimeError(f"{f'Entry {i} in ' if many else ''}v has invalid size: should be "
+                               f"{target.shape} but got {t.shape}.")
     return found
 
 
@@ -141,7 +145,8 @@ def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
         point = _Point(func, inputs, "vjp", strict, create_graph)
         vs = _like(v, point.outs, "vjp", "user-provided function returns", point.many_outs, create_graph)
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
-        found = _filled(_pulled(point.outs, point.ins, vs, create_graph), point.ins, strict, create_graph, "back")
+        found = _pulled(point.outs, point.ins, vs, create_graph)
+        found = _filled(found, point.ins, strict, create_graph, "back")
     return (_left(point.outs, create_graph, not point.many_outs), _left(found, create_graph, not point.many))
 
 
@@ -149,28 +154,31 @@ def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     """(func(inputs), its Jacobian times v); v may be left away where the input is one number."""
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "jvp")
-        vs = _like(v, ins, "jvp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph)
+        vs = _like(v, ins, "jvp", "input to the user-provided function "
+                                  "is", isinstance(inputs, tuple), create_graph)
         point = _Point(func, inputs, "jvp", strict, create_graph)
         through = tuple(torch.zeros_like(o, requires_grad=True) for o in point.outs)
         grads = _pulled(point.outs, point.ins, through, True)
         _check_tracked(grads, "grad_inputs", strict)
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
-        found = _filled(_pulled(grads, through, vs, create_graph), point.outs, strict, create_graph, "back_trick")
+        found = _pulled(grads, through, vs, create_graph)
+        found = _filled(found, point.outs, strict, create_graph, "back_trick")
     return tuple(_left(x, create_graph, not point.many_outs) for x in (point.outs, found))
 
 
 def _check_strategy(strategy: str, vectorize: bool, strict: bool, create_graph: bool) -> None:
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
-                             'function has more outputs than inputs, "forward-mode" tends to be more performant. '
-                             'Otherwise, prefer to use "reverse-mode".')
+                             'function has more outputs than inputs, "forward-mode" tends to be more '
+                             'performant. Otherwise, prefer to use "reverse-mode".')
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and "
-                                      '`strategy="forward-mode"` are not supported together (yet). Please either '
-                                      'set `create_graph=False` or `strategy="reverse-mode"`.')
+                                      '`strategy="forward-mode"` are not supported together (yet). Please '
+                                      'either set `create_graph=False` or `strategy="reverse-mode"`.')
         if strict:
-            raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` '
+            raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and '
+                               '`strategy="forward-mode"` '
                                "are not supported together (yet). Please either set `strict=False` or "
                                '`strategy="reverse-mode"`.')
         if not vectorize:
@@ -211,8 +219,9 @@ def jacobian(func: Func, inputs: Any, create_graph: bool = False, strict: bool =
     with torch.enable_grad():
         point = _Point(func, inputs, "jacobian", strict, create_graph)
         rows = _batched_rows if vectorize else _rows
-        blocks = tuple(tuple(part.reshape(*o.shape, *t.shape) for part, t in zip(parts, point.ins, strict=True))
-                       for o, parts in zip(point.outs, rows(point, strict, create_graph), strict=True))
+        blocks = tuple(
+            tuple(part.reshape(*o.shape, *t.shape) for part, t in zip(parts, point.ins, strict=True))
+            for o, parts in zip(point.outs, rows(point, strict, create_graph), strict=True))
     found = tuple(_left(b, create_graph, not point.many) for b in blocks)
     return found if point.many_outs else found[0]
 
@@ -237,8 +246,8 @@ def _rows(point: _Point, strict: bool, create_graph: bool) -> list[Any]:
             for k, (g, t) in enumerate(zip(grads, point.ins, strict=True)):
                 if g is None:
                     if strict:
-                        raise RuntimeError(f"Output {i} of the user-provided function is independent of input {k}. "
-                                           f"{_STRICT}.")
+                        raise RuntimeError(f"Output {i} of the user-provided function is independent of "
+                                           f"input {k}. {_STRICT}.")
                     g = torch.zeros_like(t)
                 elif strict and create_graph and not g.requires_grad:
                     raise RuntimeError(_CONSTANT.format("jacobian", j))
@@ -268,7 +277,8 @@ def hessian(func: Func, inputs: Any, create_graph: bool = False, strict: bool = 
     def gradient(*given: Any) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             # Duals, whose reverse pass must not be cut off from them.
-            given = tuple(t.requires_grad_() if not t.requires_grad and type(t) is torch.Tensor else t for t in given)
+            given = tuple(t.requires_grad_() if not t.requires_grad and type(t) is torch.Tensor else t
+                          for t in given)
             found = torch.func.grad(checked, tuple(range(len(given))))(*given)
         else:
             found = jacobian(checked, given, create_graph=True)
@@ -282,13 +292,15 @@ def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     """(func(inputs), v times its Hessian): v may be left away where the input is one number."""
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "vhp")
-        vs = _like(v, ins, "vhp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph)
+        vs = _like(v, ins, "vhp", "input to the user-provided function "
+                                  "is", isinstance(inputs, tuple), create_graph)
         point = _Point(func, inputs, "vhp", strict, create_graph)
         point.number("vhp")
         grads = _pulled(point.outs, point.ins, None, True)
         _check_tracked(grads, "jacobian", strict)
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
-        found = _filled(_pulled(grads, point.ins, vs, create_graph), point.ins, strict, create_graph, "double_back")
+        found = _pulled(grads, point.ins, vs, create_graph)
+        found = _filled(found, point.ins, strict, create_graph, "double_back")
     return _left(point.outs, create_graph, True), _left(found, create_graph, not point.many)
 
 
@@ -296,7 +308,8 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     """(func(inputs), its Hessian times v): v may be left away where the input is one number."""
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "hvp")
-        vs = _like(v, ins, "hvp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph)
+        vs = _like(v, ins, "hvp", "input to the user-provided function "
+                                  "is", isinstance(inputs, tuple), create_graph)
         point = _Point(func, inputs, "hvp", strict, create_graph)
         point.number("hvp")
         grads = _pulled(point.outs, point.ins, None, True)

@@ -126,12 +126,23 @@ def received(node: Node, grad: Any) -> Any:
 
 def before(node: Node, grad: Any) -> Any:
     """Run the pre-hooks of a node that is about to run."""
+    if not node.hooks.pre:
+        return grad
     grads = _listed(node, grad)
     for hook in list(node.hooks.pre.values()):
         found = hook(tuple(grads))
         if found is not None:
-            grads = list(found) if isinstance(found, (tuple, list)) else [found]
+            grads = _counted(found, len(grads))
     return grads if node.multi else grads[0]
+
+
+def _counted(found: Any, wanted: int) -> list[Any]:
+    """What a node's hook gives in place of gradients: as many."""
+    values = list(found) if isinstance(found, (tuple, list)) else [found]
+    if len(values) != wanted:
+        raise RuntimeError(f"hook has returned an incorrect number of values (got {len(values)}, but "
+                           f"expected {wanted})")
+    return values
 
 
 def _replaced(found: Any, grad: Any) -> Any:
@@ -154,7 +165,7 @@ def after(node: Node, results: Any, grad: Any) -> Any:
     for hook in list(h.post.values()):
         found = hook(tuple(results), outputs)
         if found is not None:
-            results = found if isinstance(found, (tuple, list)) else (found,)
+            results = _counted(found, len(results))
     return results
 
 
@@ -212,8 +223,8 @@ _numbers = itertools.count()
 class Run:
     """One run of the engine; `partial` where it looks for the gradients of given tensors only.
 
-    accumulates: whether leaves' `.grad` is added to. reached() tells the nodes that get a gradient, order() in
-    which order. number: one higher for each run.
+    accumulates: whether leaves' `.grad` is added to. reached() tells the nodes that get a gradient, order()
+    in which order. number: one higher for each run.
     """
 
     __slots__ = ("callbacks", "partial", "accumulates", "reached", "order", "number", "__weakref__")

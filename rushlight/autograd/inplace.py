@@ -85,13 +85,15 @@ def _check_view(target: Tensor) -> None:
 
 def _refuse_apart(mode: str) -> None:
     if mode:
-        name, normal = (mode, "with grad mode enabled") if mode == "no_grad" else ("inference", "in normal mode")
+        name, normal = (mode, "with grad mode enabled") if mode == "no_grad" else ("inference", "in normal "
+                                                                                                "mode")
         raise RuntimeError(f"A view was created in {name} mode and is being modified inplace {normal}. Given "
-                           "that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+                           "that this use case is ambiguous and error-prone, it is forbidden. You can "
+                           "clarify "
                            "your code by moving both the view and the inplace either both inside the "
                            f"{mode} block (if "
-                           "you don't want the inplace to be tracked) or both outside (if you want the inplace "
-                           "to be tracked).")
+                           "you don't want the inplace to be tracked) or both outside (if you want the "
+                           "inplace to be tracked).")
 
 
 def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...], step: Any = None) -> None:
@@ -162,7 +164,7 @@ def view_chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
 
 
 def switched(base: Tensor) -> None:
-    """Let earlier views of a tensor know that it has become a leaf that requires grad, or is none any more."""
+    """Let earlier views of a tensor know that it now requires grad as a leaf, or does so no more."""
     for reference in base._s.views or ():  # type: ignore[union-attr]
         view = reference()
         if view is not None and view is not base and view_chain(view)[0] is base:

@@ -78,8 +78,10 @@ def _tell(hook: Any) -> None:
 
 
 def pack(node: Node, t: Tensor, number: int, hooks: Any = None) -> PackedTensor:
-    """Hand a tensor that `node` keeps to a pack hook, the innermost or one of a pair of its own; number: which
-    result of it, or -1."""
+    """Hand a tensor that `node` keeps to a pack hook, the innermost or one of a pair of its own.
+
+    number: which result of the node it is, or -1.
+    """
     hook, unpack = hooks or HOOKS.stack[-1]
     _tell(hook)
     given = t if number < 0 else alias(t, node, number)

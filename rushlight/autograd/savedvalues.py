@@ -1,8 +1,8 @@
 """What a node kept, by PyTorch's names: `node._saved_self`, `node._raw_saved_result`, ...
 
-A name is looked up in the gradient rule's own terms: `self` is the row's `input`, `X_sym_sizes` a shape without
-its data, `X_sym_argsize_N` one number of it. Raw ones are `SavedTensor`s, on which a program may put a pair of
-hooks of its own: then the node holds what the pack hook gave, as under `saved_tensors_hooks`.
+A name is looked up in the gradient rule's own terms: `self` is the row's `input`, `X_sym_sizes` a shape
+without its data, `X_sym_argsize_N` one number of it. Raw ones are `SavedTensor`s, on which a program may put
+a pair of hooks of its own: then the node holds what the pack hook gave, as under `saved_tensors_hooks`.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rushlight.dispatch.saving import check_version, reattach
 _NAME = re.compile(r"_(raw_)?saved_(\w+)")
 _SIZES = re.compile(r"(\w+?)_(?:sym_)?(?:sizes(?:_opt)?|argsize_(\d+))")
 # PyTorch's names of arguments that have another here.
-_OTHER = {"self": ("input", "a"), "other": ("b",), "self_": ("input",), "exponent": ("other",), "mat1": ("input",)}
+_OTHER = {"self": ("input",), "exponent": ("other",), "mat1": ("input",)}
 
 
 class SavedTensor:
@@ -36,13 +36,15 @@ class SavedTensor:
         there already.
         """
         if len(hooks) != 2 or not all(map(callable, hooks)):
-            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are "
+            raise TypeError("register_hooks(): incompatible function arguments. The following argument types "
+                            "are "
                             "supported:\n    1. (self: torch._C._autograd.SavedTensor, arg0: Callable, arg1: "
                             "Callable) -> None")
         if _is_freed(self._node):
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. Saved "
                                "intermediate values of the graph are freed when you call .backward() or "
-                               "autograd.grad(). Specify retain_graph=True if you need to backward through the "
+                               "autograd.grad(). Specify retain_graph=True if you need to backward through "
+                               "the "
                                "graph a second time or if you need to access saved variables after calling "
                                "backward.")
         held = self._get()
@@ -80,7 +82,8 @@ def look_up(node: Any, attribute: str) -> Any:
         if raw:
             return _raw(node, _nothing, _ignore)
         raise freed()
-    way = _of_rule if isinstance(_inner(node), Saved) else _of_formula if hasattr(node, "formula") else _of_items
+    ruled = isinstance(_inner(node), Saved)
+    way = _of_rule if ruled else _of_formula if hasattr(node, "formula") else _of_items
     value = way(node, name, raw)
     if value is _NONE:
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '{attribute}'")
@@ -200,7 +203,8 @@ def _argument(node: Any, own: str, raw: bool) -> Any:
     item = _inner(node)._values.get(own)
     if isinstance(item, KeptList):
         if not raw:
-            return tuple(_value(node, k, -1) if isinstance(k, (Kept, PackedTensor)) else k for k in item.items)
+            return tuple(_value(node, k, -1) if isinstance(k, (Kept, PackedTensor)) else k
+                         for k in item.items)
         return tuple(_slot(node, own, place) for place in range(len(item.items)))
     return _slot(node, own, None) if raw else _value(node, item, -1)
 
@@ -212,7 +216,9 @@ def _slot(node: Any, own: str, place: int | None) -> SavedTensor:
 
     def get() -> Any:
         item = held()
-        return (item.tensor, -1) if isinstance(item, Kept) else item if item.__class__ is PackedTensor else None
+        if isinstance(item, Kept):
+            return item.tensor, -1
+        return item if item.__class__ is PackedTensor else None
 
     def put(packed: PackedTensor) -> None:
         if place is None:
@@ -264,7 +270,8 @@ def of_function(ctx: Any) -> tuple[SavedTensor, ...]:
 def names_of(node: Any) -> list[str]:
     """What dir(node) tells of what it kept."""
     saved = _inner(node)
-    own = saved._values if isinstance(saved, Saved) else node.formula.operands if hasattr(node, "formula") else ()
+    own: Any = getattr(node, "formula", None) and node.formula.operands or ()
+    own = saved._values if isinstance(saved, Saved) else own
     if isinstance(saved, Saved) and saved._results or (
             saved.__class__ is tuple and saved and "result" in saved[0]):
         own = (*own, "result")

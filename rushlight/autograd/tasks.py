@@ -53,14 +53,15 @@ def current_graph_task_execution_order() -> list[Node]:
     """The nodes that the running backward goes through, in its order."""
     run = _running("_current_graph_task_execution_order")
     if LOCAL.multithreading:
-        raise RuntimeError("_current_graph_task_execution_order expects the current backward to be executed with "
-                           "multithreading disabled, e.g. by running:\n\n>>> with "
-                           "torch.autograd.set_multithreading_enabled(False):\n...     torch.autograd.grad(...)\n")
+        raise RuntimeError("_current_graph_task_execution_order expects the current backward to be executed "
+                           "with multithreading disabled, e.g. by running:\n\n>>> with "
+                           "torch.autograd.set_multithreading_enabled(False):\n...     "
+                           "torch.autograd.grad(...)\n")
     return [node.settle() for node in run.order()]
 
 
 def will_engine_execute_node(node: Any) -> bool:
-    """Whether the running backward runs a node; RuntimeError in grad() for a leaf, whose node never runs there."""
+    """Whether the running backward runs a node; RuntimeError in grad() for a leaf, whose node never runs."""
     node = getattr(node, "_node", node)
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")

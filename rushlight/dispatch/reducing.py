@@ -162,9 +162,8 @@ class Reducer:
             return self._through_map(x, _spread(g, shape))
         if combine in ("max", "min"):
             mask = x == result
-            # nan is the extreme where there is one, and unequal to itself; numbers may be looked at only here.
-            if self.row.name in ("max", "min") and (
-                    LOCAL.enabled or MODES or result._k.on_meta or np.isnan(result._a).any()):
+            # nan is the extreme where there is one, and unequal to itself; without transforms one may look.
+            if LOCAL.enabled or MODES or result._k.on_meta or np.isnan(result._a).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
             return mask * (g / mask.sum(axes, True))

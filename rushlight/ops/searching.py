@@ -163,7 +163,7 @@ def _slices(a: Array, d: int, places: Array) -> Array:
 
 
 def _underivable(name: str) -> Any:
-    """The rule of an op whose results require grad though there is no gradient, which is said when it is asked."""
+    """The rule of an op whose results require grad though they have none: backward says so."""
     def rule(s: Any, *grads: Any) -> Any:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
     return rule

@@ -97,16 +97,19 @@ def _joined(level: Any, node: Any, number: int, out: Any, tangent: Any, args: tu
         return out
     if any(out is t for t in node.silent) or out._k.dtype.category < FLOATING:
         if tangent is not None:
-            raise RuntimeError(f"The jvp of a custom Function returned a forward gradient for its output {number}, "
-                               "which is not differentiable. You should return None at that position instead.")
+            raise RuntimeError("The jvp of a custom Function returned a forward gradient for its output "
+                               f"{number}, "
+                               "which is not differentiable. You should return None at that position "
+                               "instead.")
         return out
     tangents, versions = given
     for a, t, version in zip(args, tangents, versions, strict=True):
         if level.holds(a) and a.value is out:
             if tangent is not t or t._version == version:
-                raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. "
-                                   "If the forward is modifying an input inplace, then the jvp function must modify "
-                                   "the corresponding gradient inplace.")
+                raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients "
+                                   "inplace. "
+                                   "If the forward is modifying an input inplace, then the jvp function must "
+                                   "modify the corresponding gradient inplace.")
             return a
     if out._is_view() and tangent is not None:
         _check_view(level, out, tangent, args, tangents)
@@ -118,12 +121,12 @@ def _check_view(level: Any, out: Tensor, tangent: Any, args: tuple[Any, ...], ta
         if not level.holds(a) or not (out._base is a.value or out._base is a.value._base):
             continue
         if tangent._base is None:
-            raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is "
-                               "not returning a view.")
+            raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the "
+                               "jvp is not returning a view.")
         if t._base is not None:
             if tangent._base is not t._base:
-                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the "
-                                   "same base as the given grad input.")
+                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a "
+                                   "view of the same base as the given grad input.")
         elif tangent._base is not t:
-            raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the "
-                               "given grad input.")
+            raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of "
+                               "the given grad input.")
