@@ -29,6 +29,15 @@ class _Stack(threading.local):
 STACK = _Stack()
 
 
+class _Classes(threading.local):
+    """Whether classes with __torch_function__ are asked in this thread."""
+
+    asked = True
+
+
+CLASSES = _Classes()
+
+
 def push(mode: Any) -> None:
     """Put an interpreter in this thread's door."""
     STACK.modes.append(mode)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.lazy import package
+from rushlight.base.lazy import is_ours, package
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
 from rushlight.tensor.gradient import Gradient
@@ -31,6 +31,11 @@ def lookup(namespace: str, name: str) -> Any:
 
 class TensorMeta(type):
     """Finds Tensor.NAME in the op table when it is first asked for."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], own: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, own, **options)
+        if "__torch_function__" in own and not is_ours(cls):
+            import_module("rushlight.dispatch.heard").adopt(cls)
 
     def __getattr__(cls, name: str) -> Any:
         if not name.startswith("__") or name in cls._operators:
