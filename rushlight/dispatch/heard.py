@@ -111,6 +111,11 @@ def leave() -> None:
 
 def adopt(cls: type) -> None:
     """A class of a program's own with a `__torch_function__`: what it has of Tensor's listens."""
+    from rushlight.dispatch.overrides import disabled
+
+    if cls.__torch_function__ is disabled:  # type: ignore[attr-defined]
+        return
     for name in heard():
-        if name not in cls.__dict__ and getattr(cls, name) is getattr(Tensor, name):
-            setattr(cls, name, listener(name))
+        found = getattr(cls, name)
+        if found is getattr(Tensor, name) or getattr(found, "tells", False):
+            setattr(cls, name, Listener(found, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from time import perf_counter
 from typing import Any
 
@@ -44,8 +45,13 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
         classes = foreign(args, kwargs)
         if classes:
             op = public(row, direct)
-            return ask(op, direct, classes, *as_written(row, op, args, without_missing(kwargs)))
-        return direct(*args, **kwargs)
+            return ask(op, lower if state.BELOW else direct, classes, *as_written(row, op, args, without_missing(kwargs)))
+        return lower(*args, **kwargs) if state.BELOW else direct(*args, **kwargs)
+
+    def lower(*args: Any, **kwargs: Any) -> Any:
+        if not state.CLASSES.below:
+            return direct(*args, **kwargs)
+        return import_module("rushlight.below.classes").answered(row, direct, args, without_missing(kwargs))
     return general
 
 
@@ -162,3 +168,16 @@ def _unwrapped() -> frozenset[Any]:
 
 
 Tensor.__torch_function__ = default  # type: ignore[attr-defined]
+
+
+@classmethod  # type: ignore[misc]
+def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
+    before, state.CLASSES.below = state.CLASSES.below, False
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        state.CLASSES.below = before
+
+
+Tensor.__torch_dispatch__ = run_below  # type: ignore[attr-defined]

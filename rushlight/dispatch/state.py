@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from rushlight.tensor.tensor import BELOW as BELOW
 from rushlight.tensor.tensor import WRAPPED, Tensor
 
 MODES: list[Any] = []
@@ -30,9 +31,10 @@ STACK = _Stack()
 
 
 class _Classes(threading.local):
-    """Whether classes with __torch_function__ are asked in this thread."""
+    """Whether classes with __torch_function__ are asked in this thread, and those with __torch_dispatch__."""
 
     asked = True
+    below = True
 
 
 CLASSES = _Classes()
