@@ -1,7 +1,8 @@
 """torch.overrides: classes and modes that take functions over by __torch_function__.
 
-A mode sees the ops of the table, called as functions, methods or operators, and what else tensors have (`item`,
-`to`, `shape`, ...: dispatch/heard.py). What PyTorch lets programs take over is recorded (dispatch/overridable.tsv).
+A mode sees the ops of the table, called as functions, methods or operators, and what else tensors have
+(`item`, `to`, `shape`, ...: dispatch/heard.py). What PyTorch lets programs take over is recorded
+(dispatch/overridable.tsv).
 """
 from __future__ import annotations
 
@@ -17,10 +18,13 @@ from rushlight.dispatch.overrides import ask, foreign, public
 from rushlight.dispatch.written import as_written
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
-           "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
-           "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
-           "is_tensor_method_or_property", "redispatch_torch_function", "resolve_name", "wrap_torch_function"]
+__all__ = [
+    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch",
+    "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions",
+    "get_testing_overrides", "handle_torch_function", "has_torch_function",
+    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
+    "is_tensor_method_or_property", "redispatch_torch_function", "resolve_name",
+    "wrap_torch_function"]
 
 
 class TorchFunctionMode(state.Interpreter):
@@ -90,7 +94,8 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: classes among the tensors that dispatcher(*args, **kwargs) gives may take the function over."""
+    """Decorator: classes among the tensors that dispatcher(*args, **kwargs) gives may take the function
+    over."""
     def inner(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -108,7 +113,8 @@ def enable_reentrant_dispatch() -> Iterator[None]:
     yield
 
 
-def redispatch_torch_function(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def redispatch_torch_function(func: Callable[..., Any], types: Any, args: Any = (),
+                              kwargs: Any = None) -> Any:
     """func(*args, **kwargs) once more, by the next mode or class that answers."""
     return func(*args, **(kwargs or {}))
 
@@ -144,8 +150,8 @@ def _functions() -> dict[Any, tuple[str, str, str]]:
 
 @lru_cache(None)
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """The functions that classes and modes may take over, by their modules (torch.Tensor: its methods; properties
-    by themselves)."""
+    """The functions that classes and modes may take over, by their modules (torch.Tensor: its methods;
+    properties by themselves)."""
     found: dict[Any, list[Callable[..., Any]]] = {}
     for space, name, _ in heard.lines():
         function = None if space in ("ignored", "torch.nn.init") else _found(space, name)
@@ -197,7 +203,7 @@ def resolve_name(f: Any) -> str | None:
 
 @lru_cache(None)
 def _methods() -> set[Any]:
-    return {f for f in (_found(space, name) for space, name, _ in heard.lines() if space == "torch.Tensor") if f}
+    return {_found(space, name) for space, name, _ in heard.lines() if space == "torch.Tensor"} - {None}
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:

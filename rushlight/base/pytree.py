@@ -91,7 +91,8 @@ class Tree:
 
     def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Tree) and (
-            self.type is other.type and self.context == other.context and self.children_specs == other.children_specs)
+            self.type is other.type and self.context == other.context
+            and self.children_specs == other.children_specs)
 
     def __hash__(self) -> int:
         return hash((self.type, tuple(self.children_specs)))  # a context need not have one
@@ -125,11 +126,13 @@ class Tree:
             raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {type(value)!r}.")
         items, context = NODES[kind].flatten_fn(value)
         if len(items) != len(self.children_specs):
-            raise ValueError(f"Node arity mismatch; expected {len(self.children_specs)}, but got {len(items)}.")
+            raise ValueError(f"Node arity mismatch; expected {len(self.children_specs)}, but got "
+                             f"{len(items)}.")
         if dicts:
             missing, extra = set(self.keys) - set(value), set(value) - set(self.keys)
             if missing or extra:
-                told = "".join([f"; missing key(s): {missing}" * bool(missing), f"; extra key(s): {extra}" * bool(extra)])
+                told = f"; missing key(s): {missing}" * bool(missing)
+                told += f"; extra key(s): {extra}" * bool(extra)
                 raise ValueError(f"Node keys mismatch{told}.")
             items = [value[key] for key in self.keys]
         elif context != self.context and kind is not deque:

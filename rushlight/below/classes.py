@@ -1,4 +1,6 @@
-"""Classes of tensors with a `__torch_dispatch__`: wrappers, which have a shape and no memory, and subclasses."""
+"""Classes of tensors with a `__torch_dispatch__`: wrappers, which have a shape and no memory, and
+subclasses."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -38,9 +40,12 @@ def handler(found: list[Any]) -> Callable[..., Any]:
             if result is not NotImplemented:
                 return result
         told = "\n".join(f"  - tensor subclass {cls}" for cls in types)
-        raise TypeError(f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
-                        f"NotImplemented:\n\n{told}\n\nFor more information, try re-running with "
-                        "TORCH_LOGS=not_implemented")
+        raise TypeError(
+            f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
+            f"NotImplemented:\n\n{told}\n\nFor more information, try re-running with "
+            "TORCH_LOGS=not_implemented"
+        )
+
     return handle
 
 
@@ -52,8 +57,10 @@ def answered(row: Any, direct: Callable[..., Any], args: tuple[Any, ...], kwargs
 
     def again(body: Callable[..., Any], *given: Any, **named: Any) -> Any:
         return body(*given, **named)
-    return hearing.hear(handler(found), again, row, direct, args, dict(kwargs),
-                        any(item._k.on_meta for item in found))
+
+    return hearing.hear(
+        handler(found), again, row, direct, args, dict(kwargs), any(item._k.on_meta for item in found)
+    )
 
 
 @lru_cache(None)
@@ -67,12 +74,26 @@ def unreal(dtype: dt.dtype, where: str) -> Kind:
     return made
 
 
-def make_wrapper_subclass(cls: type, size: Any, *, strides: Any = None, storage_offset: Any = None,
-                          memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-                          pin_memory: bool = False, requires_grad: bool = False, dispatch_sizes_strides_policy: Any = None,
-                          dispatch_device: bool = False, dispatch_layout: bool = False, storage_size: Any = None,
-                          _extra_dispatch_keys: Any = None) -> Any:
-    """An instance of `cls`, a subclass with `__torch_dispatch__`, of this size, dtype and device, without memory."""
+def make_wrapper_subclass(
+    cls: type,
+    size: Any,
+    *,
+    strides: Any = None,
+    storage_offset: Any = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    storage_size: Any = None,
+    _extra_dispatch_keys: Any = None,
+) -> Any:
+    """An instance of `cls`, a subclass with `__torch_dispatch__`, of this size, dtype and device, without
+    memory."""
     if not issubclass(cls, Tensor):
         raise TypeError("cls must be a subclass of Tensor")
     if cls not in state.BELOW:

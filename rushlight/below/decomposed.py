@@ -1,8 +1,10 @@
-"""Ops that are rows here and made of others in PyTorch, spelled in those: what a listener below autograd hears.
+"""Ops that are rows here and made of others in PyTorch, spelled in those: what a listener below autograd
+hears.
 
-Each function takes the row's arguments by its names. What PyTorch's own composites do with shapes and sizes is
-repeated where a listener can tell the difference; numbers are the row's.
+Each function takes the row's arguments by its names. What PyTorch's own composites do with shapes and sizes
+is repeated where a listener can tell the difference; numbers are the row's.
 """
+
 from __future__ import annotations
 
 import math
@@ -44,7 +46,9 @@ def matmul(input: Any, other: Any) -> Any:
     tall = other.unsqueeze(-1) if b == 1 else other
     batch = torch.broadcast_shapes(wide.shape[:-2], tall.shape[:-2])
     n, m, p, count = wide.shape[-2], wide.shape[-1], tall.shape[-1], math.prod(batch)
-    found = torch.bmm(wide.expand(*batch, n, m).reshape(count, n, m), tall.expand(*batch, m, p).reshape(count, m, p))
+    found = torch.bmm(
+        wide.expand(*batch, n, m).reshape(count, n, m), tall.expand(*batch, m, p).reshape(count, m, p)
+    )
     return found.view([*batch, *[n] * (a > 1), *[p] * (b > 1)])
 
 
@@ -64,17 +68,27 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     first, last = start_dim % input.dim(), end_dim % input.dim()
     if first == last:
         return input
-    merged = math.prod(input.shape[first:last + 1])
-    return reshape(input, [*input.shape[:first], merged, *input.shape[last + 1:]])
+    merged = math.prod(input.shape[first : last + 1])
+    return reshape(input, [*input.shape[:first], merged, *input.shape[last + 1 :]])
 
 
-def cross_entropy(input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
-                  reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Any:
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
     """log_softmax and nll_loss; NotImplemented for probabilities and smoothing, which go whole."""
     if target.is_floating_point() or label_smoothing or size_average is not None or reduce is not None:
         return NotImplemented
     dim = 0 if input.dim() == 1 else 1
-    return F.nll_loss(torch.log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
+    return F.nll_loss(
+        torch.log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction
+    )
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -127,8 +141,14 @@ def outer(input: Any, vec2: Any) -> Any:
     return input.view(input.shape[0], 1) * vec2
 
 
-def l1_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-            weight: Any = None) -> Any:
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
     """The mean of absolute differences."""
     if weight is not None or size_average is not None or reduce is not None:
         return NotImplemented
@@ -148,6 +168,22 @@ def instead(name: str) -> Callable[..., Any] | None:
     return _TABLE.get(name)
 
 
-_TABLE: dict[str, Callable[..., Any]] = {f.__name__: f for f in (
-    linear, matmul, reshape, flatten, cross_entropy, dropout, square, movedim, narrow, chunk, expand_as, outer,
-    l1_loss, _sum_of_outers)}
+_TABLE: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (
+        linear,
+        matmul,
+        reshape,
+        flatten,
+        cross_entropy,
+        dropout,
+        square,
+        movedim,
+        narrow,
+        chunk,
+        expand_as,
+        outer,
+        l1_loss,
+        _sum_of_outers,
+    )
+}

@@ -1,4 +1,6 @@
-"""Derived gradients of pointwise rows, for listeners below autograd: PyTorch's backward ops, else atom by atom."""
+"""Derived gradients of pointwise rows, for listeners below autograd: PyTorch's backward ops, else atom by
+atom."""
+
 from __future__ import annotations
 
 import operator
@@ -21,8 +23,12 @@ _BACKWARD: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]] = 
 def concerned(values: Any) -> bool:
     """Whether a mode, or a class among the operands, is to hear of it."""
     modes = state.STACK.modes
-    return bool(modes) and hasattr(modes[-1], "__torch_dispatch__") or state.CLASSES.below and not (
-        state.BELOW.isdisjoint([v.__class__ for v in values]))
+    return (
+        bool(modes)
+        and hasattr(modes[-1], "__torch_dispatch__")
+        or state.CLASSES.below
+        and not (state.BELOW.isdisjoint([v.__class__ for v in values]))
+    )
 
 
 def heard(formula: Any, values: tuple[Any, ...]) -> Any:
@@ -47,7 +53,9 @@ def _tell(name: str, args: tuple[Any, ...], once: Callable[[], Any]) -> Any:
 def by_atoms(root: Any, given: dict[str, Any]) -> Any:
     """A scalar expression on tensors and numbers, in ordinary ops."""
     values: dict[Any, Any] = {}
-    dtype = next((v.dtype for v in given.values() if isinstance(v, Tensor) and v.dtype.is_floating_point), None)
+    dtype = next(
+        (v.dtype for v in given.values() if isinstance(v, Tensor) and v.dtype.is_floating_point), None
+    )
     for node in toposort([root]):
         operands = [values[s] for s in node.src]
         if node.op == "in":
@@ -72,8 +80,10 @@ def _atom(name: str, operands: list[Any]) -> Any:
         return _OPS[name](*operands)
     found = getattr(torch, name, None) or getattr(torch.special, name, None)
     if found is None:
-        raise NotImplementedError(f"a gradient with the function {name!r} reaches a __torch_dispatch__, and no op of "
-                                  "PyTorch's says that function: define the op's backward by torch.autograd.Function")
+        raise NotImplementedError(
+            f"a gradient with the function {name!r} reaches a __torch_dispatch__, and no op of "
+            "PyTorch's says that function: define the op's backward by torch.autograd.Function"
+        )
     return found(*operands)
 
 
@@ -90,12 +100,24 @@ def _bound(larger: bool) -> Callable[[Any, Any], Any]:
         if isinstance(b, Tensor):
             return torch.maximum(a, b) if larger else torch.minimum(a, b)
         return torch.clamp(a, min=b) if larger else torch.clamp(a, max=b)
+
     return run
 
 
 _PYTHON = frozenset("add sub mul neg lt gt eq ne le ge div fma pow".split())
 _OPS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "neg", "lt", "gt", "eq", "ne", "le", "ge")},
-    "div": operator.truediv, "fma": lambda a, b, c: a * b + c, "pow": operator.pow,
-    "maximum": _bound(True), "minimum": _bound(False), "and": torch.logical_and, "or": torch.logical_or,
-    "not": torch.logical_not, "abs": torch.abs, "where": _where}
+    **{
+        name: getattr(operator, name)
+        for name in ("add", "sub", "mul", "neg", "lt", "gt", "eq", "ne", "le", "ge")
+    },
+    "div": operator.truediv,
+    "fma": lambda a, b, c: a * b + c,
+    "pow": operator.pow,
+    "maximum": _bound(True),
+    "minimum": _bound(False),
+    "and": torch.logical_and,
+    "or": torch.logical_or,
+    "not": torch.logical_not,
+    "abs": torch.abs,
+    "where": _where,
+}

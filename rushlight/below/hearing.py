@@ -1,10 +1,11 @@
 """How an op reaches those who listen below autograd, and how its result gets its place in the graph.
 
-A listener is called with PyTorch's op and its arguments, while nothing is recorded. If it runs the very op that it
-was told of, with the same arguments, that call records: its result has the node. Where the listener gives another
-tensor (of its own class, with other values), that one takes the node over; where it never ran the op, the row is run
-once more to have one, for wrapper classes on tensors without memory.
+A listener is called with PyTorch's op and its arguments, while nothing is recorded. If it runs the very op
+that it was told of, with the same arguments, that call records: its result has the node. Where the listener
+gives another tensor (of its own class, with other values), that one takes the node over; where it never ran
+the op, the row is run once more to have one, for wrapper classes on tensors without memory.
 """
+
 from __future__ import annotations
 
 import threading
@@ -34,8 +35,13 @@ class Call:
 
     def is_of(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether somebody runs this very call."""
-        return (op is self.op and len(args) == len(self.args) and kwargs.keys() == self.kwargs.keys()
-                and all(map(_same, args, self.args)) and all(_same(v, self.kwargs[k]) for k, v in kwargs.items()))
+        return (
+            op is self.op
+            and len(args) == len(self.args)
+            and kwargs.keys() == self.kwargs.keys()
+            and all(map(_same, args, self.args))
+            and all(_same(v, self.kwargs[k]) for k, v in kwargs.items())
+        )
 
     def run(self) -> Any:
         """Run the op, as it is recorded where autograd is on."""
@@ -64,8 +70,15 @@ class _Calls(threading.local):
 CALLS = _Calls()
 
 
-def hear(handler: Handler, again: Callable[..., Any], row: Any, call: Callable[..., Any], args: Any,
-         kwargs: dict[str, Any], wrapped: bool = False) -> Any:
+def hear(
+    handler: Handler,
+    again: Callable[..., Any],
+    row: Any,
+    call: Callable[..., Any],
+    args: Any,
+    kwargs: dict[str, Any],
+    wrapped: bool = False,
+) -> Any:
     """A row's call, told to `handler`. again(body, *args, **kwargs): run a body whose ops come here again.
 
     wrapped: the operands have no memory, so that a graph of what the row consists of would keep nothing.
@@ -73,7 +86,9 @@ def hear(handler: Handler, again: Callable[..., Any], row: Any, call: Callable[.
     params = pointwise.public_params(row)
     out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
     bound = arguments.bind(row, args, kwargs, params)
-    inplace = bound["inplace"] if any(p.name == "inplace" for p in row.params) else bound.pop("inplace", False)
+    inplace = (
+        bound["inplace"] if any(p.name == "inplace" for p in row.params) else bound.pop("inplace", False)
+    )
     writes = bool(inplace) or bool(getattr(call, "writes", False))
     if out is not None:
         return again(_into, out, function(row), bound)
@@ -97,7 +112,9 @@ def _tracked(values: Any) -> bool:
     return LOCAL.enabled and any(isinstance(t, Tensor) and t._g is not None for t in flatten(list(values))[0])
 
 
-def _opened(row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any], bound: dict[str, Any]) -> Any:
+def _opened(
+    row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any], bound: dict[str, Any]
+) -> Any:
     """A composite by its rows, also where a kernel of its own would do it at once."""
     if row.fused is None:
         return call(*args, **kwargs)
@@ -110,16 +127,25 @@ def _written(call: Callable[..., Any], bound: dict[str, Any]) -> Callable[[], An
 
 def _into(out: Any, op: Callable[..., Any], bound: dict[str, Any]) -> Any:
     found = op(**bound)
-    for target, source in zip(out if isinstance(out, tuple) else (out,), found if isinstance(found, tuple) else (found,),
-                              strict=True):
+    for target, source in zip(
+        out if isinstance(out, tuple) else (out,),
+        found if isinstance(found, tuple) else (found,),
+        strict=True,
+    ):
         if target.shape != source.shape:
             target.resize_(source.shape)
         target.copy_(source)
     return out
 
 
-def tell(handler: Handler, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], once: Callable[[], Any],
-         take: int | None = None) -> Any:
+def tell(
+    handler: Handler,
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    once: Callable[[], Any],
+    take: int | None = None,
+) -> Any:
     """The op by the handler; once(): the row itself, for its node, where the listener did not run the op."""
     tracked = _tracked((args, kwargs))
     call = Call(op, args, kwargs)

@@ -1,8 +1,9 @@
 """Methods of tensors that are no rows, as the ops that PyTorch makes of them, for listeners below autograd.
 
-While a mode is active, and for good in classes with a `__torch_dispatch__`, these names of Tensor's are functions that
-tell. Nobody else pays for them.
+While a mode is active, and for good in classes with a `__torch_dispatch__`, these names of Tensor's are
+functions that tell. Nobody else pays for them.
 """
+
 from __future__ import annotations
 
 import sys
@@ -64,6 +65,7 @@ def _to(plain: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
 def _cast(dtype: Any) -> Callable[..., Any]:
     def run(plain: Any, self: Any, memory_format: Any = None) -> Any:
         return self.to(dtype)
+
     return run
 
 
@@ -73,7 +75,12 @@ def _copy_(plain: Any, self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 
 def _fill_(plain: Any, self: Any, value: Any) -> Any:
-    ask("fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar", (self, value), {}, lambda: plain(self, value))
+    ask(
+        "fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar",
+        (self, value),
+        {},
+        lambda: plain(self, value),
+    )
     return self
 
 
@@ -101,19 +108,27 @@ def _rest(advanced: list[Any]) -> tuple[Any, ...]:
 def _views(t: Any, index: Any) -> tuple[Any, list[Any] | None]:
     items = list(index) if isinstance(index, tuple) else [index]
     items = [torch.tensor(i) if isinstance(i, list) else i for i in items]
-    taken = sum(i.dim() if isinstance(i, Tensor) and i.dtype is torch.bool else 1 for i in items
-                if i is not None and i is not ... and not isinstance(i, bool))
+    taken = sum(
+        i.dim() if isinstance(i, Tensor) and i.dtype is torch.bool else 1
+        for i in items
+        if i is not None and i is not ... and not isinstance(i, bool)
+    )
     if ... in [i for i in items if not isinstance(i, Tensor)]:
         at = next(n for n, i in enumerate(items) if i is ...)
-        items[at:at + 1] = [slice(None)] * (t.dim() - taken)
+        items[at : at + 1] = [slice(None)] * (t.dim() - taken)
     found, dim, advanced = t, 0, []
     for item in items:
         if item is None or isinstance(item, bool):
             found = ROWS["unsqueeze"](found, dim)
         elif isinstance(item, slice):
             if item != slice(None):
-                found = ROWS["slice"](found, dim, item.start or 0, sys.maxsize if item.stop is None else item.stop,
-                                      item.step or 1)
+                found = ROWS["slice"](
+                    found,
+                    dim,
+                    item.start or 0,
+                    sys.maxsize if item.stop is None else item.stop,
+                    item.step or 1,
+                )
         elif isinstance(item, Tensor) and (item.dim() or item.dtype is torch.bool):
             advanced += [None] * (dim - len(advanced)) + [item]
             dim += item.dim() - 1 if item.dtype is torch.bool else 0
@@ -136,11 +151,26 @@ def _setitem(plain: Any, self: Any, index: Any, value: Any) -> None:
 
 
 _TOLD: dict[str, Callable[..., Any]] = {
-    "detach": _detach, "contiguous": _contiguous, "to": _to, "copy_": _copy_, "fill_": _fill_, "zero_": _zero_,
-    "item": _item, "__getitem__": _getitem, "__setitem__": _setitem,
-    "float": _cast(torch.float32), "double": _cast(torch.float64), "half": _cast(torch.float16),
-    "bfloat16": _cast(torch.bfloat16), "long": _cast(torch.int64), "int": _cast(torch.int32),
-    "short": _cast(torch.int16), "char": _cast(torch.int8), "byte": _cast(torch.uint8), "bool": _cast(torch.bool)}
+    "detach": _detach,
+    "contiguous": _contiguous,
+    "to": _to,
+    "copy_": _copy_,
+    "fill_": _fill_,
+    "zero_": _zero_,
+    "item": _item,
+    "__getitem__": _getitem,
+    "__setitem__": _setitem,
+    "float": _cast(torch.float32),
+    "double": _cast(torch.float64),
+    "half": _cast(torch.float16),
+    "bfloat16": _cast(torch.bfloat16),
+    "long": _cast(torch.int64),
+    "int": _cast(torch.int32),
+    "short": _cast(torch.int16),
+    "char": _cast(torch.int8),
+    "byte": _cast(torch.uint8),
+    "bool": _cast(torch.bool),
+}
 
 
 def _plain(name: str) -> Any:
@@ -155,9 +185,14 @@ def _telling(name: str) -> Callable[..., Any]:
     @wraps(plain)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         modes = state.STACK.modes
-        if (modes and hasattr(modes[-1], "__torch_dispatch__")) or type(self) in state.BELOW and state.CLASSES.below:
+        if (
+            (modes and hasattr(modes[-1], "__torch_dispatch__"))
+            or type(self) in state.BELOW
+            and state.CLASSES.below
+        ):
             return tell(plain, self, *args, **kwargs)
         return plain(self, *args, **kwargs)
+
     method.tells = True  # type: ignore[attr-defined]
     return method
 

@@ -198,8 +198,10 @@ class Formula:
         if WRAPPED:
             if MODES and wrapped(values):
                 return interpret(self, self, values, {})
-            if LISTENING in WRAPPED and (listeners := import_module("rushlight.below.formulas")).concerned(values):
-                return listeners.heard(self, values)
+            if LISTENING in WRAPPED:
+                listeners = import_module("rushlight.below.formulas")
+                if listeners.concerned(values):
+                    return listeners.heard(self, values)
         entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:

@@ -1,10 +1,12 @@
 """Methods and attributes of tensors that are no ops, for classes and modes that take functions over.
 
-Ops come by the door, which asks who takes them over. `x.shape` and `x.detach()` do not: they are as fast as Python
-makes them. While a mode of a program's own is active these names of Tensor hold listeners, and so do, for good,
-those of a subclass that has a `__torch_function__` of its own. What the listeners hand on is the plain method
-(`Tensor.detach`, `Tensor.shape.__get__`), by which programs know it; that is also what the class itself shows.
+Ops come by the door, which asks who takes them over. `x.shape` and `x.detach()` do not: they are as fast as
+Python makes them. While a mode of a program's own is active these names of Tensor hold listeners, and so do,
+for good, those of a subclass that has a `__torch_function__` of its own. What the listeners hand on is the
+plain method (`Tensor.detach`, `Tensor.shape.__get__`), by which programs know it; that is also what the class
+itself shows.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -27,7 +29,8 @@ _LATE = ("__getitem__", "__setitem__")
 
 @lru_cache(None)
 def lines() -> list[tuple[str, str, str]]:
-    """(space, name, parameters) of all that PyTorch lets classes take over; "ignored" is the space of others."""
+    """(space, name, parameters) of all that PyTorch lets classes take over; "ignored" is the space of
+    others."""
     text = (files("rushlight") / "dispatch" / "overridable.tsv").read_text(encoding="utf-8")
     return [tuple(line.split("\t")) for line in text.splitlines()]  # type: ignore[misc]
 
@@ -36,8 +39,11 @@ def lines() -> list[tuple[str, str, str]]:
 def heard() -> tuple[str, ...]:
     """The names of Tensor's that are no ops of the table."""
     found = dict.fromkeys(name.partition(".")[0] for space, name, _ in lines() if space == "torch.Tensor")
-    return tuple(name for name in found if ("Tensor", name) not in NAMES and name not in OPERATORS
-                 and getattr(Tensor, name, None) is not None)
+    return tuple(
+        name
+        for name in found
+        if ("Tensor", name) not in NAMES and name not in OPERATORS and getattr(Tensor, name, None) is not None
+    )
 
 
 class Listener:
@@ -55,6 +61,7 @@ class Listener:
         @wraps(self.plain)
         def method(*args: Any, **kwargs: Any) -> Any:
             return answer(self.plain, owner, args, kwargs)
+
         return method
 
     def __set__(self, owner: Any, value: Any) -> None:
@@ -66,11 +73,10 @@ class Listener:
 
 def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """plain(owner, ...) by the innermost mode, else by the classes among the arguments that take it over."""
-    from rushlight import overrides
     from rushlight.dispatch.overrides import ask, foreign
 
     modes = state.STACK.modes
-    if modes and isinstance(modes[-1], overrides.TorchFunctionMode):
+    if modes and hasattr(modes[-1], "__torch_function__"):
         mode = modes.pop()
         try:
             types = tuple(map(type, foreign((owner, *args), kwargs)))

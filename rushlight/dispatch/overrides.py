@@ -45,7 +45,8 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
         classes = foreign(args, kwargs)
         if classes:
             op = public(row, direct)
-            return ask(op, lower if state.BELOW else direct, classes, *as_written(row, op, args, without_missing(kwargs)))
+            args, kwargs = as_written(row, op, args, without_missing(kwargs))
+            return ask(op, lower if state.BELOW else direct, classes, args, kwargs)
         return lower(*args, **kwargs) if state.BELOW else direct(*args, **kwargs)
 
     def lower(*args: Any, **kwargs: Any) -> Any:

@@ -1,13 +1,13 @@
 """What the caller of an op wrote: which arguments were positional, and which were not given at all.
 
-A generated function has bound its arguments before anybody asks, but torch functions of classes and of modes are
-to be handed what was given. The instruction that is running in the caller's frame tells how many arguments were
-positional, and the names of the others. A call with `*args` or `**kwargs` does not tell; a dict of the caller that
-holds the very values is then taken for its keywords.
+A generated function has bound its arguments before anybody asks, but torch functions of classes and of modes
+are to be handed what was given. The instruction that is running in the caller's frame tells how many
+arguments were positional, and the names of the others. A call with `*args` or `**kwargs` does not tell; a
+dict of the caller that holds the very values is then taken for its keywords.
 """
+
 from __future__ import annotations
 
-import dis
 import sys
 from functools import lru_cache
 from os.path import dirname
@@ -18,18 +18,23 @@ from rushlight.ops.signature import REQUIRED, SYNONYMS, Param
 from rushlight.ops.table import Row
 
 _PACKAGE = dirname(dirname(__file__))
-# Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their arguments
-# on, those with a default by keyword.
-OF_NN = frozenset("gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
-                  "avg_pool3d scaled_dot_product_attention".split())
-OF_TORCH = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
-                     "avg_pool1d bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle "
-                     "channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity "
-                     "hardshrink threshold_ adaptive_avg_pool1d".split())
+# Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
+# arguments on, those with a default by keyword.
+OF_NN = frozenset(
+    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
+    "avg_pool3d scaled_dot_product_attention".split()
+)
+OF_TORCH = frozenset(
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
+    "avg_pool1d bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle "
+    "channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity "
+    "hardshrink threshold_ adaptive_avg_pool1d".split()
+)
 
 
-def as_written(row: Row, function: Any, args: tuple[Any, ...],
-               kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def as_written(
+    row: Row, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """(args, kwargs) of a call of a row's public function, as its caller gave them."""
     caller = _caller(row)
     if caller is None:
@@ -62,9 +67,13 @@ def _caller(row: Row) -> FrameType | None:
     return None
 
 
-def _spread(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _spread(
+    row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     defaults = {p.name: p.default for p in row.params} | {"out": None}
-    given = {name: value for name, value in kwargs.items() if name not in defaults or value is not defaults[name]}
+    given = {
+        name: value for name, value in kwargs.items() if name not in defaults or value is not defaults[name]
+    }
     first = row.params[0].name
     return ((given.pop(first), *args) if first in given else args), given
 
@@ -77,10 +86,13 @@ def _instruction(frame: FrameType) -> tuple[int | None, tuple[str, ...]]:
 @lru_cache(maxsize=1024)
 def _calls(code: CodeType) -> dict[int, tuple[int | None, tuple[str, ...]]]:
     """By the place of each call's instruction: how many arguments are positional, and names of the others."""
+    import dis  # not loaded before a class or a mode takes a function over
+
     found: dict[int, tuple[int | None, tuple[str, ...]]] = {}
     names: tuple[str, ...] = ()
     constant: Any = ()
-    told: tuple[int | None, tuple[str, ...]]
+    told: tuple[int | None, tuple[str, ...]] = None, ()
+
     for step in dis.get_instructions(code, show_caches=True):
         if step.opname == "CACHE":  # of the instruction before, which a frame may point behind
             found[step.offset] = told
@@ -107,12 +119,19 @@ def _dicts(frame: FrameType) -> list[dict[str, Any]]:
     return [value for value in frame.f_locals.values() if value.__class__ is dict]
 
 
-def _divided(params: dict[str, Param], given: dict[str, Any], count: int | None, names: tuple[str, ...],
-             dicts: list[dict[str, Any]]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _divided(
+    params: dict[str, Param],
+    given: dict[str, Any],
+    count: int | None,
+    names: tuple[str, ...],
+    dicts: list[dict[str, Any]],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments, as a call of `count` positional ones and of these names gave them."""
+
     def left_out(name: str) -> bool:
         default = params[name].default if name in params else None
         return given[name] is default and default is not REQUIRED
+
     ours = {_ours(name, given) for name in names}
     positional = [name for name, p in params.items() if not p.keyword_only and name in given]
     if count is not None:
@@ -122,10 +141,14 @@ def _divided(params: dict[str, Param], given: dict[str, Any], count: int | None,
             rest = [name for name in given if name not in first and name not in ours]
             if several <= len(positional) and ours.isdisjoint(first) and all(map(left_out, rest)):
                 return tuple(given[name] for name in first), {
-                    name: given[_ours(name, given)] for name in names if _ours(name, given) in given}
+                    name: given[_ours(name, given)] for name in names if _ours(name, given) in given
+                }
     kept = {name: value for name, value in given.items() if not left_out(name)}
-    keywords = {name: value for name, value in given.items() if any(name in d and d[name] is value for d in dicts)
-                and (name in kept or len(params) > 1)}
+    keywords = {
+        name: value
+        for name, value in given.items()
+        if any(name in d and d[name] is value for d in dicts) and (name in kept or len(params) > 1)
+    }
     first = []
     for name in positional:
         if name in keywords:
@@ -134,7 +157,10 @@ def _divided(params: dict[str, Param], given: dict[str, Any], count: int | None,
     while first and first[-1] not in kept:
         first.pop()
     return tuple(given[name] for name in first), {
-        name: value for name, value in given.items() if name not in first and (name in kept or name in keywords)}
+        name: value
+        for name, value in given.items()
+        if name not in first and (name in kept or name in keywords)
+    }
 
 
 def _ours(name: str, given: dict[str, Any]) -> str:

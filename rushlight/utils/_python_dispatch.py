@@ -1,7 +1,9 @@
-"""torch.utils._python_dispatch: modes and classes that hear ops below autograd, as `torch.ops.aten` overloads.
+"""torch.utils._python_dispatch: modes and classes that hear ops below autograd, as `torch.ops.aten`
+overloads.
 
 A mode stands in the door like other interpreters; ops that PyTorch makes of others are told in those.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,13 +14,20 @@ from rushlight.below import classes, hearing, methods
 from rushlight.dispatch import state
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["BaseTorchDispatchMode", "TorchDispatchMode", "TensorWithFlatten", "is_traceable_wrapper_subclass",
-           "is_traceable_wrapper_subclass_type", "return_and_correct_aliasing", "transform_subclass"]
+__all__ = [
+    "BaseTorchDispatchMode",
+    "TorchDispatchMode",
+    "TensorWithFlatten",
+    "is_traceable_wrapper_subclass",
+    "is_traceable_wrapper_subclass_type",
+    "return_and_correct_aliasing",
+    "transform_subclass",
+]
 
 
 class TorchDispatchMode(state.Interpreter):
-    """Subclass with `__torch_dispatch__(self, func, types, args=(), kwargs=None)`, which answers for every op inside
-    of `with mode:`; what it calls itself goes to the next mode."""
+    """Subclass with `__torch_dispatch__(self, func, types, args=(), kwargs=None)`, which answers for every op
+    inside of `with mode:`; what it calls itself goes to the next mode."""
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         self._dispatch_key = _dispatch_key
@@ -37,17 +46,20 @@ class TorchDispatchMode(state.Interpreter):
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What the mode makes of an op."""
         again = state.within
-        return hearing.hear(self.hear, lambda body, *given, **named: again(self, body, given, named), row, call, args,
-                            kwargs)
+        return hearing.hear(
+            self.hear, lambda body, *given, **named: again(self, body, given, named), row, call, args, kwargs
+        )
 
     def hear(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op with its arguments, told."""
         types = tuple(map(type, classes.concerned((args, kwargs))))
         found = self.__torch_dispatch__(op, types, args, kwargs)
         if found is NotImplemented:
-            raise TypeError(f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
-                            f"NotImplemented:\n\n  - mode object {self}\n\nFor more information, try re-running with "
-                            "TORCH_LOGS=not_implemented")
+            raise TypeError(
+                f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
+                f"NotImplemented:\n\n  - mode object {self}\n\nFor more information, try re-running with "
+                "TORCH_LOGS=not_implemented"
+            )
         return found
 
     @classmethod
@@ -118,7 +130,9 @@ class TensorWithFlatten(Protocol):
     def __tensor_flatten__(self) -> tuple[list[str], Any]: ...
 
     @staticmethod
-    def __tensor_unflatten__(inner_tensors: Any, flatten_spec: Any, outer_size: Any, outer_stride: Any) -> Any: ...
+    def __tensor_unflatten__(
+        inner_tensors: Any, flatten_spec: Any, outer_size: Any, outer_stride: Any
+    ) -> Any: ...
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
@@ -128,8 +142,12 @@ def is_traceable_wrapper_subclass(t: object) -> bool:
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
     """Whether instances are such tensors."""
-    return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(
-        t, "__tensor_unflatten__")
+    return (
+        issubclass(t, Tensor)
+        and t is not Tensor
+        and hasattr(t, "__tensor_flatten__")
+        and hasattr(t, "__tensor_unflatten__")
+    )
 
 
 def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stride: Any = None) -> Any:
@@ -140,8 +158,10 @@ def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stri
     inner = {name: callback(name, getattr(t, name)) for name in names}
     made = type(t).__tensor_unflatten__(inner, context, outer_size, outer_stride)
     if made.shape != tuple(outer_size):
-        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to "
-                             f"{outer_size}, but got: {made.shape}")
+        raise AssertionError(
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to "
+            f"{outer_size}, but got: {made.shape}"
+        )
     return made
 
 
@@ -164,5 +184,3 @@ def _detect_infra_mode(key: Any) -> Any:
 def autograd_would_have_decomposed(func: Any, flat_args: Any) -> bool:
     """Whether autograd hears of the ops that this one is made of."""
     return any(isinstance(a, Tensor) and a.requires_grad for a in flat_args) and func.is_composite  # type: ignore[no-any-return]
-
-

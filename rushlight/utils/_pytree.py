@@ -1,4 +1,5 @@
 """torch.utils._pytree: trees of containers, and types that programs add to these."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -129,23 +130,34 @@ def _namedtuple_flatten_with_keys(value: Any) -> tuple[list[tuple[GetAttrKey, An
     return [(GetAttrKey(name), item) for name, item in zip(value._fields, value, strict=True)], type(value)
 
 
-for _kind, _with_keys in ((list, _sequence_flatten_with_keys), (tuple, _sequence_flatten_with_keys),
-                          (deque, _sequence_flatten_with_keys), (dict, _dict_flatten_with_keys),
-                          (OrderedDict, _dict_flatten_with_keys), (defaultdict, _defaultdict_flatten_with_keys),
-                          (namedtuple, _namedtuple_flatten_with_keys)):
+for _kind, _with_keys in (
+    (list, _sequence_flatten_with_keys),
+    (tuple, _sequence_flatten_with_keys),
+    (deque, _sequence_flatten_with_keys),
+    (dict, _dict_flatten_with_keys),
+    (OrderedDict, _dict_flatten_with_keys),
+    (defaultdict, _defaultdict_flatten_with_keys),
+    (namedtuple, _namedtuple_flatten_with_keys),
+):
     NODES[_kind] = NODES[_kind]._replace(flatten_with_keys_fn=_with_keys)
 
 
-def _keyed(path: tuple[Any, ...], tree: Any, is_leaf: Callable[[Any], bool] | None,
-           found: list[tuple[tuple[Any, ...], Any]]) -> None:
+def _keyed(
+    path: tuple[Any, ...],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None,
+    found: list[tuple[tuple[Any, ...], Any]],
+) -> None:
     kind = kind_of(tree)
     if kind is None or is_leaf is not None and is_leaf(tree):
         found.append((path, tree))
         return
     with_keys = NODES[kind].flatten_with_keys_fn
     if with_keys is None:
-        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a "
-                         "flatten_with_keys_fn argument to register_pytree_node.")
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a "
+            "flatten_with_keys_fn argument to register_pytree_node."
+        )
     for key, child in with_keys(tree)[0]:
         _keyed((*path, key), child, is_leaf, found)
 
@@ -162,11 +174,16 @@ def tree_flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = No
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
-def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any,
-                       is_leaf: Callable[[Any], bool] | None = None) -> Any:
+def tree_map_with_path(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """tree_map of func(path, leaf, ...)."""
     keyed, spec = tree_flatten_with_path(tree, is_leaf)
-    columns = [[path for path, _ in keyed], [leaf for _, leaf in keyed], *[spec.flatten_up_to(r) for r in rests]]
+    columns = [
+        [path for path, _ in keyed],
+        [leaf for _, leaf in keyed],
+        *[spec.flatten_up_to(r) for r in rests],
+    ]
     return spec.unflatten(map(func, *columns))
 
 
@@ -195,24 +212,33 @@ class _SerializeNodeDef(NamedTuple):
 
 
 def _defaultdict_serialize(context: Any) -> dict[str, Any]:
-    return {"default_factory_module": context[0].__module__, "default_factory_name": context[0].__qualname__,
-            "dict_context": context[1]}
+    return {
+        "default_factory_module": context[0].__module__,
+        "default_factory_name": context[0].__qualname__,
+        "dict_context": context[1],
+    }
 
 
 def _defaultdict_deserialize(told: Any) -> list[Any]:
-    return [getattr(import_module(told["default_factory_module"]), told["default_factory_name"]),
-            told["dict_context"]]
+    return [
+        getattr(import_module(told["default_factory_module"]), told["default_factory_name"]),
+        told["dict_context"],
+    ]
 
 
 def _namedtuple_serialize(context: Any) -> str:
     if context not in SUPPORTED_SERIALIZED_TYPES:
-        raise NotImplementedError(f"Can't serialize TreeSpec of namedtuple class {context} because we didn't "
-                                  "register a serializated_type_name. Please register using "
-                                  "`_register_namedtuple`.")
+        raise NotImplementedError(
+            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't "
+            "register a serializated_type_name. Please register using "
+            "`_register_namedtuple`."
+        )
     name = SUPPORTED_SERIALIZED_TYPES[context].serialized_type_name
     if name == NO_SERIALIZED_TYPE_NAME_FOUND:
-        raise NotImplementedError(f"No registered serialization name for {context} found. Please update your "
-                                  "_register_namedtuple call with a `serialized_type_name` kwarg.")
+        raise NotImplementedError(
+            f"No registered serialization name for {context} found. Please update your "
+            "_register_namedtuple call with a `serialized_type_name` kwarg."
+        )
     return name
 
 
@@ -222,41 +248,67 @@ def _namedtuple_deserialize(name: str) -> Any:
 
 SUPPORTED_SERIALIZED_TYPES: dict[Any, _SerializeNodeDef] = {
     kind: _SerializeNodeDef(kind, f"{kind.__module__}.{kind.__qualname__}", None, None)
-    for kind in (tuple, list, dict, OrderedDict, deque)}
+    for kind in (tuple, list, dict, OrderedDict, deque)
+}
 SUPPORTED_SERIALIZED_TYPES[defaultdict] = _SerializeNodeDef(
-    defaultdict, "collections.defaultdict", _defaultdict_serialize, _defaultdict_deserialize)
+    defaultdict, "collections.defaultdict", _defaultdict_serialize, _defaultdict_deserialize
+)
 SUPPORTED_SERIALIZED_TYPES[namedtuple] = _SerializeNodeDef(
-    namedtuple, "collections.namedtuple", _namedtuple_serialize, _namedtuple_deserialize)
+    namedtuple, "collections.namedtuple", _namedtuple_serialize, _namedtuple_deserialize
+)
 SERIALIZED_TYPE_TO_PYTHON_TYPE: dict[str, Any] = {
-    told.serialized_type_name: kind for kind, told in SUPPORTED_SERIALIZED_TYPES.items()}
+    told.serialized_type_name: kind for kind, told in SUPPORTED_SERIALIZED_TYPES.items()
+}
 CONSTANT_NODES: set[type] = set()
 
 
-def _private_register_pytree_node(cls: Any, flatten_fn: Any, unflatten_fn: Any, *, serialized_type_name: Any = None,
-                                  to_dumpable_context: Any = None, from_dumpable_context: Any = None,
-                                  flatten_with_keys_fn: Any = None) -> None:
+def _private_register_pytree_node(
+    cls: Any,
+    flatten_fn: Any,
+    unflatten_fn: Any,
+    *,
+    serialized_type_name: Any = None,
+    to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None,
+    flatten_with_keys_fn: Any = None,
+) -> None:
     NODES[cls] = Node(flatten_fn, unflatten_fn, flatten_with_keys_fn)
     if (to_dumpable_context is None) ^ (from_dumpable_context is None):
-        raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )
     if serialized_type_name is None:
         serialized_type_name = NO_SERIALIZED_TYPE_NAME_FOUND
-    SUPPORTED_SERIALIZED_TYPES[cls] = _SerializeNodeDef(cls, serialized_type_name, to_dumpable_context,
-                                                        from_dumpable_context)
+    SUPPORTED_SERIALIZED_TYPES[cls] = _SerializeNodeDef(
+        cls, serialized_type_name, to_dumpable_context, from_dumpable_context
+    )
     SERIALIZED_TYPE_TO_PYTHON_TYPE[serialized_type_name] = cls
 
 
-def register_pytree_node(cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]],
-                         unflatten_fn: Callable[[Any, Any], Any], *, serialized_type_name: str | None = None,
-                         to_dumpable_context: Any = None, from_dumpable_context: Any = None,
-                         flatten_with_keys_fn: Any = None) -> None:
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[Any, Any]],
+    unflatten_fn: Callable[[Any, Any], Any],
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None,
+    flatten_with_keys_fn: Any = None,
+) -> None:
     """From now on `cls` is a container: flatten_fn(it) gives (children, context), and unflatten_fn(children,
     context) makes one; flatten_with_keys_fn gives (key, child) instead of children. The others are for files:
     what the type is called there, and its context as JSON and back. ValueError if it was one already."""
     if cls in NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     _private_register_pytree_node(
-        cls, flatten_fn, unflatten_fn, serialized_type_name=serialized_type_name, to_dumpable_context=to_dumpable_context,
-        from_dumpable_context=from_dumpable_context, flatten_with_keys_fn=flatten_with_keys_fn)
+        cls,
+        flatten_fn,
+        unflatten_fn,
+        serialized_type_name=serialized_type_name,
+        to_dumpable_context=to_dumpable_context,
+        from_dumpable_context=from_dumpable_context,
+        flatten_with_keys_fn=flatten_with_keys_fn,
+    )
 
 
 _register_pytree_node = register_pytree_node
@@ -276,26 +328,36 @@ def _deregister_pytree_node(cls: type) -> None:
     CONSTANT_NODES.discard(cls)
 
 
-def register_dataclass(cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None,
-                       serialized_type_name: str | None = None) -> None:
-    """From now on instances of a dataclass are containers of their fields; those that are None are no children.
+def register_dataclass(
+    cls: type,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
+    """From now on instances of a dataclass are containers of their fields; those that are None are no
+    children.
 
-    field_names: the fields, of dataclasses all that __init__ takes. drop_field_names: those that are left out and
-    take their defaults again. ValueError for names that do not fit.
+    field_names: the fields, of dataclasses all that __init__ takes. drop_field_names: those that are left out
+    and take their defaults again. ValueError for names that do not fit.
     """
     drop = drop_field_names or []
     if not dataclasses.is_dataclass(cls):
         if field_names is None:
-            raise ValueError("field_names must be specified with a list of all fields used to initialize "
-                             f"{cls}, as it is not a dataclass.")
+            raise ValueError(
+                "field_names must be specified with a list of all fields used to initialize "
+                f"{cls}, as it is not a dataclass."
+            )
     elif field_names is None:
         field_names = [f.name for f in dataclasses.fields(cls) if f.init]
     else:
         known = {f.name for f in dataclasses.fields(cls) if f.init}
         given = set(field_names)
         if missing := known - given - set(drop):
-            raise ValueError(f"Dataclass fields must be specified in `field_names` or `drop_field_names`, missing "
-                             f"{sorted(missing)} of {cls}.")
+            raise ValueError(
+                f"Dataclass fields must be specified in `field_names` or `drop_field_names`, missing "
+                f"{sorted(missing)} of {cls}."
+            )
         if unexpected := given - known:
             raise ValueError(f"Unexpected field(s) in `field_names` of {cls}: {sorted(unexpected)}.")
     names = [name for name in field_names if name not in drop]
@@ -314,8 +376,14 @@ def register_dataclass(cls: type, *, field_names: list[str] | None = None, drop_
 
     def build(items: Iterable[Any], context: Any) -> Any:
         return cls(**dict(zip(context[0], items, strict=True)), **dict.fromkeys(context[1]))
-    _private_register_pytree_node(cls, flat, build, serialized_type_name=serialized_type_name or
-                                  f"{cls.__module__}.{cls.__qualname__}", flatten_with_keys_fn=keyed)
+
+    _private_register_pytree_node(
+        cls,
+        flat,
+        build,
+        serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}",
+        flatten_with_keys_fn=keyed,
+    )
 
 
 class ConstantNode(NamedTuple):
@@ -325,15 +393,20 @@ class ConstantNode(NamedTuple):
 
 
 def register_constant(cls: type) -> None:
-    """From now on instances of `cls` are containers without children, compared by their __eq__ and __hash__, which
-    the class must define (TypeError)."""
+    """From now on instances of `cls` are containers without children, compared by their __eq__ and __hash__,
+    which the class must define (TypeError)."""
     if cls.__eq__ is object.__eq__:
-        raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation. {cls}")
+        raise TypeError(
+            f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation. {cls}"
+        )
     if cls.__hash__ is None:
-        raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__hash__` implementation. {cls}")
+        raise TypeError(
+            f"register_constant(cls) expects `cls` to have a non-default `__hash__` implementation. {cls}"
+        )
 
     def flat(obj: Any) -> tuple[list[Any], Any]:
         return [], ConstantNode(obj)
+
     _private_register_pytree_node(cls, flat, lambda items, context: context.value, flatten_with_keys_fn=flat)
     CONSTANT_NODES.add(cls)
 
@@ -356,8 +429,9 @@ _is_leaf = tree_is_leaf
 
 def _of_structure(treespec: Any) -> Tree:
     if not isinstance(treespec, Tree):
-        raise TypeError("Expected `treespec` to be an instance of PyTreeSpec but got item of type "
-                        f"{type(treespec)}.")
+        raise TypeError(
+            f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}."
+        )
     return treespec
 
 
@@ -381,7 +455,9 @@ def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> T
     return flatten(tree, is_leaf)[1]
 
 
-def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+def tree_map_(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """func(leaf, ...) of each leaf, for what it does; gives the tree itself."""
     leaves, spec = flatten(tree, is_leaf)
     deque(map(func, leaves, *[spec.flatten_up_to(rest) for rest in rests]), maxlen=0)
@@ -403,17 +479,26 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], 
 
     def wrapper(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda leaf: func(leaf) if fits(leaf) else leaf
+
     return wrapper
 
 
-def tree_map_only(type_or_types_or_pred: Any, func: Callable[[Any], Any], tree: Any,
-                  is_leaf: Callable[[Any], bool] | None = None) -> Any:
+def tree_map_only(
+    type_or_types_or_pred: Any,
+    func: Callable[[Any], Any],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
     """tree_map that leaves alone what is not of these types, or what the function says no to."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred: Any, func: Callable[[Any], Any], tree: Any,
-                   is_leaf: Callable[[Any], bool] | None = None) -> Any:
+def tree_map_only_(
+    type_or_types_or_pred: Any,
+    func: Callable[[Any], Any],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
     """tree_map_ of the leaves that are of these types."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
@@ -428,20 +513,31 @@ def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bo
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any,
-                  is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_all_only(
+    type_or_types: Any,
+    /,
+    pred: Callable[[Any], bool],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> bool:
     """Whether it holds of all leaves of these types."""
     return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
-def tree_any_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any,
-                  is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_any_only(
+    type_or_types: Any,
+    /,
+    pred: Callable[[Any], bool],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> bool:
     """Whether it holds of a leaf of these types."""
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
 def _broadcast_to_and_flatten(tree: Any, treespec: Tree, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """One item for each leaf of the structure, of a tree that may stop higher up; None where it does not fit."""
+    """One item for each leaf of the structure, of a tree that may stop higher up; None where it does not
+    fit."""
     return broadcast(tree, treespec)
 
 
@@ -466,11 +562,13 @@ def treespec_dict(mapping: Any = (), /, **kwargs: Tree) -> Tree:
 
 def treespec_pprint(treespec: Tree) -> str:
     """The structure as a container of asterisks."""
+
     class Asterisk(str):
         __slots__ = ()
 
         def __repr__(self) -> str:
             return "*"
+
     return repr(tree_unflatten([Asterisk()] * treespec.num_leaves, treespec))
 
 
@@ -481,22 +579,30 @@ def _told(spec: Tree) -> dict[str, Any]:
     if known is None:
         raise NotImplementedError(f"Serializing {spec.type} in pytree is not registered.")
     if known.serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND:
-        raise NotImplementedError(f"No registered serialization name for {spec.type} found. Please update your "
-                                  "_register_pytree_node call with a `serialized_type_name` kwarg.")
+        raise NotImplementedError(
+            f"No registered serialization name for {spec.type} found. Please update your "
+            "_register_pytree_node call with a `serialized_type_name` kwarg."
+        )
     if known.to_dumpable_context is not None:
         context = known.to_dumpable_context(spec.context)
     else:
         try:
             context = json.dumps(spec.context)
         except TypeError as error:
-            raise TypeError("Unable to serialize context. Please make the context json dump-able, or register a "
-                            "custom serializer using _register_pytree_node.") from error
-    return {"type": known.serialized_type_name, "context": context,
-            "children_spec": [_told(child) for child in spec.children_specs]}
+            raise TypeError(
+                "Unable to serialize context. Please make the context json dump-able, or register a "
+                "custom serializer using _register_pytree_node."
+            ) from error
+    return {
+        "type": known.serialized_type_name,
+        "context": context,
+        "children_spec": [_told(child) for child in spec.children_specs],
+    }
 
 
 def treespec_dumps(treespec: Tree, protocol: int | None = None) -> str:
-    """The structure as JSON; ValueError for a protocol other than 1, NotImplementedError for types without a name."""
+    """The structure as JSON; ValueError for a protocol other than 1, NotImplementedError for types without a
+    name."""
     protocol = DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL if protocol is None else protocol
     told = _told(_of_structure(treespec))
     if protocol != 1:

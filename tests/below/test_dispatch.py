@@ -1,4 +1,5 @@
 """__torch_dispatch__: modes and classes hear PyTorch's ops below autograd, and may answer for them."""
+
 from __future__ import annotations
 
 import pytest
@@ -30,8 +31,14 @@ class Wrapped(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner, requires_grad=False):
-        made = torch.Tensor._make_wrapper_subclass(cls, inner.size(), strides=inner.stride(), dtype=inner.dtype,
-                                                   device=inner.device, requires_grad=requires_grad)
+        made = torch.Tensor._make_wrapper_subclass(
+            cls,
+            inner.size(),
+            strides=inner.stride(),
+            dtype=inner.dtype,
+            device=inner.device,
+            requires_grad=requires_grad,
+        )
         made.inner = inner.detach()
         return made
 
@@ -68,8 +75,10 @@ class Scaled(torch.Tensor):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         if func in (torch.ops.aten.detach.default, torch.ops.aten.t.default):
             return cls(func(args[0].integers), args[0].scale)
-        return func(*tree_map(lambda t: t.integers.float() * t.scale if isinstance(t, Scaled) else t, args),
-                    **(kwargs or {}))
+        return func(
+            *tree_map(lambda t: t.integers.float() * t.scale if isinstance(t, Scaled) else t, args),
+            **(kwargs or {}),
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -82,20 +91,37 @@ def silence():
 def test_ops_come_as_pytorch_decomposes_them():
     x, w, b = torch.rand(3, 4), torch.rand(4, 4), torch.rand(4)
     cases = {
-        lambda: F.linear(x, w, b): ["t.default", "addmm.default"], lambda: x @ w: ["mm.default"],
-        lambda: torch.matmul(x, b): ["mv.default"], lambda: x + 1: ["add.Tensor"], lambda: x > 0: ["gt.Scalar"],
-        lambda: F.softmax(x, -1): ["_softmax.default"], lambda: x.sum(): ["sum.default"],
-        lambda: x.sum(0): ["sum.dim_IntList"], lambda: x.reshape(2, 6): ["view.default"], lambda: x.t(): ["t.default"],
+        lambda: F.linear(x, w, b): ["t.default", "addmm.default"],
+        lambda: x @ w: ["mm.default"],
+        lambda: torch.matmul(x, b): ["mv.default"],
+        lambda: x + 1: ["add.Tensor"],
+        lambda: x > 0: ["gt.Scalar"],
+        lambda: F.softmax(x, -1): ["_softmax.default"],
+        lambda: x.sum(): ["sum.default"],
+        lambda: x.sum(0): ["sum.dim_IntList"],
+        lambda: x.reshape(2, 6): ["view.default"],
+        lambda: x.t(): ["t.default"],
         lambda: F.layer_norm(x, (4,)): ["native_layer_norm.default"],
-        lambda: F.cross_entropy(x, torch.arange(3)): ["arange.default", "_log_softmax.default",
-                                                      "nll_loss_forward.default"],
+        lambda: F.cross_entropy(x, torch.arange(3)): [
+            "arange.default",
+            "_log_softmax.default",
+            "nll_loss_forward.default",
+        ],
         lambda: x[1:, None, 0]: ["slice.Tensor", "unsqueeze.default", "select.int"],
-        lambda: x[x > 2]: ["gt.Scalar", "index.Tensor"], lambda: x.to(torch.float64): ["_to_copy.default"],
-        lambda: x.float(): [], lambda: x.detach(): ["detach.default"], lambda: x.sum().item(): [
-            "sum.default", "_local_scalar_dense.default"], lambda: torch.zeros(2): ["zeros.default"],
-        lambda: x.add_(0): ["add_.Tensor"], lambda: x.zero_(): ["zero_.default"],
+        lambda: x[x > 2]: ["gt.Scalar", "index.Tensor"],
+        lambda: x.to(torch.float64): ["_to_copy.default"],
+        lambda: x.float(): [],
+        lambda: x.detach(): ["detach.default"],
+        lambda: x.sum().item(): ["sum.default", "_local_scalar_dense.default"],
+        lambda: torch.zeros(2): ["zeros.default"],
+        lambda: x.add_(0): ["add_.Tensor"],
+        lambda: x.zero_(): ["zero_.default"],
         lambda: F.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)): [
-            "ones.default", "ones.default", "convolution.default"]}
+            "ones.default",
+            "ones.default",
+            "convolution.default",
+        ],
+    }
     for run, names in cases.items():
         HEARD.clear()
         with Logged():
@@ -110,12 +136,17 @@ def test_arguments_are_pytorchs():
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             seen.append((args[1:], kwargs))
             return func(*args, **(kwargs or {}))
+
     x = torch.ones(2, 3)
     with Seen():
         x.sum(0), x.mean(-1, keepdim=True), x.permute(1, 0), x.std(0), torch.zeros(2, dtype=torch.int64)
     assert seen == [
-        (([0],), {}), (([-1], True), {}), (([1, 0],), {}), (([0],), {"correction": 1}),
-        ((), {"dtype": torch.int64, "device": torch.device("cpu"), "pin_memory": False})]
+        (([0],), {}),
+        (([-1], True), {}),
+        (([1, 0],), {}),
+        (([0],), {"correction": 1}),
+        ((), {"dtype": torch.int64, "device": torch.device("cpu"), "pin_memory": False}),
+    ]
 
 
 def test_gradients_pass_and_backward_is_heard():
@@ -140,11 +171,21 @@ def test_modes_lie_in_each_other_and_can_be_left():
     assert HEARD == ["aten.ones.default"] * 2
 
 
-@pytest.mark.parametrize("function", [
-    lambda a: (a * a).sum(), lambda a: torch.sigmoid(a).mean(), lambda a: F.relu(a @ a.t()).sum(),
-    lambda a: F.softmax(a, -1)[0, 0], lambda a: a.exp().log().sum(), lambda a: F.gelu(a).sum(), lambda a: a.std(),
-    lambda a: F.layer_norm(a, (3,)).pow(2).sum(), lambda a: torch.cat([a, a])[1:].sum(),
-    lambda a: F.cross_entropy(a, torch.tensor([0, 1]))])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: (a * a).sum(),
+        lambda a: torch.sigmoid(a).mean(),
+        lambda a: F.relu(a @ a.t()).sum(),
+        lambda a: F.softmax(a, -1)[0, 0],
+        lambda a: a.exp().log().sum(),
+        lambda a: F.gelu(a).sum(),
+        lambda a: a.std(),
+        lambda a: F.layer_norm(a, (3,)).pow(2).sum(),
+        lambda a: torch.cat([a, a])[1:].sum(),
+        lambda a: F.cross_entropy(a, torch.tensor([0, 1])),
+    ],
+)
 def test_wrappers_have_gradients_of_their_class(function):
     base = torch.tensor([[1.0, 2.0, 3.0], [0.5, 0.25, -1.0]])
     plain, wrapped = base.clone().requires_grad_(), Wrapped(base.clone(), requires_grad=True)
