@@ -236,7 +236,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
                                f"{t._k.dtype}")
         if LISTENING in WRAPPED:
-            return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format).detach()
+            return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
         return t._g, t._i, wrap(constant(np.ones(t._a.shape, t._a.dtype)), t._k)
     if grad._a.shape != t._a.shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
