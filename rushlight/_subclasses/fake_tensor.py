@@ -4,6 +4,7 @@ such.
 An op on fake tensors is run on the meta device, which knows every op's shapes, and its results are fake
 again.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,8 +19,16 @@ from rushlight.tensor.meta import meta_array
 from rushlight.tensor.tensor import Tensor, wrap
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-__all__ = ["DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode",
-           "UnsupportedFakeTensorException", "is_fake", "maybe_get_fake_mode", "unset_fake_temporarily"]
+__all__ = [
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "FakeTensor",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
+    "is_fake",
+    "maybe_get_fake_mode",
+    "unset_fake_temporarily",
+]
 
 
 class UnsupportedFakeTensorException(RuntimeError):
@@ -45,8 +54,18 @@ class DataDependentOutputException(_Refused):
 
 
 _NUMBERS = frozenset(("_local_scalar_dense", "item", "equal", "is_nonzero", "allclose"))
-_SIZES = frozenset(("nonzero", "masked_select", "unique", "_unique2", "unique_consecutive", "unique_dim",
-                    "repeat_interleave", "bincount"))
+_SIZES = frozenset(
+    (
+        "nonzero",
+        "masked_select",
+        "unique",
+        "_unique2",
+        "unique_consecutive",
+        "unique_dim",
+        "repeat_interleave",
+        "bincount",
+    )
+)
 
 
 class FakeTensor(Tensor):
@@ -94,11 +113,19 @@ class FakeTensorMode(TorchDispatchMode):
     accepted: sizes are always numbers.
     """
 
-    def __init__(self, *, allow_fallback_kernels: bool = True, allow_non_fake_inputs: bool = False,
-                 shape_env: Any = None, static_shapes: Any = None, export: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        allow_fallback_kernels: bool = True,
+        allow_non_fake_inputs: bool = False,
+        shape_env: Any = None,
+        static_shapes: Any = None,
+        export: bool = False,
+    ) -> None:
         super().__init__()
-        self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels,
-        allow_non_fake_inputs self.shape_env, self.static_shapes, self.export = shape_env, True, export
+        self.allow_fallback_kernels = allow_fallback_kernels
+        self.allow_non_fake_inputs = allow_non_fake_inputs
+        self.shape_env, self.static_shapes, self.export = shape_env, True, export
         self._made: dict[int, tuple[Any, FakeTensor]] = {}
 
     @classmethod
@@ -127,19 +154,35 @@ class FakeTensorMode(TorchDispatchMode):
         tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
         fakes = [t for t in tensors if isinstance(t, FakeTensor)]
         name = func._schema.name
-        if len(fakes) < len(tensors) and not self.allow_non_fake_inputs and (
-                fakes or name not in ("lift_fresh", "detach")):
+        if (
+            len(fakes) < len(tensors)
+            and not self.allow_non_fake_inputs
+            and (fakes or name not in ("lift_fresh", "detach"))
+        ):
             shown = ", ".join(map(repr, tensors[:2]))
-            raise AssertionError("Please convert all Tensors to FakeTensors first or instantiate
-            FakeTensorMode with " f"'allow_non_fake_inputs'. Found in {func}({shown})")
+            raise AssertionError(
+                "Please convert all Tensors to FakeTensors first or instantiate "
+                "FakeTensorMode with "
+                f"'allow_non_fake_inputs'. Found in {func}({shown})"
+            )
         if fakes and name in _NUMBERS:
             raise DataDependentOutputException(func)
-        if fakes and name in _SIZES or name == "index" and any(
-                t is not None and t.dtype.name == "bool" for t in args[1]):
+        if (
+            fakes
+            and name in _SIZES
+            or name == "index"
+            and any(t is not None and t.dtype.name == "bool" for t in args[1])
+        ):
             raise DynamicOutputShapeException(func)
-        where = kwargs.get("device") or next((t.device for t in fakes if t.dim()), None) or next(
-            (t.device for t in tensors), None) or "cpu"
-        args_, kwargs_ = tree_map(lambda v: _on_meta(v) if isinstance(v, Tensor) else v, (tuple(args), dict(kwargs)))
+        where = (
+            kwargs.get("device")
+            or next((t.device for t in fakes if t.dim()), None)
+            or next((t.device for t in tensors), None)
+            or "cpu"
+        )
+        args_, kwargs_ = tree_map(
+            lambda v: _on_meta(v) if isinstance(v, Tensor) else v, (tuple(args), dict(kwargs))
+        )
         if "device" in kwargs_ or not tensors and any(p.name == "device" for p in func._schema.arguments):
             kwargs_["device"] = "meta"
         before, state.CLASSES.below = state.CLASSES.below, False
@@ -167,7 +210,9 @@ def maybe_get_fake_mode(t: object) -> FakeTensorMode | None:
 @contextmanager
 def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
     """A context without the active FakeTensorMode; gives it."""
-    mode = next((m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, FakeTensorMode)), None)
+    mode = next(
+        (m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, FakeTensorMode)), None
+    )
     if mode is None:
         yield None
         return

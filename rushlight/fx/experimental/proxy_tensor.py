@@ -4,6 +4,7 @@ A mode below autograd writes a node for each op that it hears; tensors are known
 the same way in the same memory. The function runs on the numbers that it is given, whatever `tracing_mode`
 says: sizes are numbers of the graph.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -21,8 +22,16 @@ from rushlight.fx.proxy import Proxy
 from rushlight.fx.tracer import GraphAppendingTracer
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-__all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "disable_proxy_modes_tracing", "dispatch_trace",
-           "get_innermost_proxy_mode", "get_isolated_graphmodule", "get_proxy_mode", "make_fx"]
+__all__ = [
+    "ProxyTorchDispatchMode",
+    "PythonKeyTracer",
+    "disable_proxy_modes_tracing",
+    "dispatch_trace",
+    "get_innermost_proxy_mode",
+    "get_isolated_graphmodule",
+    "get_proxy_mode",
+    "make_fx",
+]
 
 
 class PythonKeyTracer(GraphAppendingTracer):
@@ -37,7 +46,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     """Writes nodes to `tracer.graph`. decompositions: functions by overload, which are run in the op's
     place."""
 
-    def __init__(self, tracer: PythonKeyTracer, tracing_mode: str = "real", decompositions: Any = None) -> None:
+    def __init__(
+        self, tracer: PythonKeyTracer, tracing_mode: str = "real", decompositions: Any = None
+    ) -> None:
         super().__init__()
         self.tracer, self.tracing_mode = tracer, tracing_mode
         self.decompositions = decompositions or {}
@@ -115,15 +126,22 @@ def _names(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     return names
 
 
-
-def make_fx(f: Callable[..., Any], decomposition_table: Any = None, tracing_mode: str = "real",
-            _allow_non_fake_inputs: bool = False, *, pre_dispatch: bool = False, record_module_stack: bool = False,
-            _allow_fake_constant: bool = False, _error_on_data_dependent_ops: bool = True, **options: Any
-            ) -> Callable[..., GraphModule]:
+def make_fx(
+    f: Callable[..., Any],
+    decomposition_table: Any = None,
+    tracing_mode: str = "real",
+    _allow_non_fake_inputs: bool = False,
+    *,
+    pre_dispatch: bool = False,
+    record_module_stack: bool = False,
+    _allow_fake_constant: bool = False,
+    _error_on_data_dependent_ops: bool = True,
+    **options: Any,
+) -> Callable[..., GraphModule]:
     """A function that calls f(*args) and gives what was computed as a GraphModule of torch.ops.aten ops.
 
-    decomposition_table: functions by overload that stand for ops. tracing_mode: "real", "fake" and "symbolic" record
-    the same graph. ValueError for another.
+    decomposition_table: functions by overload that stand for ops. tracing_mode: "real", "fake" and "symbolic"
+    record the same graph. ValueError for another.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise ValueError(f'tracing_mode must be "real", "fake" or "symbolic", got {tracing_mode!r}')
@@ -137,7 +155,11 @@ def make_fx(f: Callable[..., Any], decomposition_table: Any = None, tracing_mode
         for name, leaf in zip(names, leaves, strict=True):
             node = tracer.graph.placeholder(name)
             if isinstance(leaf, torch.Tensor):
-                leaf = leaf.detach().clone(memory_format=torch.preserve_format).requires_grad_(leaf.requires_grad)
+                leaf = (
+                    leaf.detach()
+                    .clone(memory_format=torch.preserve_format)
+                    .requires_grad_(leaf.requires_grad)
+                )
                 mode.knows(leaf, node)
             own.append(leaf)
         with mode:
@@ -149,6 +171,7 @@ def make_fx(f: Callable[..., Any], decomposition_table: Any = None, tracing_mode
         nested = any(not isinstance(a, torch.Tensor) and flatten([a])[1].num_nodes > 2 for a in args)
         module = GraphModule(tracer.root, tracer.graph, getattr(f, "__name__", "GraphModule"))
         return _flattening(module) if nested else module
+
     return traced
 
 
@@ -171,21 +194,29 @@ def dispatch_trace(root: Callable[..., Any], tracer: Any, concrete_args: tuple[A
     return make_fx(root)(*concrete_args)
 
 
-def get_isolated_graphmodule(func: Callable[..., Any], args: Any, kwargs: Any, tracing_mode: str = "real",
-                             decomposition_table: Any = None) -> GraphModule:
+def get_isolated_graphmodule(
+    func: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    tracing_mode: str = "real",
+    decomposition_table: Any = None,
+) -> GraphModule:
     """What func(*args, **kwargs) computes, as a graph of all tensors among the arguments."""
     leaves, spec = flatten((list(args), kwargs))
 
     def flat(*values: Any) -> Any:
         own_args, own_kwargs = spec.unflatten(values)
         return func(*own_args, **own_kwargs)
+
     return make_fx(flat, decomposition_table, tracing_mode)(*leaves)
 
 
 def get_innermost_proxy_mode() -> Any:
     """The mode that is recording, or None."""
-    return next((m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m,
-    ProxyTorchDispatchMode)), None)
+    return next(
+        (m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, ProxyTorchDispatchMode)),
+        None,
+    )
 
 
 get_proxy_mode = get_innermost_proxy_mode
@@ -200,7 +231,9 @@ def disable_proxy_modes_tracing() -> Iterator[Any]:
         yield modes
 
 
-def get_proxy_slot(obj: Any, tracer: Any, default: Any = None, transform: Callable[[Any], Any] = lambda p: p) -> Any:
+def get_proxy_slot(
+    obj: Any, tracer: Any, default: Any = None, transform: Callable[[Any], Any] = lambda p: p
+) -> Any:
     """The Proxy of a tensor that is being traced, or the default."""
     mode = get_innermost_proxy_mode()
     node = mode.nodes.get(id(obj)) if mode is not None else None
