@@ -10,6 +10,6 @@ globals().update(functions("cuda.nvtx"))
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A mark around a block, or around a function that it decorates: the RuntimeError comes when that runs."""
+    """A mark around a block or a function that it decorates; the RuntimeError comes when that runs."""
     globals()["range_push"](msg.format(*args, **kwargs))
     yield

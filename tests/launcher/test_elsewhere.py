@@ -88,7 +88,7 @@ def test_marks_for_torchscript_that_libraries_take() -> None:
 
 
 def test_nvtx_is_refused_when_a_mark_is_made() -> None:
-    @rushlight.cuda.nvtx.range("step")
+    @torch.cuda.nvtx.range("step")
     def marked() -> None:
         raise AssertionError
 
