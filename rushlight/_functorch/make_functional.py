@@ -82,7 +82,7 @@ class FunctionalModule(Module):
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, Any]:
-    """(function of (params, *args), params) of a module without buffers; RuntimeError where there are some."""
+    """(function of (params, *args), params) of a module without buffers; RuntimeError for others."""
     if list(model.buffers()):
         raise RuntimeError(
             "make_functional(model): `model` has buffers. Please use "
