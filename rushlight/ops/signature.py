@@ -17,7 +17,7 @@ REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
 
 # NumPy's names for PyTorch's parameters, which PyTorch accepts as keywords; `from` is Python's.
 SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input",
-            "x2": "other", "self": "input", "from": "from_"}
+            "x2": "other", "self": "input", "from": "from_", "axis0": "dim0", "axis1": "dim1"}
 
 
 class Param:
