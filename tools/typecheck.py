@@ -3,7 +3,7 @@
     python tools/typecheck.py --torch-python PYTHON [--pyright COMMAND] [--fragments] FILE...
 
 PYTHON has PyTorch and what the programs import. Each file is checked by pyright (strict) and mypy, twice; a
-line says how many errors there are with either. Exit status 1 where a program has more with Rushlight's types.
+line says how many errors there are with either. Status 1 where a program has more with Rushlight's types.
 """
 from __future__ import annotations
 

@@ -228,8 +228,8 @@ def report(new: Path, old: Path | None) -> tuple[str, list[str]]:
         for name in sorted(set(now) & set(before)):
             if now[name] != before[name]:
                 added = ", ".join(sorted(_parameters(now[name]) - _parameters(before[name]))) or "none"
-                less = ", ".join(sorted(_parameters(before[name]) - _parameters(now[name]))) or "none"
-                said.append(f"- `{name}`: new: {added}; gone: {less}. {_followed(name, now[name])}")
+                gone = ", ".join(sorted(_parameters(before[name]) - _parameters(now[name]))) or "none"
+                said.append(f"- `{name}`: new: {added}; gone: {gone}. {_followed(name, now[name])}")
     said += ["", "## Left out", "", "| name | why |", "|---|---|",
              *(f"| `{name}` | {reason(name, known) or '?'} |" for name in missing)]
     said += ["", "## Parameters that are not taken", "",
