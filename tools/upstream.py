@@ -216,7 +216,8 @@ def report(new: Path, old: Path | None) -> tuple[str, list[str]]:
     before = surface(old) if old else {}
     missing = [name for name in sorted(now) if ours(name) is None]
     untold = [name for name in missing if reason(name, known) is None]
-    said = [f"PyTorch {version(new)}: {len(now)} public names were read, {len(now) - len(missing)} are there, "
+    there = len(now) - len(missing)
+    said = [f"PyTorch {version(new)}: {len(now)} public names were read, {there} are there, "
             f"{len(missing)} are left out."]
     if old is not None:
         fresh = sorted(set(now) - set(before))

@@ -1447,11 +1447,7 @@ class Tensor(metaclass=TensorMeta):
         """A complex tensor as a real one with a last dim of (real, imaginary)."""
     def vsplit(self, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 0."""
-    @overload
-    def where(self, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
-        """input where condition, else other."""
-    @overload
-    def where(self) -> tuple[Tensor, ...]:
+    def where(self, condition: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
         """input where condition, else other."""
     def xlogy(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * log(other), 0 where input is 0 (unless other is nan)."""
