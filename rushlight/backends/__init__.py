@@ -3,6 +3,7 @@
 Kernels here are Rushlight's own and NumPy's BLAS. Switches of other libraries are kept, as programs
 set them without looking, and change nothing.
 """
-from rushlight.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp
+from rushlight.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum, quantized
 
-__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum",
+           "quantized"]
