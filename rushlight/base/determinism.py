@@ -32,8 +32,8 @@ def alert(op: str) -> None:
         return
     raise RuntimeError(f"{op} {on} You can turn off determinism just for this operation, or you can use the "
                        "'warn_only=True' option, if that's acceptable for your application. You can also "
-                       "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "
-                       "deterministic support for this operation.")
+                       "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize "
+                       "adding deterministic support for this operation.")
 
 
 _SETTINGS = {WARN: "torch.use_deterministic_algorithms(True, warn_only=True)",
