@@ -1026,10 +1026,10 @@ def maximum_(input: Tensor, other: Tensor) -> Tensor:
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arithmetic mean."""
 @overload
-def median(input: Tensor) -> Tensor:
+def median(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 @overload
-def median(input: Tensor, dim: _int, keepdim: _bool = False) -> _median_result:
+def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates: for each vector its values along one dim, the same in all others.
@@ -1079,10 +1079,10 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The mean of what is not nan."""
 @overload
-def nanmedian(input: Tensor) -> Tensor:
+def nanmedian(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The median of what is not nan; with dim, (values, indices) along it."""
 @overload
-def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False) -> _nanmedian_result:
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
     """The median of what is not nan; with dim, (values, indices) along it."""
 def nanquantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """quantile of what is not nan."""
