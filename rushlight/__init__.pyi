@@ -35,8 +35,10 @@ from rushlight.tensor.queries import _assert as _assert
 from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
 from rushlight import _functorch as _functorch
+from rushlight import _jit_internal as _jit_internal
 from rushlight.distributions.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
+from rushlight import _utils as _utils
 from rushlight import accelerator as accelerator
 from rushlight import amp as amp
 from rushlight.tensor.threads import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
@@ -127,6 +129,7 @@ from rushlight import overrides as overrides
 from rushlight.tensor.geometry import preserve_format as preserve_format
 from rushlight import profiler as profiler
 from rushlight.base.promotion import promote_types as promote_types
+from rushlight import quasirandom as quasirandom
 from rushlight import random as random
 from rushlight.tensor.queries import result_type as result_type
 from rushlight import return_types as return_types
@@ -1029,10 +1032,10 @@ def maximum_(input: Tensor, other: Tensor) -> Tensor:
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arithmetic mean."""
 @overload
-def median(input: Tensor) -> Tensor:
+def median(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 @overload
-def median(input: Tensor, dim: _int, keepdim: _bool = False) -> _median_result:
+def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates: for each vector its values along one dim, the same in all others.
@@ -1082,10 +1085,10 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The mean of what is not nan."""
 @overload
-def nanmedian(input: Tensor) -> Tensor:
+def nanmedian(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The median of what is not nan; with dim, (values, indices) along it."""
 @overload
-def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False) -> _nanmedian_result:
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
     """The median of what is not nan; with dim, (values, indices) along it."""
 def nanquantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """quantile of what is not nan."""

@@ -337,8 +337,8 @@ class Tensor(metaclass=TensorMeta):
         """to(torch.int8)."""
     def contiguous(self, memory_format: MemoryFormat = ...) -> Tensor:
         """This tensor if its elements lie in that order, else a copy."""
-    def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
-        """Write src, broadcast and converted, into this tensor; src may be a number."""
+    def copy_(self, src: Tensor = ..., non_blocking: _bool = False, *, other: Tensor = ...) -> Tensor:
+        """Write src (PyTorch's keyword: other), broadcast and converted, into this tensor; it may be a number."""
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
@@ -382,7 +382,7 @@ class Tensor(metaclass=TensorMeta):
         """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     def type(self, dtype: _dtype | None = None, non_blocking: _bool = False, **kwargs: Any) -> Any:
         """The legacy type's name; with an argument, a conversion."""
-    def view(self, *size: Sequence[_int] | _int, dtype: _dtype | None = None) -> Tensor:
+    def view(self, *given: Any, size: Sequence[_int] | _int | None = None, dtype: _dtype | None = None) -> Tensor:
         """The same elements in another shape, or the same bytes as another dtype."""
     def zero_(self) -> Tensor:
         """Write zeros everywhere."""
@@ -1004,10 +1004,10 @@ class Tensor(metaclass=TensorMeta):
     def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arithmetic mean."""
     @overload
-    def median(self) -> Tensor:
+    def median(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
     @overload
-    def median(self, dim: _int, keepdim: _bool = False) -> _median_result:
+    def median(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
         """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
     @overload
     def min(self, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1052,10 +1052,10 @@ class Tensor(metaclass=TensorMeta):
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The mean of what is not nan."""
     @overload
-    def nanmedian(self) -> Tensor:
+    def nanmedian(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The median of what is not nan; with dim, (values, indices) along it."""
     @overload
-    def nanmedian(self, dim: _int, keepdim: _bool = False) -> _nanmedian_result:
+    def nanmedian(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
         """The median of what is not nan; with dim, (values, indices) along it."""
     def nanquantile(self, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """quantile of what is not nan."""
