@@ -18,14 +18,13 @@ from rushlight.derive.reference import program
 from rushlight.dispatch.formula import Formula, check_dtype, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.source import forget, keep
-from rushlight.dispatch.state import MODES
 from rushlight.ops.products import conjugate
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol
 from rushlight.ops.table import REFUSALS, ROWS, Row
 from rushlight.tensor.kind import kind
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.tensor.tensor import WRAPPED, Tensor, wrap
 
 Array = np.ndarray[Any, Any]
 UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
@@ -163,7 +162,7 @@ class Reducer:
         if combine in ("max", "min"):
             mask = x == result
             # nan is the extreme where there is one, and unequal to itself; without transforms one may look.
-            if LOCAL.enabled or MODES or result._k.on_meta or np.isnan(result._a).any():
+            if LOCAL.enabled or WRAPPED or result._k.on_meta or np.isnan(result._a).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
             return mask * (g / mask.sum(axes, True))
@@ -225,11 +224,11 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    return t.reshape(kept) if LOCAL.enabled or MODES or TAPE else wrap(t._a.reshape(kept), t._k)
+    return t.reshape(kept) if LOCAL.enabled or TAPE or WRAPPED else wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or MODES or t._k.on_meta or TAPE:
+    if LOCAL.enabled or t._k.on_meta or TAPE or WRAPPED:
         found: Tensor = t.expand(shape)
         return found
     return wrap(np.broadcast_to(t._a, shape), t._k)
@@ -239,7 +238,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if not (LOCAL.enabled or MODES) and bool((x._a != 0).all()):
+    if not (LOCAL.enabled or WRAPPED) and bool((x._a != 0).all()):
         return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._a.ndim) if i not in axes]

@@ -1,0 +1,16 @@
+# Written by `python tools/stubs.py`.
+"""torch.cuda.nvtx: marks for a profiler of GPUs, which is not there."""
+from typing import Any
+
+def mark(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def range(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def range_end(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def range_pop(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def range_push(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def range_start(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
