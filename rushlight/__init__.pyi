@@ -36,6 +36,7 @@ from rushlight.tensor.queries import _assert as _assert
 from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
 from rushlight import _functorch as _functorch
+from rushlight._C import _nnpack_available as _nnpack_available
 from rushlight.distributions.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
 from rushlight import accelerator as accelerator
