@@ -6,6 +6,7 @@ from rushlight.utils import ambient as ambient
 from rushlight.utils import benchmark as benchmark
 from rushlight.utils import checkpoint as checkpoint
 from rushlight.utils import data as data
+from rushlight.utils import deterministic as deterministic
 from rushlight.utils import flop_counter as flop_counter
 from rushlight.utils import hooks as hooks
 from rushlight.utils import oplog as oplog
