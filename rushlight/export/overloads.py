@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import rushlight as torch
+from rushlight.base.elsewhere import attribute
 from rushlight.dispatch.door import function, lookup
 from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import NAMES, ROWS, Row
@@ -360,7 +361,7 @@ def packet(name: str) -> Packet:
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
     if name.startswith("__") or found is None and not overloads(name) and (
             name not in _NAMED):
-        raise AttributeError(f"torch.ops.aten has no op {name!r} in Rushlight")
+        return attribute("rushlight.ops.aten", name)
     return Packet(name, found)
 
 

@@ -22,6 +22,21 @@ def __getattr__(name: str) -> object:
         return NAMESPACES[name]
     if name == "rushlight":
         return import_module("rushlight.export.overloads").OWN
-    if name != "aten":
+    if name == "aten":
+        return import_module("rushlight.ops.aten")
+    if name.startswith("__"):
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
-    return import_module("rushlight.ops.aten")
+    try:
+        return import_module("rushlight.base.elsewhere").attribute("rushlight.ops", name)
+    except AttributeError:
+        return _Empty(name)
+
+
+class _Empty:
+    """torch.ops.NAME where nobody has defined an op of that name yet: PyTorch answers to any name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(f"'_OpNamespace' '{self.__dict__['_name']}' object has no attribute '{name}'")
