@@ -32,6 +32,11 @@ def place(module: str) -> str | None:
     return None if found is None else place(f"{found}.{last}".removeprefix("rushlight.")) or f"{found}.{last}"
 
 
+def homes() -> dict[str, str]:
+    """PyTorch's modules that have another name, and that name within this package."""
+    return dict(_HOMES)
+
+
 def advice(name: str) -> str:
     """What to use instead of torch.`name`, or of the missing module that it lies in; "" where nothing is
     known."""
@@ -60,8 +65,7 @@ def attribute(module: str, name: str) -> Any:
         if (other := home(way)) is not None:
             return import_module(other)
     # A module of ours that is not loaded yet: `from package import module` asks here first.
-    path = () if package is None else package.__dict__.get("__path__", ())
-    if PathFinder.find_spec(name, path) is None:
+    if PathFinder.find_spec(name, getattr(package, "__path__", ())) is None:
         nowhere = import_module("rushlight.base.nowhere")
         for way in (full, *ways):
             found = nowhere.find(way)

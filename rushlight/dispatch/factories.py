@@ -5,6 +5,7 @@ pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
 """
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,21 +101,34 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
         given["dtype"] = out._k.dtype
     found = place(row, {**given, "device": out._k.device, "requires_grad": False})
     if found._a.shape != out._a.shape:
-        out.resize_(found._a.shape)
-    outputs.write(row.name, out, found)
+        if row.options.get("counted") and found._a.size == out._a.size:
+            found = found.reshape(out._a.shape)  # written where out has its elements, whatever its shape
+        else:
+            _resize(row, out, found)
+    if not row.options.get("unwritten"):
+        outputs.write(row.name, out, found)
     return out
+
+
+def _resize(row: Row, out: Tensor, found: Tensor) -> None:
+    if row.name in ("arange", "range") and out._a.size:
+        warnings.warn(f"The number of elements in the out tensor of shape {list(out._a.shape)} is "
+                      f"{out._a.size} which does not match the computed number of elements {found._a.size}. "
+                      "Note that this may occur as a result of rounding error. The out tensor will be "
+                      f"resized to a tensor of shape ({found._a.size},).", UserWarning, stacklevel=4)
+    out.resize_(found._a.shape)
 
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
-    sizes = next((p for p in params if p.varargs or p.type == "Ints"), None)
+    sizes = [p for p in params if p.varargs or p.type == "Ints" and p.default is signature.REQUIRED]
     checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
     own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
     values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
     again = f"return general({_again(params, row.out)}"
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
             f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
-            f"{_sized(sizes, again) if sizes else ''}"
+            f"{''.join(_sized(p, again) for p in sizes)}"
             f"    _key = ({', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
             f"    make = PLANS.get(_key)\n"
             f"    if make is None:\n"

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import rushlight as torch
 from rushlight.base.elsewhere import attribute
 from rushlight.dispatch.door import function, lookup
+from rushlight.export import spellings
 from rushlight.ops.signature import REQUIRED
-from rushlight.ops.table import NAMES, ROWS, Row
+from rushlight.ops.table import NAMES, ROWS, Row, public
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
 _ATEN = {"_to_dtype": "to", "_view": "view", "cross_entropy": "cross_entropy_loss",
@@ -215,7 +216,11 @@ def special(schema: Schema) -> Callable[..., Any] | None:
         "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
         "arange": lambda end, start=0, step=1, dtype=None, **_: torch.arange(start, end, step, dtype=dtype),
         "_to_copy": lambda self, dtype, **_: self.to(dtype or self.dtype, copy=True)}
-    return found.get(schema.name)
+    return found.get(schema.name) or spellings.meaning(schema.name)
+
+
+# Parameters of rows that no signature of PyTorch's ops has under another name.
+_OURS = ("inplace", "_stacklevel", "return_indices")
 
 
 @lru_cache(None)
@@ -227,9 +232,9 @@ def pairs(row: Row, schema: Schema) -> dict[str, str] | None:
     if "input" not in matched and "self" in theirs and "input" in ours:
         matched["input"] = "self"
     free = [p.name for p in schema.arguments if p.name not in matched.values()]
-    for i, name in enumerate(ours):
-        if name not in matched and i < len(schema.arguments) and schema.arguments[i].name in free:
-            matched[name] = schema.arguments[i].name
+    for name, place in zip(ours, schema.arguments, strict=False):
+        if name not in matched and name not in _OURS and place.name in free:
+            matched[name] = place.name
     needed = {p.name for p in schema.arguments if p.default is REQUIRED and p.name not in _GIVEN}
     return matched if needed <= set(matched.values()) else None
 
@@ -262,11 +267,16 @@ def _shaped(kind: str, value: Any) -> Any:
         return [value] * int(size[1])
     if size and value is not None:
         return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
-    return torch.device("cpu") if kind.startswith("Device") and value is None else value
+    if kind.startswith("Device") and not isinstance(value, torch.device):
+        return torch.device("cpu" if value is None else value)
+    return value
 
 
 def aten_name(row: Row) -> str:
     """What PyTorch calls a row."""
+    known = list(public(row))
+    if known and all(variant == "inplace" for _, _, variant in known):
+        return known[0][1].removesuffix("_")
     call = function(row)
     prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
     return _ATEN.get(row.name) or prefix.get(call.__module__, "") + call.__qualname__
@@ -274,12 +284,23 @@ def aten_name(row: Row) -> str:
 
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
     """(overload, args, kwargs) that PyTorch would record for a call of a row; None if none fits."""
-    name = aten_name(row) + "_" * (writes or bound.get("inplace") is True)
+    spell = spellings.SPELLED.get(row.name)
+    told = None if spell is None else spell(bound)
+    if told is not None:
+        name, given = told
+        name, _, kind = name.partition(".")
+        overload = overloads(name + "_" * writes).get(kind)
+        found = None if overload is None else _arguments(overload._schema, given, name)
+        if found is not None:
+            return overload, *found
+    name = aten_name(row)
+    if (writes or bound.get("inplace") is True) and not name.endswith("_"):
+        name += "_"
     if row.name == "sub" and not isinstance(bound["input"], torch.Tensor):
         name, bound = "rsub", {**bound, "input": bound["other"], "other": bound["input"]}
     if row.name == "arange" and bound["end"] is None:
         bound = {**bound, "start": None, "end": bound["start"]}
-    changed = {p.name for p in row.params if bound[p.name] is not p.default and bound[p.name] != p.default}
+    changed = {p.name for p in row.params if not _same(bound[p.name], p.default)}
     for overload in overloads(name).values():
         matched = pairs(row, overload._schema)
         if row.name in ("std", "var") and bound["unbiased"] is None and (
@@ -292,6 +313,13 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
         if found is not None:
             return overload, *found
     return None
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an argument is the default; tensors and arrays never are."""
+    if value is default:
+        return True
+    return isinstance(value, (bool, int, float, str, tuple, list, torch.dtype)) and value == default
 
 
 def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[Any], dict[str, Any]] | None:
@@ -332,13 +360,18 @@ class Packet:
         return (self._function or next(iter(overloads(self._name).values())))(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
+        if overload.startswith("__"):  # what Python asks for, also of a packet that is being made
+            raise AttributeError(f"'OpOverloadPacket' object has no attribute '{overload}'")
         found = overloads(self._name).get(overload, self._function)
         if overload == "default" and self._name in _NAMED:
             return self
-        if found is None or overload.startswith("__"):
+        if found is None:
             raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
                                  f"'{overload}'")
         return found
+
+    def __deepcopy__(self, memo: Any = None) -> Packet:
+        return self  # there is one of each
 
     def __str__(self) -> str:
         return f"aten.{self._name}"

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import listing
+from rushlight.base.dtype import FLOATING
 from rushlight.base.lazy import package
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
@@ -41,9 +43,7 @@ class TensorMeta(type):
         raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
 
     def __dir__(cls) -> list[str]:
-        from rushlight.ops.table import NAMES
-
-        return sorted({*type.__dir__(cls), *(n for space, n in NAMES if space == "Tensor")})
+        return sorted({*type.__dir__(cls), *listing.names("Tensor")})
 
 
 class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
@@ -73,6 +73,9 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
                 return getattr(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *listing.names("Tensor")})
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -91,6 +94,8 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
         """The same data outside the graph, as an instance of `cls`."""
         made = alias(data, cls=cls)
+        if require_grad and made.dtype.category < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return made.requires_grad_() if require_grad else made
 
 
