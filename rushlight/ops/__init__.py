@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.machinery import PathFinder
 
 # In order of need: a family may use the rows of those before it.
 FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
@@ -24,7 +25,8 @@ def __getattr__(name: str) -> object:
         return import_module("rushlight.export.overloads").OWN
     if name == "aten":
         return import_module("rushlight.ops.aten")
-    if name.startswith("__"):
+    if name.startswith("__") or PathFinder.find_spec(name, __path__) is not None:
+        # A family of ours that is not loaded yet, or Python's own question.
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
     try:
         return import_module("rushlight.base.elsewhere").attribute("rushlight.ops", name)
