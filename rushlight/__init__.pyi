@@ -40,6 +40,7 @@ from rushlight import _functorch as _functorch
 from rushlight.toplevel import _int_mm as _int_mm
 from rushlight.toplevel import _is_all_true as _is_all_true
 from rushlight.toplevel import _is_any_true as _is_any_true
+from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel import _log_softmax as _log_softmax
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
@@ -49,6 +50,7 @@ from rushlight.distributions.implicit import _standard_gamma_grad as _standard_g
 from rushlight import _subclasses as _subclasses
 from rushlight.toplevel import _unique as _unique
 from rushlight.toplevel import _unique2 as _unique2
+from rushlight import _utils as _utils
 from rushlight.toplevel import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel import affine_grid_generator as affine_grid_generator
