@@ -97,16 +97,22 @@ def _literal(text: str) -> str:
 def read(folder: Path) -> dict[str, dict[str, str]]:
     """Every module of a torch folder, and its names."""
     modules: dict[str, dict[str, str]] = {}
+    stars: list[tuple[str, str]] = []
     for path in sorted([*folder.rglob("*.pyi"), *folder.rglob("*.py")]):
         parts = [folder.name, *path.relative_to(folder).with_suffix("").parts]
         module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         if not SKIPPED.match(module) and all(part.isidentifier() for part in parts):
             text = path.read_text(encoding="utf-8", errors="replace")
-            modules.setdefault(module, {}).update(
-                names_of(text, module if parts[-1] == "__init__" else ".".join(parts[:-1]))
-            )
+            package = module if parts[-1] == "__init__" else ".".join(parts[:-1])
+            modules.setdefault(module, {}).update(names_of(text, package))
+            for source in re.findall(r"^from ([\w.]+) import \*", text, re.M):
+                stars.append((module, absolute(source, package)))
             if path.stem == "config":
                 modules.update(groups(text, module))
+    for module, source in stars * 2:  # twice, for stars of stars
+        for name, mark in modules.get(source, {}).items():
+            if not name.startswith("_") and not mark.startswith("<torch.") and module in modules:
+                modules[module].setdefault(name, f"<{source}.{name}")
     for names in modules.values():
         for name, mark in names.items():
             if mark.startswith("<"):
