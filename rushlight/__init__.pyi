@@ -8,7 +8,6 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Sequence
 from rushlight.base.device import device as _device
 from rushlight.base.dtype import dtype as _dtype
-from rushlight.optim.optimizer import ParamsT
 from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, histogramdd as _histogramdd_result, kthvalue as _kthvalue_result, lu_unpack as _lu_unpack_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
 from rushlight.tensor.geometry import MemoryFormat, StorageLayout
 from typing import Any, Literal, overload
@@ -325,9 +324,9 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input
     """The gradient of softmax, from its result."""
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """For each shape parameter a gamma number of rate 1."""
-def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Tensor | Sequence[Tensor | None], fill: _int | _float | _complex) -> Tensor:
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: _int | _float | _complex) -> Tensor:
     """input[indices] where mask, else fill; where not, indices may lie outside."""
-def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Tensor | Sequence[Tensor | None], values: Tensor) -> Tensor:
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
     """input with values added at indices where mask."""
 def abs(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The absolute value (of a complex number, its modulus)."""
@@ -345,9 +344,9 @@ def acosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
     """The inverse hyperbolic cosine."""
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of acosh."""
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | Sequence[_int] | None) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:
     """The mean of windows that divide the last 1 dims into output_size parts."""
-def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | Sequence[_int] | None, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int], return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
 def add(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input + alpha * other."""
@@ -399,7 +398,11 @@ def angle(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Whether any element is nonzero."""
-def arange(start: _int | _float | _complex | None = None, end: _int | _float | _complex | None = None, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+@overload
+def arange(end: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
+@overload
+def arange(start: _int | _float | _complex, end: _int | _float | _complex, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
 def arccos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arc cosine."""
@@ -471,7 +474,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """With dims of size 1, 2 in all."""
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """With dims of size 1, 3 in all."""
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | str | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
     """The mean of each window of the last 1 dims."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2)."""
@@ -589,7 +592,7 @@ def conj_physical_(input: Tensor) -> Tensor:
     """In-place version of conj_physical."""
 def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _int | _float | _complex = 0) -> Tensor:
     """Elements of `value` around the dims; negative numbers cut off."""
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] | str = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
     """The 1-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
     """The 2-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
@@ -597,7 +600,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
     """The 3-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
     """The 1-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
     """The 2-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
@@ -846,7 +849,7 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, paddi
     """grid_sample, with numbers for the modes."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> Tensor:
     """nn.functional.group_norm."""
-def gru(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """(output, h) of a stack of GRU layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """h' after one step of GRU: (B, in) and (B, hidden)."""
@@ -1032,7 +1035,7 @@ def logspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _flo
     """base to the powers linspace(start, end, steps)."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """log(sum(exp(input))) over dims, without overflow."""
-def lstm(input: Tensor, hx: Sequence[Tensor], params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
     """(output, h, c) of a stack of LSTM layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """(h', c') after one step: (B, in) and ((B, hidden), (B, hidden)). See nn.LSTMCell."""
@@ -1070,13 +1073,13 @@ def max(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Te
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
     """The largest element, or (values, indices) along dim."""
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
-def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The larger of two; nan if either is."""
@@ -1085,10 +1088,10 @@ def maximum_(input: Tensor, other: Tensor) -> Tensor:
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arithmetic mean."""
 @overload
-def median(input: Tensor) -> Tensor:
+def median(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 @overload
-def median(input: Tensor, dim: _int, keepdim: _bool = False) -> _median_result:
+def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates: for each vector its values along one dim, the same in all others.
@@ -1138,10 +1141,10 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The mean of what is not nan."""
 @overload
-def nanmedian(input: Tensor) -> Tensor:
+def nanmedian(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The median of what is not nan; with dim, (values, indices) along it."""
 @overload
-def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False) -> _nanmedian_result:
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
     """The median of what is not nan; with dim, (values, indices) along it."""
 def nanquantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """quantile of what is not nan."""
@@ -1267,9 +1270,19 @@ def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dt
     """Uniforms of [0, 1)."""
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
-def randint(low: Tensor | _float | _int | None = None, high: Tensor | _float | _int | None = None, size: Sequence[_int] | _int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+@overload
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
-def randint_like(input: Tensor, low: Tensor | _float | _int | None = None, high: Tensor | _float | _int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+@overload
+def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+@overload
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+@overload
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
 @overload
 def randn(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1303,7 +1316,15 @@ def renorm(input: Tensor, p: _int | _float | _complex, dim: _int, maxnorm: _int 
     """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
 def renorm_(input: Tensor, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex) -> Tensor:
     """In-place version of renorm."""
-def repeat_interleave(input: Tensor, repeats: Tensor | _int | _float | _complex | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Tensor:
+    """Each element (or slice along dim) several times, one copy after the other.
+
+    repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
+    positions repeated by it. dim None flattens input.
+    """
+@overload
+def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each element (or slice along dim) several times, one copy after the other.
 
     repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
@@ -1321,11 +1342,11 @@ def resolve_neg(input: Tensor) -> Tensor:
     """A copy of a view that is negated when it is read; another tensor as it is."""
 def rms_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
-def rnn_relu(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """(output, h) of a stack of RNN_RELU layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """h' after one step of RNN_RELU: (B, in) and (B, hidden)."""
-def rnn_tanh(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """(output, h) of a stack of RNN_TANH layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """h' after one step of RNN_TANH: (B, in) and (B, hidden)."""

@@ -1,30 +1,25 @@
-"""torch.utils.deterministic: whether new memory is filled under use_deterministic_algorithms."""
-
+"""torch.utils.deterministic: what torch.use_deterministic_algorithms does beside refusing."""
 from __future__ import annotations
 
 import sys
 from types import ModuleType
 
-__all__ = ["fill_uninitialized_memory"]
-fill_uninitialized_memory: bool  # here and settable, as the attribute of a module
+from rushlight.base.determinism import Determinism
 
 
-class _Deterministic(ModuleType):
-    """The module itself, whose one attribute is a bool. RuntimeError for anything else."""
-
-    _fill = True
+class _Settings(ModuleType):
+    """The module, so that its variable is a switch."""
 
     @property
     def fill_uninitialized_memory(self) -> bool:
-        """Whether torch.empty and resize_ fill memory with nan and the greatest numbers, in deterministic
-        mode."""
-        return _Deterministic._fill
+        """Whether memory that nobody wrote to is filled: with nan, the largest integer, or True."""
+        return Determinism.fill_uninitialized_memory
 
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode: bool) -> None:
         if not isinstance(mode, bool):
-            raise RuntimeError(f"expected a bool, but got {type(mode)}")
-        _Deterministic._fill = mode
+            raise TypeError("expected mode to be a bool, but got " + type(mode).__name__)
+        Determinism.fill_uninitialized_memory = mode
 
 
-sys.modules[__name__].__class__ = _Deterministic
+sys.modules[__name__].__class__ = _Settings
