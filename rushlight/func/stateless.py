@@ -21,9 +21,9 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
         raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, got "
                          f"{given}")
     found = {name: t for d in dicts for name, t in d.items()}
-    twice = [name for name in found if sum(name in d for d in dicts) > 1]
-    if twice:
-        raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is "
+    if len(found) < sum(map(len, dicts)):
+        repeated = [name for name in found if sum(name in d for d in dicts) > 1]
+        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
                          "ambiguous")
     return _functional_call(module, given if isinstance(given, dict) else found, args, kwargs,
                             tie_weights=tie_weights, strict=strict)
