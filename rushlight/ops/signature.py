@@ -17,7 +17,7 @@ REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
 
 # NumPy's names for PyTorch's parameters, which PyTorch accepts as keywords; `from` is Python's.
 SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input",
-            "x2": "other", "self": "input", "from": "from_"}
+            "x2": "other", "self": "input", "from": "from_", "axis0": "dim0", "axis1": "dim1"}
 
 # What PyTorch calls a parameter in another overload of an op, or in a method or function of its own.
 _PIECES = {"sections": "indices_or_sections", "indices": "indices_or_sections",
