@@ -63,11 +63,11 @@ def _reach_children() -> None:
 
 # Rooms of the engine: PyTorch has no modules of these names, and torch.tensor is a function.
 _NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "serialize", "launcher",
-                           "as_torch", "__main__"))
+                           "as_torch", "__main__", "functorch", "below"))
 
 
 # The packages that Rushlight stands in for, and their own places in it.
-_ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision"}
+_ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision", "functorch": "rushlight.functorch"}
 
 
 class _TorchFinder:
