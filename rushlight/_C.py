@@ -11,6 +11,8 @@ from rushlight.tensor.generator import Generator
 from rushlight.tensor.queries import get_default_device
 from rushlight.tensor.tensor import Tensor, TensorMeta as _TensorMeta
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 __all__ = ["Generator", "TensorBase", "_TensorBase", "_TensorMeta", "_disabled_torch_function_impl", "_nn"]
 TensorBase = _TensorBase = Tensor
 
