@@ -133,7 +133,8 @@ class Hooks:
 
     def register_forward_hook(self,
                               hook: Callable[[Any, Any, Any], Any] | Callable[[Any, Any, Any, Any], Any],
-                              *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+                              *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; a result replaces the output.
 
         `with_kwargs`: `hook(module, args, kwargs, output)`. `always_call`: also when forward
