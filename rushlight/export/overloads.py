@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import rushlight as torch
+from rushlight.base.elsewhere import attribute
 from rushlight.dispatch.door import function, lookup
 from rushlight.export import spellings
 from rushlight.ops.signature import REQUIRED
@@ -512,7 +513,7 @@ def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
     if name.startswith("__") and not recorded(name) or found is None and not recorded(name):
-        raise AttributeError(f"torch.ops.aten has no op {name!r} in Rushlight")
+        return attribute("rushlight.ops.aten", name)
     return Packet(name, found)
 
 

@@ -23,9 +23,14 @@ from rushlight.utils.hooks import RemovableHandle
 from typing import Any, Literal, Self, overload
 
 from rushlight.tensor.storage import storage as storage
+BELOW: set[_type]
+class LISTENING:
+    """Stands among WRAPPED while somebody may listen below autograd."""
+
 class TensorMeta(_type):
     """Finds Tensor.NAME in the op table when it is first asked for."""
 
+    def __init__(self, name: str, bases: tuple[_type, ...], own: dict[str, Any], **options: Any) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
 WRAPPED: set[_type]
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
@@ -81,6 +86,9 @@ class Tensor(metaclass=TensorMeta):
     def __setitem__(self, index: Any, value: Any) -> None: ...
     def __setstate__(self, state: Any) -> None: ...
     def __str__(self) -> str: ...
+    @classmethod
+    def __torch_dispatch__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
     def as_subclass(self, cls: _type) -> Any:

@@ -5,6 +5,7 @@ from rushlight.utils import _pytree as _pytree
 from rushlight.utils import ambient as ambient
 from rushlight.utils import benchmark as benchmark
 from rushlight.utils import checkpoint as checkpoint
+from rushlight.utils import collect_env as collect_env
 from rushlight.utils import data as data
 from rushlight.utils import deterministic as deterministic
 from rushlight.utils import flop_counter as flop_counter
@@ -13,4 +14,6 @@ from rushlight.utils import oplog as oplog
 from rushlight.utils import recomputing as recomputing
 from rushlight.utils import reentrant as reentrant
 from rushlight.utils import selective as selective
+from rushlight.utils.swapping import swap_tensors as swap_tensors
 from rushlight.utils import tensorboard as tensorboard
+from rushlight.utils import weak as weak
