@@ -45,6 +45,18 @@ def test_a_further_parametrizations_inverse_is_checked():
             parametrize.register_parametrization(module, "weight", wrong())
     assert len(module.parametrizations.weight) == 1
 
+    class Doubled(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+        def right_inverse(self, x):
+            seen.append(x)
+            raise NotImplementedError
+
+    seen = []
+    parametrize.register_parametrization(module, "weight", Doubled())
+    assert torch.equal(seen[0], module.weight)  # the inverse is tried on the parametrization's result
+
 
 def test_calls_leave_no_parameter_behind():
     module, extra = nn.Linear(1, 1), nn.Parameter(torch.ones(1))

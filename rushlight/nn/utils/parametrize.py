@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import rushlight as torch
@@ -180,10 +180,11 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     if is_parametrized(module, tensor_name):
         if not unsafe:
             value = getattr(module, tensor_name)
-            _check_kept(parametrization(value), value.shape, value.dtype, "module {}",
-                        "parametrization(module) {}")
+            result = parametrization(value)
+            _check_kept(result, value.shape, value.dtype, "module {}", "parametrization(module) {}")
             if hasattr(parametrization, "right_inverse"):
-                _check_inverse(parametrization.right_inverse(value), value, tensor_name)
+                with suppress(NotImplementedError):
+                    _check_inverse(parametrization.right_inverse(result), value, tensor_name)
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
