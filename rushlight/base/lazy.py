@@ -52,7 +52,9 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
             found = import_module(f"{package}.{name}")
         else:
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
-        names[name] = found
+        frames = import_module("rushlight.base.frames")
+        frames.own(__getattr__)
+        names[name] = frames.own(found)
         return found
 
     def __dir__() -> list[str]:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
+from rushlight.base.frames import own
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops import machine, products
 from rushlight.ops.rowkernels import RowKernel
@@ -28,6 +29,10 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
+    return own(_lookup(namespace, name))  # type: ignore[no-any-return]
+
+
+def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     if namespace == "operator":
         return operators.build(name)
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
@@ -107,3 +112,4 @@ boxmuller.machine = _machine("boxmuller", "normals")
 integers.machine = _machine("shuffle", "exchanges")
 Row.binder = staticmethod(function)  # type: ignore[assignment]
 tensor.lookup = lookup
+own(tensor.Tensor)
