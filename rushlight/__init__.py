@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 from math import e, inf, nan, pi
 
+from rushlight.base import watch as _watch
 from rushlight.base.lazy import homes as _homes
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
 
-from rushlight.base.elsewhere import explain, home
+from rushlight.base.elsewhere import explain, home, not_found
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # On the path of child processes: packages and distributions named torch and torchvision.
@@ -124,14 +124,17 @@ class _TorchFinder:
             return None
         if root == "torch" and name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            raise not_found(name)
         other = home(name[6:]) if root == "torch" else None
         real = other or _ROOTS[root] + name[len(root):]
         try:
             found = find_spec(real)
         except ModuleNotFoundError:
-            return None
+            found = None
         if found is None:
+            # An import fails here and now, with a note; who only asks whether there is such a module is told no.
+            if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+                raise not_found(name)
             return None
         loader: Any = _SameModule(real, found)
         spec = ModuleSpec(name, loader, origin=found.origin)
@@ -307,5 +310,5 @@ def _is_ours(file: str) -> bool:
 def _explain(error: BaseException) -> None:
     """Say why something of torch is not found, and what to use instead: the message alone would puzzle."""
     note = explain(error) if isinstance(error, ImportError) else None
-    if note is not None:
+    if note is not None and note not in getattr(error, "__notes__", ()):
         error.add_note(note)

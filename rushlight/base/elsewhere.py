@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from importlib import import_module
+from opcode import opmap
 from typing import Any
 
+_IMPORT_FROM = opmap["IMPORT_FROM"]
 with open(os.path.join(os.path.dirname(__file__), "elsewhere.tsv"), encoding="utf-8") as _file:
     _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
 _HOMES = {name: told[1:].strip() for name, told in _LINES.items() if told.startswith("=")}
@@ -36,7 +39,35 @@ def attribute(module: str, name: str) -> Any:
     full = f"{module}.{name}".partition(".")[2]
     if (path := home(full)) is not None:
         return import_module(path)
-    raise AttributeError(f"module {module!r} has no attribute {name!r}{advice(full)}")
+    raise _imported(module, name) or AttributeError(f"module {module!r} has no attribute {name!r}{advice(full)}")
+
+
+def _imported(module: str, name: str) -> ImportError | None:
+    """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error of
+    an AttributeError, without our note."""
+    from rushlight.base.frames import caller
+
+    frame = caller()
+    if frame.f_code.co_code[frame.f_lasti] != _IMPORT_FROM:
+        return None
+    real = sys.modules.get(re.sub("^torch", "rushlight", module))
+    path = getattr(real, "__file__", None)
+    if f"{module}.{name}" in sys.modules:
+        return None
+    error = ImportError(f"cannot import name {name!r} from {module!r} ({path})", name=module, path=path)
+    note = explain(error)
+    if note is not None:
+        error.add_note(note)
+    return error
+
+
+def not_found(name: str) -> ModuleNotFoundError:
+    """What `import torch.x` raises where there is no such module: Python's words, and ours as a note."""
+    error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+    note = explain(error)
+    if note is not None:
+        error.add_note(note)
+    return error
 
 
 def explain(error: ImportError) -> str | None:

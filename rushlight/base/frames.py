@@ -1,6 +1,6 @@
 """Whose line it is: errors end at the user's line, and warnings name it.
 
-`own` gives a public function one more exception handler, around all of its code, which takes the engine's frames
+`own` gives a public function (all of user rooms, as they are loaded: watch.py) one more exception handler, around all of its code, which takes the engine's frames
 out of the traceback of what leaves it and raises on. A handler costs nothing until something is raised, and a
 function keeps its identity, signature and depth, as no wrapper would. The handler is the one that Python itself
 compiles for `except: trim(); raise`; `raise` alone adds no frame, so the function's own is gone too.
@@ -17,6 +17,7 @@ from dis import get_instructions, opmap
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
+from rushlight.base import watch
 from rushlight.base.config import knobs
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -164,9 +165,11 @@ def handled(code: CodeType) -> CodeType:
     if at < start:
         entries.append((at, start, start, 0))
     entries.append((start, cleanup, cleanup, 1 << 1 | 1))  # one value lies below; where it was is kept
+    constants = [handled(value) if isinstance(value, CodeType) and value.co_name[0] != "<" else value
+                 for value in code.co_consts]  # functions that it may return
     units = len(text) // 2
     nowhere = bytes(248 | min(8, units - n) - 1 for n in range(0, units, 8))
-    return code.replace(co_code=code.co_code + text, co_consts=(*code.co_consts, trim),
+    return code.replace(co_code=code.co_code + text, co_consts=(*constants, trim),
                         co_exceptiontable=_write_table(entries), co_linetable=code.co_linetable + nowhere,
                         co_stacksize=code.co_stacksize + depth)
 
@@ -179,7 +182,7 @@ _HANDLER = _compiled()
 
 def own(found: Any) -> Any:
     """`found`, which is given out to users: a function of ours, a class with its methods, or a module with its
-    public functions and classes, ends errors at their line from now on."""
+    functions and classes, ends errors at their line from now on."""
     if isinstance(found, FunctionType):
         if found.__code__.co_filename.startswith(OURS):
             found.__code__ = _once(found.__code__)
@@ -190,8 +193,8 @@ def own(found: Any) -> Any:
                 _own_methods(base)
     elif isinstance(found, ModuleType) and found not in _SEEN:
         _SEEN.add(found)
-        for name, value in list(vars(found).items()):
-            if not name.startswith("_") and getattr(value, "__module__", None) == found.__name__:
+        for value in list(vars(found).values()):
+            if isinstance(value, (FunctionType, type)) and value.__module__ == found.__name__:
                 own(value)
     return found
 
@@ -222,3 +225,5 @@ _PACKAGES = frozenset(("rushlight", "rushlight_vision", "torch", "torchvision"))
 _CODES: dict[int, tuple[CodeType, CodeType]] = {}  # by their ids, which stay theirs while they are kept here
 _SEEN: set[Any] = set()
 own(sys.modules["rushlight"].__getattr__)
+for _module in watch.rest(own):
+    own(_module)

@@ -52,12 +52,11 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
             found = import_module(f"{package}.{name}")
         else:
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
-        frames = import_module("rushlight.base.frames")
-        frames.own(__getattr__)
-        names[name] = frames.own(found)
+        names[name] = import_module("rushlight.base.frames").own(found)
         return found
 
     def __dir__() -> list[str]:
         return sorted({*names, *homes})
 
+    __getattr__.__module__ = package
     return __getattr__, __dir__

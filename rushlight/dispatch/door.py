@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
+from rushlight.base.elsewhere import attribute
 from rushlight.base.frames import own
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops import machine, products
@@ -90,11 +91,12 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     def find(name: str) -> Any:
         found = lookup(space, name)
         if found is None:
-            raise AttributeError(f"module 'torch.{space}' has no attribute {name!r}")
+            return attribute(f"torch.{space}", name)
         if space == "nn.functional":
             found.__signature__ = _shown(found)  # type: ignore[attr-defined]
         setattr(import_module(f"rushlight.{space}"), name, found)
         return found
+    find.__module__ = f"rushlight.{space}"
     return find, lambda: names(space)
 
 

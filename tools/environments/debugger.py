@@ -86,6 +86,8 @@ def main():
             place = client.ask("stackTrace", threadId=thread)["stackFrames"]
             assert place[0]["line"] == 13, place
             client.send("continue", threadId=thread)
+            client.wait("event", "terminated")
+            client.send("disconnect")
             assert child.stdout.read().strip() == "tensor([0., 2.])"
     print("stepped into", place[0]["name"])
 
