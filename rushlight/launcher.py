@@ -1,10 +1,10 @@
 """Running PyTorch programs as they are: `import torch` gives Rushlight.
 
 One finder makes every torch.x.y the very module rushlight.x.y, and torchvision.x.y the module
-rushlight_vision.x.y. `install_as_torch()` puts it in place in this process and in the Python processes that it
-starts; the package `torch` that standin.py writes into an environment, in every process of that environment.
-`python -m rushlight` does the former and then runs a program the way Python itself would: same arguments, same
-`__main__`, same tracebacks, same exit status.
+rushlight_vision.x.y. `install_as_torch()` puts it in place in this process and in the Python processes that
+it starts; the package `torch` that standin.py writes into an environment, in every process of that
+environment. `python -m rushlight` does the former and then runs a program the way Python itself would: same
+arguments, same `__main__`, same tracebacks, same exit status.
 """
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from rushlight.base.elsewhere import explain, home, not_found
+from rushlight.base.frames import warn
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # On the path of child processes: packages and distributions named torch and torchvision.
@@ -83,10 +84,8 @@ def _renew(name: str, file: str) -> None:
     try:
         renew(name, file)
     except OSError as error:
-        import warnings
-
-        warnings.warn(f"Rushlight is newer than what tells installers of it as {name} ({file}), which cannot be "
-                      f"written to: {error}", UserWarning, stacklevel=3)
+        warn(f"Rushlight is newer than what tells installers of it as {name} ({file}), which cannot be "
+             f"written to: {error}", UserWarning)
 
 
 def _reach_children() -> None:
@@ -165,7 +164,7 @@ class _SameModule:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The one module that both names stand for."""
-        return import_module("rushlight.base.frames").own(import_module(self._real))  # type: ignore[no-any-return]
+        return import_module(self._real)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is left to run; but the import system has put our spec over the module's own."""

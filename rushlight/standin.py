@@ -1,8 +1,9 @@
 """`torch` for a whole environment: `python -m rushlight --install-as-torch`, and back.
 
-The stand-in is a distribution like others, written as an installer would: a package `torch` of one file, which
-hands `import torch` over to Rushlight (`launcher.stand_in`), stubs for type checkers, and metadata with a RECORD,
-by which pip, uv and importlib.metadata know it, count it as what needs torch needs, and remove it.
+The stand-in is a distribution like others, written as an installer would: a package `torch` of one file,
+which hands `import torch` over to Rushlight (`launcher.stand_in`), stubs for type checkers, and metadata
+with a RECORD, by which pip, uv and importlib.metadata know it, count it as what needs torch needs, and
+remove it.
 
 A fresh one appears by renames, its metadata last; one that is renewed is replaced file by file, so that
 `import torch` works at every moment; what a killed command left is mended by the next one.
@@ -60,8 +61,8 @@ try:
     from rushlight.launcher import stand_in
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "torch stands for Rushlight in this environment, and Rushlight cannot be imported; install it again, or "
-        "remove the stand-in with `pip uninstall {name}`", name="{name}") from error
+        "torch stands for Rushlight in this environment, and Rushlight cannot be imported; install it again, "
+        "or remove the stand-in with `pip uninstall {name}`", name="{name}") from error
 stand_in("{name}", "{stamp}", __file__)
 '''
 _SCRIPT = '''\
@@ -191,7 +192,8 @@ def find(name: str, folder: Path) -> Found:
         if others:
             text = re.sub(r"\.(dist|egg)-info$|\.egg-link$", "", others[0].name)
             return Found("other", text.partition("-")[2].partition("-")[0], place, tuple(infos))
-        if place == folder and (single.exists() or (package.exists() and not infos and not _is_marked(package))):
+        strange = package.exists() and not infos and not _is_marked(package)
+        if place == folder and (strange or single.exists()):
             return Found("other", "", package if package.exists() else single)
     package, infos = folder / name, _infos(folder, name)
     if not infos and not package.exists():
@@ -223,7 +225,8 @@ def _same(path: Path, data: bytes) -> bool:
 def install(names: Sequence[str] = ("torch",)) -> list[str]:
     """Put stand-ins into this interpreter's environment, or renew them; what was done, a line for each.
 
-    Raises Refusal where PyTorch is installed or the environment may not be written to; nothing is changed then.
+    Raises Refusal where PyTorch is installed or the environment may not be written to; nothing is changed
+    then.
     """
     folder = site_folder()
     _check_environment(folder)
@@ -317,9 +320,9 @@ def _check_free(name: str, found: Found) -> None:
     if not found.infos:
         raise Refusal(f"{found.place} is not Rushlight's and no installer knows it; move it away first")
     whole = "PyTorch" if name == "torch" else name
-    raise Refusal(f"{whole} {found.version} is installed in {found.place}, and is left alone; to have Rushlight "
-                  f"in its place, first remove it: {sys.executable} -m pip uninstall {name} (or: uv pip "
-                  f"uninstall {name})")
+    raise Refusal(f"{whole} {found.version} is installed in {found.place}, and is left alone; to have "
+                  f"Rushlight in its place, first remove it: {sys.executable} -m pip uninstall {name} "
+                  f"(or: uv pip uninstall {name})")
 
 
 # --- writing ----------------------------------------------------------------------------------------
@@ -444,11 +447,11 @@ def _remove(name: str, folder: Path, found: Found) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The commands --install-as-torch [torchvision], --uninstall-as-torch [torchvision], --as-torch-status."""
+    """--install-as-torch [torchvision], --uninstall-as-torch [torchvision], --as-torch-status."""
     command, *names = arguments
     wrong = [name for name in names if name not in NAMES or command == "--as-torch-status"]
     if wrong:
-        print(f"{command}: {wrong[0]} is nothing that Rushlight stands for here (only torchvision may follow)",
+        print(f"{command}: {wrong[0]} is nothing that Rushlight stands for (only torchvision may follow)",
               file=sys.stderr)
         return 2
     try:

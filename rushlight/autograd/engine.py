@@ -7,7 +7,6 @@ they get their gradients, in hooks or in memory, each comes right after the last
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
@@ -22,6 +21,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
+from rushlight.base.frames import warn
 from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
@@ -260,8 +260,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
              create_graph: bool = False, grad_variables: Any = None, inputs: Any = None) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves (only of `inputs`, if given)."""
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
-                      stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
                                "`backward()`. Please only use `grad_tensors`.")

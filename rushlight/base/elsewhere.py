@@ -39,12 +39,13 @@ def attribute(module: str, name: str) -> Any:
     full = f"{module}.{name}".partition(".")[2]
     if (path := home(full)) is not None:
         return import_module(path)
-    raise _imported(module, name) or AttributeError(f"module {module!r} has no attribute {name!r}{advice(full)}")
+    raise _imported(module, name) or AttributeError(
+        f"module {module!r} has no attribute {name!r}{advice(full)}")
 
 
 def _imported(module: str, name: str) -> ImportError | None:
-    """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error of
-    an AttributeError, without our note."""
+    """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error
+    of an AttributeError, without our note."""
     from rushlight.base.frames import caller
 
     frame = caller()

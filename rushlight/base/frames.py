@@ -1,17 +1,19 @@
 """Whose line it is: errors end at the user's line, and warnings name it.
 
-`own` gives a public function (all of user rooms, as they are loaded: watch.py) one more exception handler, around all of its code, which takes the engine's frames
-out of the traceback of what leaves it and raises on. A handler costs nothing until something is raised, and a
-function keeps its identity, signature and depth, as no wrapper would. The handler is the one that Python itself
-compiles for `except: trim(); raise`; `raise` alone adds no frame, so the function's own is gone too.
+`own` gives a public function (all of user rooms, as they are loaded: watch.py) one more exception handler,
+around all of its code, which takes the engine's frames out of the traceback of what leaves it and raises on.
+A handler costs nothing until something is raised, and a function keeps its identity, signature and depth, as
+no wrapper would. The handler is the one that Python itself compiles for `except: trim(); raise`; `raise`
+alone adds no frame, so the function's own is gone too.
 
-With RUSHLIGHT_TRACEBACK=full nothing is taken out, and neither is it where the mistake is ours: where the error
-comes out of the engine without being raised by a statement of it.
+With RUSHLIGHT_TRACEBACK=full nothing is taken out, and neither is it where the mistake is ours: where the
+error comes out of the engine without being raised by a statement of it.
 """
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable
 from dis import get_instructions, opmap
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
@@ -22,7 +24,8 @@ from rushlight.base.config import knobs
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Files of ours: the packages, and what they write and compile (source.py).
-OURS = (os.path.join(_ROOT, "rushlight") + os.sep, os.path.join(_ROOT, "rushlight_vision") + os.sep, "<rushlight ")
+OURS = (os.path.join(_ROOT, "rushlight") + os.sep, os.path.join(_ROOT, "rushlight_vision") + os.sep,
+        "<rushlight ")
 # What the engine calls, and its frames are the engine's then: Python's own library, NumPy.
 _BELOW = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 _NUMPY = f"{os.sep}numpy{os.sep}"
@@ -30,8 +33,8 @@ _EXTENDED = opmap["EXTENDED_ARG"]
 _LOAD = opmap["LOAD_CONST"]
 _RAISING = frozenset((opmap["RAISE_VARARGS"], opmap["RERAISE"]))
 # Raised by the interpreter at the user's bidding as often as by a statement.
-_TOLD = (OSError, MemoryError, KeyboardInterrupt, StopIteration, StopAsyncIteration, GeneratorExit, SystemExit,
-         Warning)
+_TOLD = (OSError, MemoryError, KeyboardInterrupt, StopIteration, StopAsyncIteration, GeneratorExit,
+         SystemExit, Warning)
 _GENERATING = 0x20 | 0x80 | 0x200  # generators, coroutines, both
 
 
@@ -46,6 +49,14 @@ def caller() -> FrameType:
     while frame.f_back is not None and is_ours(frame):
         frame = frame.f_back
     return frame
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """warnings.warn, about the user's line, however deep in the package it is called."""
+    frame = caller()
+    names = frame.f_globals
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno,
+                           names.get("__name__", "<string>"), names.setdefault("__warningregistry__", {}), names)
 
 
 # --- tracebacks -------------------------------------------------------------------------------------
@@ -78,7 +89,7 @@ def _links(trace: TracebackType | None) -> tuple[list[TracebackType], list[bool]
     links, engines, engine = [], [], False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        engine = file.startswith(OURS) or (engine and (file.startswith(_BELOW) or _NUMPY in file))
+        engine = file.startswith(OURS) or engine and (file.startswith(_BELOW) or _NUMPY in file)
         links.append(trace)
         engines.append(engine)
         trace = trace.tb_next
@@ -109,8 +120,8 @@ def _trim_context(error: BaseException) -> None:
 
 
 def _compiled() -> tuple[bytes, int, int, int]:
-    """The code of `except: trim(); raise`, where in it `trim` is loaded, where its cleanup begins, and how deep
-    its stack may be."""
+    """The code of `except: trim(); raise`, where in it `trim` is loaded, where its cleanup begins, and how
+    deep its stack may be."""
     space: dict[str, Any] = {}
     exec("def handled(body, trim):\n try:\n  body()\n except:\n  trim()\n  raise\n", space)
     code: CodeType = space["handled"].__code__
@@ -122,7 +133,7 @@ def _compiled() -> tuple[bytes, int, int, int]:
 
 
 def _read_table(table: bytes) -> list[tuple[int, int, int, int]]:
-    """(begin, end, target, depth and lasti) of the entries of a code's table of handlers, in bytes of its code."""
+    """(begin, end, target, depth and lasti) of the entries of a code's table of handlers, in bytes."""
     values, value = [], 0
     for byte in table:
         value = (value << 6) | (byte & 63)
@@ -181,8 +192,8 @@ _HANDLER = _compiled()
 
 
 def own(found: Any) -> Any:
-    """`found`, which is given out to users: a function of ours, a class with its methods, or a module with its
-    functions and classes, ends errors at their line from now on."""
+    """`found`, which is given out to users: a function of ours, a class with its methods, or a module with
+    its functions and classes, ends errors at their line from now on."""
     if isinstance(found, FunctionType):
         if found.__code__.co_filename.startswith(OURS):
             found.__code__ = _once(found.__code__)

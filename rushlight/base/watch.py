@@ -1,4 +1,5 @@
-"""Modules of the user rooms are told as they are loaded, so that their functions may become users' own (frames.py).
+"""Modules of the user rooms are told as they are loaded, so that their functions may become users' own
+(frames.py).
 
 A path hook answers for the package's folders alone; other imports never meet it.
 """
@@ -17,8 +18,8 @@ if TYPE_CHECKING:  # not loaded by `import rushlight`
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _VISION = f"{_ROOT}_vision"
 # The engine's rooms: what they publish is handed out by names (lazy.py, the door).
-_ENGINE = tuple(f"rushlight.{room}." for room in ("base", "ops", "derive", "compiler", "tensor", "dispatch", "transforms",
-                                                  "capture"))
+_ENGINE = tuple(f"rushlight.{room}." for room in (
+    "base", "ops", "derive", "compiler", "tensor", "dispatch", "transforms", "capture"))
 _waiting: list[ModuleType] = []
 _tell: Callable[[ModuleType], Any] = _waiting.append
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.frames import warn
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import Source
 from rushlight.jit.ir import Function, Value
@@ -47,7 +47,7 @@ def _leaving(method: str, what: str) -> Callable[..., Any]:
     def leave(self: Any, *args: Any) -> Any:
         if tracing():
             text = what if " " in what else _LOST.format(what)
-            warnings.warn(text, TracerWarning, stacklevel=2)
+            warn(text, TracerWarning)
         with paused():
             return plain(self, *args)
     return leave

@@ -4,9 +4,9 @@ Results here never depend on the number of threads or on chance, so the switches
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from rushlight.base.frames import warn
 from rushlight.compiler import pool
 
 _PRECISIONS = ("highest", "high", "medium")
@@ -87,7 +87,7 @@ def get_float32_matmul_precision() -> str:
 def set_float32_matmul_precision(precision: str) -> None:
     """"highest", "high" or "medium": kept."""
     if precision not in _PRECISIONS:
-        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
-                      "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
+             "setFloat32MatmulPrecision call has no effect.", UserWarning)
         return
     _State.precision = precision

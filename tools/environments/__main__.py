@@ -1,10 +1,12 @@
-"""Fresh environments in which `torch` is Rushlight: what others install beside it, and how it comes and goes.
+"""Fresh environments in which `torch` is Rushlight: what others install beside it, and how it comes and
+goes.
 
     python tools/environments [--with pip] [--with uv=PATH] [--only NAME ...] [--keep FOLDER] [--python PATH]
 
 Builds the wheel, and for each installer and each line of SCENES makes an environment, puts Rushlight and its
-stand-in there, installs the packages as their users would, asks for a check, and runs the program beside this
-file. Needs the network's registry, `build`, and some minutes; prints a line each, and exits with 1 if any failed.
+stand-in there, installs the packages as their users would, asks for a check, and runs the program beside
+this file. Needs the network's registry, `build`, and some minutes; prints a line each, and exits with 1 if
+any failed.
 """
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ ROOT = HERE.parents[1]
 
 @dataclass(frozen=True)
 class Scene:
-    """What is installed, and the commands that are run; PYTHON and HERE stand for the environment's and ours."""
+    """What is installed, and the commands that are run; PYTHON, BIN and HERE stand for the folders."""
 
     name: str
     packages: tuple[str, ...]
@@ -41,7 +43,8 @@ SCENES = (
     Scene("timm", ("timm",), ("PYTHON HERE/timm_train.py",), vision=True),
     Scene("torchmetrics", ("torchmetrics",), ("PYTHON HERE/torchmetrics_measure.py",)),
     Scene("notebook", ("nbclient", "ipykernel"), ("PYTHON HERE/notebook.py",)),
-    Scene("xdist", ("pytest", "pytest-xdist"), ("PYTHON -m pytest -q -n 2 -p no:cacheprovider HERE/test_under_xdist.py",)),
+    Scene("xdist", ("pytest", "pytest-xdist"),
+          ("PYTHON -m pytest -q -n 2 -p no:cacheprovider HERE/test_under_xdist.py",)),
     Scene("debugger", ("debugpy",), ("PYTHON HERE/debugger.py",)),
     Scene("spawn", (), ("PYTHON HERE/spawn.py", "PYTHON -m torch.utils.collect_env", "BIN/torchrun --help")),
 )
@@ -78,12 +81,10 @@ class Environment:
     def pip(self, command: str, *arguments: str, status: int = 0) -> str:
         """`pip command ...`, or uv's."""
         if self.name == "uv":
-            sure = [] if command != "uninstall" else ["--python", self.python]
-            return self.call([self._uv, "pip", command, *(sure or ["--python", self.python]), *arguments],
-                             status=status)
+            return self.call([self._uv, "pip", command, "--python", self.python, *arguments], status=status)
         sure = ["-y"] if command == "uninstall" else []
-        return self.call([self.python, "-m", "pip", command, "--disable-pip-version-check", *sure, *arguments],
-                         status=status)
+        start = [self.python, "-m", "pip", command, "--disable-pip-version-check"]
+        return self.call([*start, *sure, *arguments], status=status)
 
     def rushlight(self, *arguments: str, status: int = 0) -> str:
         """`python -m rushlight ...`."""
@@ -159,7 +160,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--with", dest="installers", action="append", help="pip, or uv=PATH (default: pip)")
     parser.add_argument("--only", nargs="*", help="names of scenes, or life")
-    parser.add_argument("--keep", type=Path, help="a folder for the environments (default: one that is removed)")
+    parser.add_argument("--keep", type=Path, help="a folder for the environments (or one that is removed)")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environments")
     parser.add_argument("--pytorch", default="2.13.0", help="the PyTorch that replaces the stand-in")
     options = parser.parse_args()

@@ -9,7 +9,8 @@ x = torch.randn(64, 4)
 data = TensorDataset(x, x @ torch.tensor([[1.0], [2.0], [3.0], [4.0]]))
 model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(data, batch_size=16, shuffle=True))
+loader = DataLoader(data, batch_size=16, shuffle=True)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 losses = []
 for _ in range(10):
     for a, b in loader:

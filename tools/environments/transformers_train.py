@@ -6,8 +6,8 @@ import transformers
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
 
 transformers.set_seed(0)
-config = GPT2Config(vocab_size=16, n_positions=16, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=15,
-                    resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+config = GPT2Config(vocab_size=16, n_positions=16, n_embd=32, n_layer=2, n_head=2, bos_token_id=0,
+                    eos_token_id=15, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 model = GPT2LMHeadModel(config)
 line = torch.arange(12)
 with tempfile.TemporaryDirectory() as folder:
