@@ -18,7 +18,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from rushlight.base.elsewhere import explain, home, not_found
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # On the path of child processes: packages and distributions named torch and torchvision.
@@ -131,7 +131,7 @@ class _TorchFinder:
         except ModuleNotFoundError:
             found = None
         if found is None:
-            # An import fails here and now, with a note; who only asks whether there is such a module is told no.
+            # An import fails here and now, with a note; who only asks whether there is one is told no.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
                 raise not_found(name)
             return None
@@ -191,6 +191,9 @@ def main() -> None:
         return
     if first in ("-V", "--version"):
         print(f"Rushlight {import_module('rushlight').__version__}")
+        return
+    if first == "--info":
+        print(import_module("rushlight.info").report(), end="")
         return
     if first in ("--install-as-torch", "--uninstall-as-torch", "--as-torch-status"):
         from rushlight.standin import main as stand_in_main

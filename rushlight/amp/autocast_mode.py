@@ -11,7 +11,7 @@ from rushlight.amp import state
 from rushlight.amp.casting import castable
 from rushlight.amp.state import is_autocast_available
 from rushlight.base import dtype as dt
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.tensor.tensor import Tensor
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]

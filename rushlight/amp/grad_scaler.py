@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.tape import replayed
 from rushlight.optim.optimizer import Optimizer
 

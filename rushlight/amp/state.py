@@ -8,7 +8,7 @@ from typing import Any
 from rushlight.amp.casting import THREAD, enable
 from rushlight.base import dtype as dt
 from rushlight.base.device import device
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 # The types of devices that PyTorch has autocast for, and what it casts to there.
 _DEFAULTS = {"cpu": dt.bfloat16, "xla": dt.bfloat16, "hpu": dt.bfloat16, "cuda": dt.float16,

@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight.autograd import engine, hooks
 from rushlight.autograd.node import TRACES, Node
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 # Frames that say nothing of the program: what launched it, and the way from an operator to its kernel.
 _PLACES = ("launcher.py", "__main__.py", "dispatch", "tensor")

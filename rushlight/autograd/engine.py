@@ -21,7 +21,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.engine import grad as _grad
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.tensor.tensor import Tensor, wrap
 
 

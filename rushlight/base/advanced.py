@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight.base.accumulate import Array, add_at
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.layout import laid_out, overlaps_itself
 
 Indices = Sequence[Any]

@@ -46,7 +46,7 @@ def attribute(module: str, name: str) -> Any:
 def _imported(module: str, name: str) -> ImportError | None:
     """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error
     of an AttributeError, without our note."""
-    from rushlight.base.frames import caller
+    from rushlight.base.callers import caller
 
     frame = caller()
     if frame.f_code.co_code[frame.f_lasti] != _IMPORT_FROM:

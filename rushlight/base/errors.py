@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 _warned: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""Whose line it is: errors end at the user's line, and warnings name it.
+"""Errors end at the user's line.
 
 `own` gives a public function (all of user rooms, as they are loaded: watch.py) one more exception handler,
 around all of its code, which takes the engine's frames out of the traceback of what leaves it and raises on.
@@ -13,19 +13,15 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterable
 from dis import get_instructions, opmap
-from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
+from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from rushlight.base import watch
+from rushlight.base.callers import OURS, is_ours
 from rushlight.base.config import knobs
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Files of ours: the packages, and what they write and compile (source.py).
-OURS = (os.path.join(_ROOT, "rushlight") + os.sep, os.path.join(_ROOT, "rushlight_vision") + os.sep,
-        "<rushlight ")
 # What the engine calls, and its frames are the engine's then: Python's own library, NumPy.
 _BELOW = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 _NUMPY = f"{os.sep}numpy{os.sep}"
@@ -36,27 +32,6 @@ _RAISING = frozenset((opmap["RAISE_VARARGS"], opmap["RERAISE"]))
 _TOLD = (OSError, MemoryError, KeyboardInterrupt, StopIteration, StopAsyncIteration, GeneratorExit,
          SystemExit, Warning)
 _GENERATING = 0x20 | 0x80 | 0x200  # generators, coroutines, both
-
-
-def is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs code of this package."""
-    return frame.f_code.co_filename.startswith(OURS)
-
-
-def caller() -> FrameType:
-    """The innermost frame that is not ours; the outermost of all where every one is."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_ours(frame):
-        frame = frame.f_back
-    return frame
-
-
-def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """warnings.warn, about the user's line, however deep in the package it is called."""
-    frame = caller()
-    names = frame.f_globals
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno,
-                           names.get("__name__", "<string>"), names.setdefault("__warningregistry__", {}), names)
 
 
 # --- tracebacks -------------------------------------------------------------------------------------

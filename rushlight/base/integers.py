@@ -11,7 +11,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import Array, convert, overflow
 from rushlight.base.distributions import DIGITS, not_implemented
 from rushlight.base.dtype import dtype
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.rng import Engine, Few
 
 

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 
 def renamed(function: Callable[..., Any], old: str, text: str) -> Callable[..., Any]:

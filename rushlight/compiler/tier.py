@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from rushlight.base.config import knobs
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 COLD, QUEUED, READY, NUMPY_ONLY = range(4)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import BIG, Formula

@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.distributed.algorithms.ddp_comm_hooks import default_hooks
 from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
 from rushlight.distributed.common import broadcast_coalesced, words

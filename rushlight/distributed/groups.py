@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.distributed.backends import Backend, checked_backend
 from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous

@@ -14,7 +14,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.autograd import hooks
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.distributed.common import words
 
 Tensor = Any

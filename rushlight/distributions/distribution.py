@@ -1,7 +1,7 @@
 """What distributions have in common: shapes, parameters, and checks of parameters and values."""
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
 

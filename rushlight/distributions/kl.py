@@ -1,6 +1,6 @@
 """kl_divergence(p, q), the mean under p of log p(x) - log q(x), and a table of functions for it."""
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.distributions.distribution import Distribution
 
 __all__ = ["register_kl", "kl_divergence"]

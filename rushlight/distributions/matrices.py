@@ -2,7 +2,7 @@
 import math
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import corr_cholesky, positive
 from rushlight.distributions.distribution import Distribution

@@ -23,7 +23,7 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.hub.github import fetched
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.jit import schema as schemas
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance

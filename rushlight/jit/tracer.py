@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import Source
 from rushlight.jit.ir import Function, Value

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 
 class ProcessException(Exception):

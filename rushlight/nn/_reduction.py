@@ -1,7 +1,7 @@
 """The deprecated arguments size_average and reduce as today's `reduction`."""
 from __future__ import annotations
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.losses import from_flags
 
 

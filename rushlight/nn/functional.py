@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.dispatch.door import namespace
 
 _find, _table = namespace("nn.functional")

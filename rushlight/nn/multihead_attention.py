@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F
 from rushlight.nn.modules.utils import each_once
 

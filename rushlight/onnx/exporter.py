@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.pytree import flatten
 from rushlight.export.program import ExportedProgram
 from rushlight.export.tracing import recorded

@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.base import distributions, dtype as dt
 from rushlight.base.convert import convert
 from rushlight.base.distributions import in_memory_order
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.random import engine_of
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 

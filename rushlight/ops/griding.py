@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.along import legacy
 from rushlight.ops.machine import machine
 from rushlight.ops.resampling import keys_far, keys_near

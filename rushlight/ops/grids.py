@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved

@@ -5,7 +5,7 @@ import math
 from functools import wraps
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.arithmetic import where
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.scalar import Expr, m, stored

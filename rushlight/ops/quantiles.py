@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import ROWS, composite
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt, ranges
 from rushlight.base.convert import Array, number
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.creation import factory
 from rushlight.ops.machine import machine
 from rushlight.ops.scalar import m, symbol

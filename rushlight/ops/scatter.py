@@ -10,7 +10,7 @@ from rushlight.base import advanced, dtype as dt
 from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
 from rushlight.ops.copying import duplicate
 from rushlight.ops.index import check_flat

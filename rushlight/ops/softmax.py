@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import wrap_dim
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.reductions import amax, sum, with_dims
 from rushlight.ops.rowexpr import reduce_

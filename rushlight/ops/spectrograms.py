@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import FLOATING
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import ROWS, composite
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL, enable_grad
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.spans import spanned
 from rushlight.base.tape import TAPE, escape
 from rushlight.tensor.gradient import zero_gradient

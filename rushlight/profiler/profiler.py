@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.spans import span
 from rushlight.profiler import simple
 from rushlight.profiler.events import EventList, ProfilerActivity, supported_activities

@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.layout import Ints, Layout
 from rushlight.serialize.names import resolve
 from rushlight.tensor import geometry

@@ -20,7 +20,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import Array, check_integer_range, convert, overflow
 from rushlight.base.dtype import dtype
 from rushlight.base.errors import warn_once
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.tensor.conversion import Conversion
 

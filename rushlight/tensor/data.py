@@ -13,7 +13,7 @@ from rushlight.base.device import device as Device
 from rushlight.base.dtype import dtype as Dtype
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import warn_once
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.construct import from_buffer, infer
 from rushlight.tensor.placement import (checked_device, checked_dtype, checked_flag, refuse_placement, track)

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from rushlight.base.errors import wrap_dim
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.layout import contiguous_strides, iteration_order
 from rushlight.base.size import Size
 from rushlight.tensor.storage import SHARED, Storage, address, storage

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base import dtype as dt
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.tape import TAPE
 from rushlight.tensor.lazyviews import place
 

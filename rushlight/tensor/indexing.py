@@ -13,7 +13,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.advanced import Array, out_of_bounds
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.tensor.construct import checked, infer
 from rushlight.tensor.conversion import Conversion
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.compiler import pool
 
 _PRECISIONS = ("highest", "high", "medium")

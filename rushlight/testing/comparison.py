@@ -14,7 +14,7 @@ import numpy as np
 
 import rushlight as torch
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 _Compare = Callable[[Any, Any, "Rules"], "str | None"]
 _Pair = tuple[_Compare, Any, Any, tuple[Any, ...]]

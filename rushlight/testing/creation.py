@@ -6,7 +6,7 @@ from typing import Any
 
 import rushlight as torch
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 

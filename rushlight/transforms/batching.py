@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor
 from rushlight.transforms import policies

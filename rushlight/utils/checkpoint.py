@@ -13,7 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.base.elsewhere import attribute
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.utils import recomputing
 from rushlight.utils.ambient import get_device_states, set_device_states
 from rushlight.utils.recomputing import CheckpointError, noop_context_fn

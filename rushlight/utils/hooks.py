@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 
 class RemovableHandle:

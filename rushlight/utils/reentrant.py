@@ -6,7 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.autograd.hooks import current_run
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.tape import walked_once
 from rushlight.utils.ambient import Ambient
 

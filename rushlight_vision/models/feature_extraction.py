@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from rushlight import fx, nn
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 
 class LeafModuleAwareTracer(fx.Tracer):

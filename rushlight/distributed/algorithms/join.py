@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import rushlight as torch
 import rushlight.distributed as dist
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 
 class JoinHook:

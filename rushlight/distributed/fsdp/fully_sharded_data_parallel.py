@@ -9,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.distributed.common import broadcast_coalesced
 from rushlight.distributed.fsdp import states
 from rushlight.distributed.fsdp.api import (BackwardPrefetch, MixedPrecision, ShardingStrategy,

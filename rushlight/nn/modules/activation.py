@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule, declared
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear

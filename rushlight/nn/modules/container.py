@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.parameters import (
     _PAIRS, ParameterDict, ParameterList, _DictLike, _ListLike, _need_iterable, _pairs)

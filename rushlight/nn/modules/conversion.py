@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.dispatch.methods import _to_arguments
 from rushlight.__future__ import get_overwrite_module_params_on_conversion
 

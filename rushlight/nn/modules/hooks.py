@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.utils.hooks import BackwardHook, RemovableHandle, add_hook
 
 _global_buffer_registration_hooks: OrderedDict[int, Any] = OrderedDict()

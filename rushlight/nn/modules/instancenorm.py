@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F
 from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from rushlight.nn.modules.function_module import members

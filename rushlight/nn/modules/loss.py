@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn import _reduction, functional as F
 from rushlight.nn.modules.distance import PairwiseDistance
 from rushlight.nn.modules.function_module import FunctionModule, declared

@@ -6,7 +6,7 @@ import numbers
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import changed, register_empty

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn.modules.hooks import _WrappedHook
 from rushlight.nn.parameter import Parameter, is_lazy
 from rushlight.utils.hooks import RemovableHandle, add_hook

@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.backends import mha
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.activation import MultiheadAttention
 from rushlight.nn.modules.container import ModuleList

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.renaming import renamed
 
 

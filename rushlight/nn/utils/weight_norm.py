@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.nn.parameter import Parameter, UninitializedParameter
 
 

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.tape import replayed
 from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor

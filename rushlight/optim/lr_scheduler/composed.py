@@ -5,7 +5,7 @@ import warnings
 from bisect import bisect_right
 from typing import Any
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.optim.lr_scheduler.base import EPOCH_WARNING, LRScheduler, set_lr
 from rushlight.optim.optimizer import Optimizer
 

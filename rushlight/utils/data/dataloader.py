@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Generic
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import IterableDataset, T_co

@@ -9,7 +9,7 @@ from typing import Any, Generic, Iterable, TypeVar
 
 import rushlight as torch
 
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 
 T_co = TypeVar("T_co", covariant=True)
 

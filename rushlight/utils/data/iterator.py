@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.base.spans import spanned
 from rushlight.utils.data import fetch, resume
 from rushlight.utils.data.distributed import DistributedSampler

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.tensor import sharing
 from rushlight.utils.data import channel, shared
 from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed

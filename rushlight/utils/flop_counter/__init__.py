@@ -14,7 +14,7 @@ from functools import wraps
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.frames import warn
+from rushlight.base.callers import warn
 from rushlight.dispatch import arguments, state
 from rushlight.export.overloads import Packet
 from rushlight.utils._pytree import tree_map
