@@ -46,15 +46,15 @@ def attribute(module: str, name: str) -> Any:
 def _imported(module: str, name: str) -> ImportError | None:
     """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error
     of an AttributeError, without our note."""
-    from rushlight.base.callers import caller
-
-    frame = caller()
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_name in ("__getattr__", "find"):
+        frame = frame.f_back
     if frame.f_code.co_code[frame.f_lasti] != _IMPORT_FROM:
         return None
-    real = sys.modules.get(re.sub("^torch", "rushlight", module))
-    path = getattr(real, "__file__", None)
-    if f"{module}.{name}" in sys.modules:
-        return None
+    real = re.sub("^torch", "rushlight", module)
+    if f"{real}.{name}" in sys.modules:
+        return None  # a module that is still being loaded: the interpreter finds it there
+    path = getattr(sys.modules.get(real), "__file__", None)
     error = ImportError(f"cannot import name {name!r} from {module!r} ({path})", name=module, path=path)
     note = explain(error)
     if note is not None:

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -91,7 +92,7 @@ class Environment:
         return self.call([self.python, "-m", "rushlight", *arguments], status=status)
 
 
-def play(scene: Scene, room: Environment, wheel: Path) -> str:
+def play(scene: Scene, wheel: Path, room: Environment) -> str:
     """One line of SCENES; the last line that its programs print."""
     room.pip("install", str(wheel), *(("pillow",) if scene.vision else ()))
     room.rushlight("--install-as-torch", *(("torchvision",) if scene.vision else ()))
@@ -109,7 +110,7 @@ def play(scene: Scene, room: Environment, wheel: Path) -> str:
     return said.strip().splitlines()[-1] if said.strip() else ""
 
 
-def life(room: Environment, wheel: Path, pytorch: str) -> str:
+def life(wheel: Path, pytorch: str, room: Environment) -> str:
     """Coming, staying, going: by our command, by the installer, and PyTorch in its place."""
     room.pip("install", str(wheel))
     room.rushlight("--as-torch-status", status=1)
@@ -171,8 +172,8 @@ def main() -> int:
                        capture_output=True)
         wheel = max((work / "dist").glob("*.whl"), key=os.path.getmtime)
         actions: dict[str, Callable[[Environment], str]] = {
-            scene.name: (lambda room, scene=scene: play(scene, room, wheel)) for scene in SCENES}
-        actions["life"] = lambda room: life(room, wheel, options.pytorch)
+            scene.name: partial(play, scene, wheel) for scene in SCENES}
+        actions["life"] = partial(life, wheel, options.pytorch)
         results = []
         for installer in options.installers or ["pip"]:
             for name in options.only or actions:

@@ -6,7 +6,7 @@ CELLS = ["import torch\nimport torch.nn as nn\nprint(torch.__version__)",
          "model = nn.Linear(2, 1)\nopt = torch.optim.Adam(model.parameters())\n"
          "model(torch.ones(3, 2)).sum().backward()\nopt.step()\nmodel.weight",
          "torch.zeros(2) + torch.zeros(3)", "import torch.nowhere", "from torch import nowhere",
-         "print(get_ipython().Completer.complete('torch.rand')[1][:3])"]
+         "print(get_ipython().complete('torch.rand')[1][:3])"]
 
 book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
 nbclient.NotebookClient(book, timeout=120, kernel_name="python3", allow_errors=True).execute()
