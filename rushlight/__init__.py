@@ -10,7 +10,7 @@ from importlib import import_module
 from math import e, inf, nan, pi
 
 from rushlight.base import watch as _watch
-from rushlight.base.lazy import homes as _homes
+from rushlight.base.lazy import LazyPackage as _LazyPackage, homes as _homes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,11 +55,10 @@ def _elsewhere(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *import_module("rushlight.dispatch.door").names("torch"),
-                   *import_module("rushlight.base.dtype").NAMED, *_HOMES})
+    return sorted({*globals(), *import_module("rushlight.base.listing").names("torch"), *_HOMES})
 
 
-class _Package(type(sys)):  # type: ignore[misc]
+class _Package(_LazyPackage):
     """`tensor` is PyTorch's function here, though a room of the engine has the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:

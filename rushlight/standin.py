@@ -21,8 +21,10 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from rushlight import aliases
 from rushlight.version import __version__ as torch_version
 from rushlight.version import release
 
@@ -91,24 +93,16 @@ def metadata(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stubs(name: str) -> dict[str, str]:
-    """Types of the stand-in by path: each stub of the package behind it, re-exported under its other name."""
-    source = Path(__file__).parent.parent / _PACKAGES[name]
-    found = {}
-    for file in sorted(source.rglob("*.pyi")):
-        path = file.relative_to(source)
-        parts = path.with_suffix("").parts
-        module = ".".join([_PACKAGES[name], *(parts[:-1] if parts[-1] == "__init__" else parts)])
-        found[f"{name}/{path.as_posix()}"] = f"from {module} import *\n"
-    if found:
-        found[f"{name}/py.typed"] = ""
-    return found
+@lru_cache
+def _types(name: str) -> dict[str, str]:
+    """Files by which type checkers find the stand-in's types, by path."""
+    return aliases.stubs(Path(__file__).parents[1] / _PACKAGES[name], name)
 
 
 def wanted(name: str, folder: Path) -> dict[str, bytes]:
     """All files of a stand-in for a site folder, by their paths from there; RECORD is the last."""
     info = f"{name}-{version(name)}.dist-info"
-    texts = {f"{name}/__init__.py": _INIT.format(mark=MARK, name=name, stamp=stamp()), **stubs(name)}
+    texts = {f"{name}/__init__.py": _INIT.format(mark=MARK, name=name, stamp=stamp()), **_types(name)}
     if name == "torch" and (script := _script(folder)) is not None:
         texts[script] = _SCRIPT.format(mark=MARK, python=sys.executable)
         texts[f"{info}/entry_points.txt"] = "[console_scripts]\ntorchrun = torch.distributed.run:main\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
 from rushlight.tensor.storage import FRESH, INFERENCE, INFERRING
 
@@ -29,6 +29,9 @@ def is_inference_mode_enabled() -> bool:
     return LOCAL.inference
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 class _Mode:
     """A context manager and decorator that sets grad mode and puts it back."""
 
@@ -44,8 +47,8 @@ class _Mode:
     def _again(self) -> "_Mode":
         return type(self)()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return decorate(function, self._again)
+    def __call__(self, function: F) -> F:
+        return decorate(function, self._again)  # type: ignore[return-value]
 
 
 def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callable[..., Any]:
@@ -97,6 +100,10 @@ class _Switch(_Mode):
     __slots__ = ()
     enabled: bool
 
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         made = object.__new__(cls)
         return made if orig_func is None else made(orig_func)
@@ -133,9 +140,9 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         LOCAL.enabled = bool(self.mode)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         LOCAL.enabled = self._before
-        return decorate(function, lambda: set_grad_enabled(self.mode))
+        return decorate(function, lambda: set_grad_enabled(self.mode))  # type: ignore[return-value]
 
 
 class inference_mode(_Mode):
@@ -143,6 +150,10 @@ class inference_mode(_Mode):
 
     __slots__ = ("mode", "_fresh")
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...
     def __new__(cls, mode: Any = True) -> Any:
         made = object.__new__(cls)
         if callable(mode) and not isinstance(mode, bool):

@@ -23,6 +23,11 @@ def home(module: str) -> str | None:
     return None if found is None else f"rushlight.{found}".rstrip(".")
 
 
+def homes() -> dict[str, str]:
+    """PyTorch's modules that have another name, and that name within this package."""
+    return dict(_HOMES)
+
+
 def advice(name: str) -> str:
     """What to use instead of torch.`name`, or of the missing module that it lies in; "" where nothing is
     known."""

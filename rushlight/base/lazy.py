@@ -37,6 +37,20 @@ def public(homes: Mapping[str, str]) -> list[str]:
     return sorted(name for name, home in homes.items() if home != ".")
 
 
+class _Looked(type):
+    """Tells who asks a package's class for a public name that there is a property: rlcompleter then
+    completes the name without a look behind it, which would load all that a prefix fits."""
+
+    def __getattr__(cls, name: str) -> property:
+        if name.startswith("_"):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return property()
+
+
+class LazyPackage(type(sys), metaclass=_Looked):  # type: ignore[misc]
+    """The class of modules whose names are found at first mention."""
+
+
 def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
                ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The functions __getattr__ and __dir__ of a package, whose globals() are `names`.
@@ -44,6 +58,7 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
     AttributeError, as PyTorch words it, for names that `homes` does not know.
     """
     package: str = names["__name__"]
+    sys.modules[package].__class__ = LazyPackage
 
     def __getattr__(name: str) -> Any:
         if name not in homes:

@@ -5,19 +5,19 @@ first use and kept. A name's callable is shared by all namespaces that publish t
 """
 from __future__ import annotations
 
-import inspect
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from rushlight.base import accumulate, boxmuller, integers, rng
+from rushlight.base import accumulate, boxmuller, integers, listing, rng
 from rushlight.base.elsewhere import attribute
 from rushlight.base.frames import own
-from rushlight.dispatch import inplace, methods, operators, pointwise, running
+from rushlight.base.lazy import LazyPackage
+from rushlight.dispatch import inplace, methods, operators, pointwise, running, signatures
 from rushlight.ops import machine, products
 from rushlight.ops.rowkernels import RowKernel
-from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
@@ -50,9 +50,11 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     if variant == "function":
         return function(row)
     key = (row.name, variant)
-    if key not in _built:
-        _built[key] = inplace.build(row)
-    return _built[key]
+    built = _built.get(key)
+    if built is None:
+        built = _built[key] = inplace.build(row)
+        built.__signature__ = signatures.of(row, writes=True)  # type: ignore[attr-defined]
+    return built
 
 
 def function(row: Row) -> Callable[..., Any]:
@@ -64,6 +66,7 @@ def function(row: Row) -> Callable[..., Any]:
         found = _built[key] = build(row)
         found.__doc__ = row.doc
         found.__module__, found.__qualname__ = _home(row)
+        found.__signature__ = signatures.of(row)  # type: ignore[attr-defined]
     return found
 
 
@@ -74,30 +77,16 @@ def _home(row: Row) -> tuple[str, str]:
     return ("rushlight" if space == "torch" else f"rushlight.{space}"), name
 
 
-def names(namespace: str) -> list[str]:
-    """All public names that the table gives a namespace."""
-    return sorted(name for space, name in NAMES if space == namespace)
-
-
-def _shown(function: Callable[..., Any]) -> inspect.Signature:
-    """A function's signature, without what it takes beside PyTorch's only to refuse it."""
-    seen = inspect.signature(function)
-    return seen.replace(parameters=[p.replace(default=p.empty) if p.default is REQUIRED else p
-                                    for p in seen.parameters.values() if p.name not in ("out", "extra")])
-
-
 def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """__getattr__ and __dir__ of a module whose names are the table's."""
     def find(name: str) -> Any:
         found = lookup(space, name)
         if found is None:
             return attribute(f"torch.{space}", name)
-        if space == "nn.functional":
-            found.__signature__ = _shown(found)  # type: ignore[attr-defined]
         setattr(import_module(f"rushlight.{space}"), name, found)
         return found
-    find.__module__ = f"rushlight.{space}"
-    return find, lambda: names(space)
+    sys.modules[f"rushlight.{space}"].__class__ = LazyPackage
+    return own(find), lambda: sorted(listing.names(space))
 
 
 def _machine(module: str, name: str) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, Default, device
+from rushlight.base.callers import warn
 from rushlight.base.size import Size
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
@@ -100,9 +101,22 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
         given["dtype"] = out._k.dtype
     found = place(row, {**given, "device": out._k.device, "requires_grad": False})
     if found._a.shape != out._a.shape:
-        out.resize_(found._a.shape)
-    outputs.write(row.name, out, found)
+        if row.options.get("counted") and found._a.size == out._a.size:
+            found = found.reshape(out._a.shape)  # written where out has its elements, whatever its shape
+        else:
+            _resize(row, out, found)
+    if not row.options.get("unwritten"):
+        outputs.write(row.name, out, found)
     return out
+
+
+def _resize(row: Row, out: Tensor, found: Tensor) -> None:
+    if row.name in ("arange", "range") and out._a.size:
+        warn(f"The number of elements in the out tensor of shape {list(out._a.shape)} is "
+             f"{out._a.size} which does not match the computed number of elements {found._a.size}. "
+             "Note that this may occur as a result of rounding error. The out tensor will be "
+             f"resized to a tensor of shape ({found._a.size},).", UserWarning)
+    out.resize_(found._a.shape)
 
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,7 @@ from rushlight.derive import cast, vjp
 from rushlight.dispatch import names
 from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
+from rushlight.dispatch.shapes import refuse_devices
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, inputs, m, narrowed, substitute, symbol, toposort
@@ -166,6 +167,8 @@ class Formula:
 
         kernel = pointwise((root,), tuple(ins), (result.name,))
         on_meta = any(isinstance(v, Tensor) and v._k.on_meta for v in values)
+        if on_meta:
+            refuse_devices(values, pointwise=True)
         out = kind(result, META) if on_meta else kind(result)
         complex_ = compute.is_complex
         nodes = names.variant(self.nodes, self.label, {
@@ -226,6 +229,7 @@ class Formula:
         """Write the result into `target`'s memory (in-place variants)."""
         entry = self.entry(values)
         if entry.kind.on_meta:
+            refuse_devices((target, *values), pointwise=True)
             return
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         out = target._a

@@ -14,6 +14,7 @@ from rushlight.base.convert import convert, needs_care, number
 from rushlight.base.device import device
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
+from rushlight.base.promotion import of_number
 from rushlight.dispatch import inplace, names
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.state import MODES, interpret, wrapped
@@ -31,7 +32,9 @@ Array = np.ndarray[Any, Any]
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write src, broadcast and converted, into this tensor."""
+    """Write src, broadcast and converted, into this tensor; src may be a number."""
+    if src.__class__ in NUMBERS:
+        src = wrap(np.asarray(src, of_number(src).np))
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if MODES and wrapped((self, src)):
@@ -49,6 +52,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         inplace.write(self, ROWS["_overwritten"](self, src))
         return self
     if not self._k.on_meta:
+        if src._k.on_meta:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         assign(a, b)
         if TAPE:
             TAPE[-1].write(assign, (a, b), (self, src))

@@ -15,6 +15,7 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """The result's geometry: by the row's shape rule, or by running its body on small stand-ins."""
+    refuse_devices(values)
     refuse_meta(row)
     if row.meta is not None:
         return as_meta(row.meta(*values))
@@ -22,6 +23,23 @@ def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         # Meta arrays read as zeros without memory behind them, so a body can run on them.
         found = body(*arrays_of(values))
     return as_meta(found)
+
+
+def refuse_devices(values: Sequence[Any], pointwise: bool = False) -> None:
+    """RuntimeError unless the tensors lie on one device; one of the CPU without dims goes with any other.
+
+    The words are those of PyTorch's pointwise ops, or those of the others.
+    """
+    tensors = [v for value in values for v in (value if value.__class__ in (list, tuple) else (value,))
+               if isinstance(v, Tensor)]
+    placed = [v for v in tensors if v._m.ndim or v._k.on_meta]
+    for other in placed[1:]:
+        one, two = placed[0]._k.device, other._k.device
+        if one is not two and one != two:
+            if pointwise:
+                raise RuntimeError(f"Tensor on device {two} is not on the expected device {one}!")
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least two "
+                               f"devices, {one} and {two}!")
 
 
 def refuse_meta(row: Row) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 from rushlight.dispatch.door import function, lookup
+from rushlight.export import spellings
 from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import NAMES, ROWS, Row
 
@@ -214,7 +215,7 @@ def special(schema: Schema) -> Callable[..., Any] | None:
         "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
         "arange": lambda end, start=0, step=1, dtype=None, **_: torch.arange(start, end, step, dtype=dtype),
         "_to_copy": lambda self, dtype, **_: self.to(dtype or self.dtype, copy=True)}
-    return found.get(schema.name)
+    return found.get(schema.name) or spellings.meaning(schema.name)
 
 
 @lru_cache(None)
@@ -273,12 +274,20 @@ def aten_name(row: Row) -> str:
 
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
     """(overload, args, kwargs) that PyTorch would record for a call of a row; None if none fits."""
+    spell = spellings.SPELLED.get(row.name)
+    told = None if spell is None else spell(bound)
+    if told is not None:
+        name, given = told
+        name, _, kind = name.partition(".")
+        overload = overloads(name + "_" * writes)[kind]
+        found = _arguments(overload._schema, given, name)
+        return None if found is None else (overload, *found)
     name = aten_name(row) + "_" * (writes or bound.get("inplace") is True)
     if row.name == "sub" and not isinstance(bound["input"], torch.Tensor):
         name, bound = "rsub", {**bound, "input": bound["other"], "other": bound["input"]}
     if row.name == "arange" and bound["end"] is None:
         bound = {**bound, "start": None, "end": bound["start"]}
-    changed = {p.name for p in row.params if bound[p.name] is not p.default and bound[p.name] != p.default}
+    changed = {p.name for p in row.params if not _same(bound[p.name], p.default)}
     for overload in overloads(name).values():
         matched = pairs(row, overload._schema)
         if row.name in ("std", "var") and bound["unbiased"] is None and (
@@ -291,6 +300,13 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
         if found is not None:
             return overload, *found
     return None
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an argument is the default; tensors and arrays never are."""
+    if value is default:
+        return True
+    return isinstance(value, (bool, int, float, str, tuple, list, torch.dtype)) and value == default
 
 
 def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[Any], dict[str, Any]] | None:
@@ -331,13 +347,18 @@ class Packet:
         return (self._function or next(iter(overloads(self._name).values())))(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> Any:
+        if overload.startswith("__"):  # what Python asks for, also of a packet that is being made
+            raise AttributeError(f"'OpOverloadPacket' object has no attribute '{overload}'")
         found = overloads(self._name).get(overload, self._function)
         if overload == "default" and self._name in _NAMED:
             return self
-        if found is None or overload.startswith("__"):
+        if found is None:
             raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
                                  f"'{overload}'")
         return found
+
+    def __deepcopy__(self, memo: Any = None) -> Packet:
+        return self  # there is one of each
 
     def __str__(self) -> str:
         return f"aten.{self._name}"

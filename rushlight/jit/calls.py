@@ -153,8 +153,9 @@ class Calls(Indexing):
         """An argument as a parameter wants it, made when it is called; None where it cannot be."""
         inner = p.type.args[0] if p.type.kind == "Optional" else p.type
         if isinstance(value, list):
-            fits = all(v.type == INT for v in value)
-            return (lambda: self.list_value(value, node, INT)) if fits and value else None
+            element = inner.args[0] if inner.kind == "List" else INT
+            fits = all(subtype(v.type, element) for v in value)
+            return (lambda: self.list_value(value, node, element)) if fits and value else None
         if schemas.bind(p.type, value.type, bound) is not None:
             return value
         t = value.type

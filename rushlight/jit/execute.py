@@ -15,6 +15,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.dispatch.door import lookup
 from rushlight.dispatch.source import compile_function
+from rushlight.export import overloads
 from rushlight.jit import runtime
 from rushlight.jit.ir import Function, Node, Value
 from rushlight.jit.schema import REQUIRED
@@ -156,6 +157,8 @@ class PythonWriter(Writer):
         if function is None and name.endswith("_"):
             plainly = lookup("nn.functional", name[:-1])
             function = plainly and (lambda *args: plainly(*args, inplace=True))
+        if function is None and node.schema.overload in ("", *(known := overloads.overloads(name))):
+            function = known.get(node.schema.overload or "default")
         if function is not None:
             return function
         form = plain.get(keys[0], plain.get(node.kind))

@@ -25,6 +25,10 @@ class Value:
     hint: str = ""
     uses: list[tuple[Node, int]] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        """One line: what it is made from, and all that is made from it, is not told again."""
+        return f"%{self.hint or '_'} : {self.type}"
+
 
 @dataclass(eq=False)
 class Node:
@@ -44,6 +48,12 @@ class Node:
         """The only result."""
         return self.outputs[0]
 
+    def __repr__(self) -> str:
+        """One line, as a graph's text has it."""
+        outputs = ", ".join(map(repr, self.outputs))
+        inputs = ", ".join(f"%{v.hint or '_'}" for v in self.inputs)
+        return f"{outputs}{' = ' if outputs else ''}{self.kind}({inputs})"
+
 
 @dataclass(eq=False)
 class Block:
@@ -52,6 +62,10 @@ class Block:
     params: list[Value] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     ending: Node = field(default_factory=lambda: Node("prim::Return", []))
+
+    def __repr__(self) -> str:
+        """How many nodes, and what goes in and out."""
+        return f"<Block ({', '.join(map(repr, self.params))}), {len(self.nodes)} nodes>"
 
     def add(self, kind: str, inputs: Sequence[Value] = (), types: Sequence[Type] = (), **more: Any) -> Node:
         """A new node at the end; `more` are fields of Node, others its attributes."""
@@ -101,6 +115,10 @@ class Function:
     owner: Any = None
     run: Any = None
     finished: bool = False
+
+    def __repr__(self) -> str:
+        """Its name and its block's size."""
+        return f"<Function {self.qualname}, {len(self.block.nodes)} nodes>"
 
     @property
     def name(self) -> str:

@@ -22,7 +22,7 @@ from rushlight.jit.ir import Function, Value
 from rushlight.jit.library import library
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import (DEVICE, INT, TENSOR, ClassType, Type, from_ast, from_python, of_value,
-                                 qualified)
+                                 optional, qualified)
 from rushlight.jit.values import Builtin, Items, Known
 
 _SPECIAL_NAMES = ("annotate", "unchecked_cast", "uninitialized", "is_scripting", "is_tracing", "fork", "wait",
@@ -178,11 +178,15 @@ class _Listing:
 
 _NOTHING: Any = object()
 _OPERATORS = re.compile(r"(rushlight|torch)$|rushlight\.nn\.functional$")
+# Modules whose functions are ops under a longer name: torch.linalg.inv is aten::linalg_inv.
+_PREFIXES = {f"rushlight.{space}": f"{space}_" for space in ("linalg", "fft", "special")}
 
 
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
     home, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
+    if home in _PREFIXES and schemas.named(f"aten::{_PREFIXES[home]}{name}"):
+        return Builtin(f"aten::{_PREFIXES[home]}{name}")
     if _OPERATORS.match(home) or home.startswith("rushlight.ops"):
         return Names(lambda name: None).functional(name)
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
@@ -288,6 +292,8 @@ def build(tree: ast.FunctionDef, source: Source, names: Names, qualname: str, ow
         default = defaults.get(a.arg, schemas.REQUIRED)
         if default is schemas.REQUIRED and a.arg in spelled:
             default = ast.literal_eval(spelled[a.arg])
+        if default is None and note is not None and _is_any(note, source):
+            t = optional(TENSOR)
         function.arguments.append((a.arg, t, default))
     result = tree.returns or result
     function.returns = None if result is None or _is_any(result, source) else names.annotation(result,

@@ -17,6 +17,8 @@ from typing import Any
 from rushlight.jit.types import ATOMS, BOOL, INT, NONE, Type, list_of, optional, subtype, unify
 
 _LINE = re.compile(r"(?:(prim)::)?(\w+)(?:\.(\w+))?\((.*)\) -> (.*)")
+# Signatures of torch.export's ops: those of ops that TorchScript's own table does not have serve here, too.
+_EXPORTED = Path(__file__).parents[1] / "export" / "schemas.tsv"
 _ATOMS = {**ATOMS, "Scalar": ATOMS["number"], "ScalarType": INT, "Layout": INT, "MemoryFormat": INT}
 _WORDS = {"Mean": 1, "None": None, "True": True, "False": False, "contiguous_format": 0, "strided": 0}
 # A default that differs from None and from what a call says.
@@ -53,6 +55,11 @@ def _lines() -> dict[str, list[str]]:
     for line in (Path(__file__).parent / "schemas.txt").read_text(encoding="utf-8").splitlines():
         name = re.split(r"[.(]", line, maxsplit=1)[0]
         found.setdefault(name if "::" in name else f"aten::{name}", []).append(line)
+    own = set(found)
+    for line in _EXPORTED.read_text(encoding="utf-8").splitlines():
+        kind = "aten::" + re.split(r"[.(]", line, maxsplit=1)[0]
+        if kind not in own:
+            found.setdefault(kind, []).append(line.replace("SymInt", "int"))
     return found
 
 

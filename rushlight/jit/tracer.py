@@ -14,14 +14,19 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.base.callers import warn
+from rushlight.base.pytree import flatten
+from rushlight.dispatch import state
+from rushlight.export import overloads
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import Source
 from rushlight.jit.ir import Function, Value
+from rushlight.jit.library import library
 from rushlight.jit.names import Names, named_builtin
 from rushlight.jit.state import paused, tracing
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import INT, TENSOR, Type
 from rushlight.jit.values import Builtin, Items
+from rushlight.ops.signature import rename_keywords
 from rushlight.overrides import TorchFunctionMode
 
 
@@ -143,6 +148,10 @@ class _Lines(Source):
         return f"{frame.f_code.co_filename}:{frame.f_lineno}:0"
 
 
+# Ops whose TorchScript form differs from the op that a program of torch.export names.
+_AS_WRITTEN: frozenset[str] = frozenset()
+
+
 class Tracer(TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
@@ -206,8 +215,33 @@ class Tracer(TorchFunctionMode):
         return value
 
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An op: recorded under PyTorch's own name for such a call, or in the ops that it consists of."""
         if tracing() is not self:
             return call(*args, **kwargs)
+        writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
+        bound = _bound(row, args, kwargs)
+        found = None if kwargs.get("out") is not None else overloads.chosen(row, bound, writes)
+        if found is not None and row.name not in _AS_WRITTEN:
+            overload, given, named = found
+            if kwargs.get("generator") is not None:
+                named["generator"] = None  # the program draws from the default generator
+            with paused():
+                result = call(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+            return self.record(Builtin(f"aten::{overload._schema.name}"), given, named, result)
+        if row.kind == "composite" and kwargs.get("out") is None and not self.named(row):
+            result = state.within(self, call, args, kwargs)
+            parts = [t for t in flatten(result)[0] if isinstance(t, torch.Tensor)]
+            if all(id(t) in self.values for t in parts):
+                return result
+            raise RuntimeError(f"torch.jit.trace: {row.name} has no form in TorchScript")
+        return self.as_written(row, call, args, kwargs)
+
+    def named(self, row: Any) -> bool:
+        """Whether TorchScript has the op or function under the row's name."""
+        return row.name in library()[0] or bool(schemas.named(f"aten::{row.name}"))
+
+    def as_written(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """An op for which PyTorch's own name is not known: the function that the program called."""
         given, kept = list(args), {k: v for k, v in kwargs.items() if k in ("out", "generator")
                                    and v is not None}
         for p in row.params[len(given):]:
@@ -284,6 +318,23 @@ def _plain(found: Any) -> Any:
     if type(found) in (list, tuple):
         return type(found)(map(_plain, found))
     return found
+
+
+def _bound(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by the row's names, as they were given: numbers that are traced stay so."""
+    names = {p.name for p in row.params}
+    beside = {k: v for k, v in kwargs.items() if k in ("out", "inplace") and k not in names}
+    kwargs = rename_keywords(row.params, row.name, {k: v for k, v in kwargs.items() if k not in beside})
+    values, rest = dict[str, Any](), list(args)
+    for p in row.params:
+        if p.keyword_only or not rest:
+            values[p.name] = kwargs.get(p.name, () if p.varargs else p.default)
+        elif p.varargs:
+            whole = len(rest) == 1 and isinstance(rest[0], (list, tuple))
+            values[p.name], rest = rest[0] if whole else tuple(rest), []
+        else:
+            values[p.name] = rest.pop(0)
+    return values | {k: v for k, v in beside.items() if k == "inplace"}
 
 
 def _same(value: Any, default: Any) -> bool:

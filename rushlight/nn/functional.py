@@ -30,18 +30,18 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES, *_table()})
 
 
-def sigmoid(input: Any) -> Any:
+def sigmoid(input: Any) -> torch.Tensor:
     """1 / (1 + exp(-input))."""
     return input.sigmoid()
 
 
-def tanh(input: Any) -> Any:
+def tanh(input: Any) -> torch.Tensor:
     """tanh(input)."""
     return input.tanh()
 
 
 def normalize(input: Any, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: float = 1e-12,
-              out: Any = None) -> Any:
+              out: Any = None) -> torch.Tensor:
     """input over its p-norm along `dim`, or over eps where the norm is smaller."""
     if out is not None:
         return torch.div(input, input.norm(p, dim, keepdim=True).clamp_min_(eps).expand_as(input), out=out)
@@ -50,7 +50,7 @@ def normalize(input: Any, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: f
 
 def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None,
                          weight: Any = None, reduction: str = "mean", ignore_index: int | None = None,
-                         label_smoothing: float = 0.0, options: Any = None) -> Any:
+                         label_smoothing: float = 0.0, options: Any = None) -> torch.Tensor:
     """cross_entropy(linear(input, linear_weight, linear_bias), target).
 
     input (N, in) or (in,); linear_weight (C, in) or (C, d1, ..., in) for targets (N, d1, ...).
@@ -88,22 +88,22 @@ def _check_linear_cross_entropy(input: Any, weight: Any, bias: Any, target: Any,
     raise RuntimeError(f"linear_cross_entropy: {problem}")
 
 
-def _upsample(name: str, *args: Any, **kwargs: Any) -> Any:
+def _upsample(name: str, *args: Any, **kwargs: Any) -> torch.Tensor:
     warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
     return _find("interpolate")(*args, **kwargs)
 
 
 def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-             align_corners: bool | None = None) -> Any:
+             align_corners: bool | None = None) -> torch.Tensor:
     """Deprecated: use interpolate."""
     return _upsample("upsample", input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> torch.Tensor:
     """Deprecated: use interpolate."""
     return _upsample("upsample_nearest", input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> torch.Tensor:
     """Deprecated: use interpolate with align_corners=True."""
     return _upsample("upsample_bilinear", input, size, scale_factor, mode="bilinear", align_corners=True)

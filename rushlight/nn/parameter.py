@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Self
 
 import rushlight as torch
 from rushlight.dispatch.state import PLAIN
+from rushlight.tensor.tensor import TensorMeta
 
 
-class _Marked(type(torch.Tensor)):  # type: ignore[misc]
+class _Marked(TensorMeta):
     """Of Parameter and Buffer: a tensor of the user's own class keeps it, and is marked instead."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -25,7 +26,7 @@ class Parameter(torch.Tensor, metaclass=_Marked):
 
     _detached = torch.Tensor
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = torch.empty(0)
         if type(data) is torch.Tensor or type(data) is Parameter:

@@ -241,10 +241,8 @@ class Forms:
         fill = [self.cast_as(value or 0, v)] if mode == "constant" else []
         return self.b.Pad(v, self.b.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how)
 
-    def resized(self, v: Ref, mode: str, align: Any, antialias: bool) -> Ref:
+    def resized(self, v: Ref, mode: str, align: Any) -> Ref:
         """Up- and downsampling."""
-        if mode not in ("nearest", "linear", "bilinear", "trilinear", "bicubic") or antialias:
-            self.refuse()
         how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
         where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
         more = {"nearest": {"nearest_mode": "floor"}, "cubic": {"cubic_coeff_a": -0.75}}.get(how, {})

@@ -78,7 +78,7 @@ def np_dtype(dtype: dt.dtype | None) -> Any:
     return (dt.get_default_dtype() if dtype is None else dtype).np
 
 
-@factory
+@factory(unwritten=True)
 def empty(size: "*Ints", *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
     """Uninitialised memory."""
     sizes = sizes_of(size)

@@ -21,7 +21,7 @@ from rushlight.ops.scalar import m, symbol
 FEW = 1 << 14
 
 
-@factory
+@factory(counted=True)
 def arange(start: "Number | None" = None, end: "Number | None" = None, step: "Number" = 1, *,
            dtype: "dtype | None" = None) -> Array:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
@@ -33,7 +33,7 @@ def arange(start: "Number | None" = None, end: "Number | None" = None, step: "Nu
     return ranges.arange(start, end, step, dtype or ranges.arange_dtype(start, end, step))
 
 
-@factory(name="range")
+@factory(name="range", counted=True)
 def range_(start: "Number" = 0, end: "Number | None" = None, step: "Number" = 1, *,
            dtype: "dtype | None" = None) -> Array:
     """start, start + step, ... with end included; deprecated in favour of arange."""
@@ -57,7 +57,7 @@ def _bounds(op: str, start: Any, end: Any) -> tuple[Any, Any]:
     return first, last
 
 
-@factory
+@factory(counted=True)
 def linspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", *,
              dtype: "dtype | None" = None) -> Array:
     """`steps` values from start to end, both included; numbers or 0-d tensors."""
@@ -84,7 +84,7 @@ def _places(steps: int) -> tuple[Array, ...]:
     return np.arange(float(steps)), np.array(float(steps // 2)), np.array(steps - 1, np.float32)
 
 
-@factory
+@factory(counted=True)
 def logspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", base: "float" = 10.0,
              *, dtype: "dtype | None" = None) -> Array:
     """base to the powers linspace(start, end, steps)."""

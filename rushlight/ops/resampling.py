@@ -9,8 +9,7 @@ import numpy as np
 
 from rushlight.ops.copying import in_format, tensor_of
 from rushlight.ops.products import narrow
-from rushlight.ops.table import Array, composite
-from rushlight.ops.windows import mean_weights
+from rushlight.ops.table import ROWS, Array, composite
 
 
 def _nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:
@@ -84,8 +83,6 @@ def _taps(size: int, out: int, scale: float | None, align: bool, mode: str, smoo
 @lru_cache(maxsize=64)
 def _matrix(size: int, out: int, *how: Any) -> Array:
     """The taps as a matrix (size, out)."""
-    if how[2] == "area":
-        return mean_weights(size, out)
     (at, weights), matrix = _taps(size, out, *how), np.zeros((size, out))
     np.add.at(matrix, (at, np.arange(out)[:, None]), weights)
     return matrix
@@ -141,12 +138,14 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
     if min(*input.shape[2 if mode == "area" else 1:], *out) < 1:
         raise RuntimeError("Input and output sizes should be greater than 0, but got input "
                            f"{list(input.shape[2:])} and output {out}")
+    if mode == "area":
+        return ROWS[f"adaptive_avg_pool{dims}d"](input, out)
     # Bytes are rounded after each dim, the last of which comes first.
     order = reversed(range(dims)) if input.dtype.name == "uint8" else range(dims)
     found = input
     for i in order:
         found = _along(found, 2 + i, out[i], scales[i], mode, bool(align_corners), antialias)
-    return found if mode == "area" and dims == 3 else in_format(found, input)
+    return in_format(found, input)
 
 
 def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
@@ -163,7 +162,7 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
         return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()
     if not x.is_floating_point():
         raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
-    if mode != "area" and size * out > _LARGE:
+    if size * out > _LARGE:
         return _by_taps(x, dim, *_taps(size, out, *how))
     weights = _matrix(size, out, *how).astype(x._a.dtype)
     if dim == x.ndim - 2:

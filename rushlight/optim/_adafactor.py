@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.optim.elementwise import number, scalar
-from rushlight.optim.optimizer import Optimizer
+from rushlight.optim.optimizer import Optimizer, ParamsT
 from rushlight.tensor.limits import finfo
 from rushlight.tensor.tensor import Tensor
 
@@ -15,7 +15,7 @@ class Adafactor(Optimizer):
     eps: (least variance, least size of a parameter); None is the epsilon of the parameter's dtype.
     """
 
-    def __init__(self, params: Any, lr: Any = 1e-2, beta2_decay: float = -0.8,
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0,
                  *, foreach: bool | None = None, maximize: bool = False) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:

@@ -6,7 +6,7 @@ from typing import Any
 
 import rushlight
 from rushlight.optim.elementwise import number
-from rushlight.optim.optimizer import Optimizer
+from rushlight.optim.optimizer import Optimizer, ParamsT
 from rushlight.tensor.tensor import Tensor
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
@@ -19,7 +19,7 @@ class Muon(Optimizer):
     0.2 * sqrt(max(rows, columns)), so that AdamW's rates and decays can be used.
     """
 
-    def __init__(self, params: Any, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+    def __init__(self, params: ParamsT, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
                  nesterov: bool = True,
                  ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
                  eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:

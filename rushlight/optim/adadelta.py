@@ -1,11 +1,12 @@
 """Adadelta (arXiv:1212.5701)."""
 from __future__ import annotations
 
-from typing import Any
 
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise
+from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, mean_of_squares, plus, stored, symbols
+from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:
@@ -23,7 +24,7 @@ class Adadelta(Elementwise, formula=formula):
 
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone']"
 
-    def __init__(self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
                  maximize: bool = False, differentiable: bool = False) -> None:
         if not 0.0 <= rho <= 1.0:

@@ -7,7 +7,9 @@ from typing import Any
 from rushlight.ops.scalar import Expr, m
 from rushlight.optim.checks import check_lr, check_tensor_betas
 from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
+from rushlight.tensor.tensor import Tensor
 
 
 def formula(amsgrad: bool, maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:
@@ -31,7 +33,8 @@ class Adam(Elementwise, formula=formula):
 
     _later = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
+                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
                  maximize: bool = False, capturable: bool = False, differentiable: bool = False,
                  fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
@@ -51,7 +54,8 @@ class AdamW(Adam):
 
     _later = {**Adam._later, "decoupled_weight_decay": True}
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
+                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, capturable: bool = False,
                  differentiable: bool = False, fused: bool | None = None) -> None:

@@ -5,7 +5,9 @@ from typing import Any
 
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, stored, symbols
+from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:
@@ -20,7 +22,7 @@ def formula(maximize: bool, weight_decay: bool) -> Formula:
 class Adamax(Elementwise, formula=formula):
     """Steps along the running mean of gradients over a decaying maximum of their sizes."""
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *,
                  maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
         self._start(params, locals(), "lr betas eps weight_decay foreach maximize differentiable capturable")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import rushlight
 from rushlight.autograd.mode import enable_grad, no_grad
 from rushlight.optim.checks import check_lr
-from rushlight.optim.optimizer import Optimizer
+from rushlight.optim.optimizer import Optimizer, ParamsT
 from rushlight.tensor.tensor import Tensor
 
 # Of the line search.
@@ -22,9 +22,9 @@ class LBFGS(Optimizer):
     backward and return the loss. line_search_fn is None (steps of lr) or "strong_wolfe".
     """
 
-    def __init__(self, params: Any, lr: Any = 1, max_iter: int = 20, max_eval: int | None = None,
-                 tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
-                 line_search_fn: str | None = None) -> None:
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20,
+                 max_eval: int | None = None, tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9,
+                 history_size: int = 100, line_search_fn: str | None = None) -> None:
         check_lr(lr)
         super().__init__(params, {"lr": lr, "max_iter": max_iter,
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,

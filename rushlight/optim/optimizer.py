@@ -81,7 +81,7 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 class Optimizer:
     """Subclass with `_update(group)`, which applies one step to a group's parameters."""
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._init_hooks()
         if isinstance(params, Tensor):
@@ -299,5 +299,5 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
     return value
 
 
-ParamsT = Any
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]

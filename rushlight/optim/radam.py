@@ -6,7 +6,9 @@ from typing import Any
 
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
+from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool, decoupled_weight_decay: bool, rectified: bool = False
@@ -29,7 +31,7 @@ class RAdam(Elementwise, formula=formula):
 
     _later = {"decoupled_weight_decay": False}
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:

@@ -5,7 +5,9 @@ from typing import Any
 
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
+from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool) -> Formula:
@@ -24,7 +26,7 @@ class Rprop(Elementwise, formula=formula):
 
     _starts = {"step_size": "lr"}
 
-    def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:

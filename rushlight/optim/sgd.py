@@ -6,7 +6,9 @@ from typing import Any
 from rushlight import sparse_coo_tensor, stack
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
+from rushlight.tensor.tensor import Tensor
 
 
 def formula(weight_decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: bool = False
@@ -31,7 +33,7 @@ class SGD(Elementwise, formula=formula):
     _counted = False
     _later = {"nesterov": False, "fused": False}
 
-    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 
 from rushlight.optim.checks import check_betas, check_lr
 from rushlight.optim.elementwise import number
-from rushlight.optim.optimizer import Optimizer
+from rushlight.optim.optimizer import Optimizer, ParamsT
+from rushlight.tensor.tensor import Tensor
 
 
 class SparseAdam(Optimizer):
     """Adam's step at the places of each gradient; dense gradients are refused."""
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:
         check_lr(lr)
         if not 0.0 < lr:

@@ -5,6 +5,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.sparse import ops
+from rushlight.sparse.invariants import check_sparse_tensor_invariants as check_sparse_tensor_invariants
+from rushlight.sparse.invariants import wanted
 from rushlight.sparse.ops import mm as _mm, softmax as softmax, sum as sum
 from rushlight.sparse.tensor import BLOCKS, COLUMNS, COMPRESSED, LEGACY, PARTS, SparseTensor, make
 from rushlight.tensor.tensor import Tensor
@@ -61,7 +63,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
         raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
                            f"{len(size)}, sparse_dim = {len(places)}, dense_dim = {held.ndim - 1}")
     limits = torch.tensor([*size[:len(places)]])[:, None]
-    if check_invariants and bool(((places < 0) | (places >= limits)).any()):
+    if wanted(check_invariants) and bool(((places < 0) | (places >= limits)).any()):
         raise RuntimeError(f"size is inconsistent with indices: some lie outside of {list(size)}")
     return make((places, held), size, bool(is_coalesced))
 
@@ -84,7 +86,8 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
     if held.ndim <= block:
         raise RuntimeError("values must have dimensionality > sum of batch and block dimensionalities (=0 + "
                            f"{block}) but got {held.ndim}")
-    if first.ndim != 1 or len(minor) != len(held) or check_invariants and int(first[-1]) != len(minor):
+    if first.ndim != 1 or len(minor) != len(held) or (
+            wanted(check_invariants) and int(first[-1]) != len(minor)):
         raise RuntimeError(f"sparse_compressed_tensor: {PARTS[layout][0]} must begin with 0 and end with the "
                            f"number of values, got {first.tolist()[-1:]}, {len(minor)} and {len(held)}")
     if size is None:

@@ -1,12 +1,17 @@
 """The part of Tensor that turns it into Python and NumPy values."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rushlight.base.convert import overflow
 from rushlight.base.tape import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rushlight.tensor.tensor import Tensor
 
 
 class Conversion:
@@ -19,7 +24,7 @@ class Conversion:
     _g: Any
     _s: Any
 
-    def item(self) -> Any:
+    def item(self) -> int | float | bool:
         """The value of a tensor with one element, as a Python number."""
         a = self._a
         if a.size != 1:
@@ -117,12 +122,12 @@ class Conversion:
         escape("an index made of a tensor")
         return int(self._a.item())
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self._a.ndim:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))  # type: ignore[attr-defined]
 
-    def __reversed__(self) -> Any:
+    def __reversed__(self) -> Tensor:
         return self.flip(0) if self._a.ndim else self  # type: ignore[attr-defined]
 
     def __contains__(self, element: Any) -> bool:
@@ -150,7 +155,7 @@ class Conversion:
 
         return reduce_tensor(self, protocol)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         from rushlight.tensor.copying import deepcopy_tensor
 
         return deepcopy_tensor(self, memo)

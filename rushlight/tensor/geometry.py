@@ -3,13 +3,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from rushlight.base.errors import wrap_dim
 from rushlight.base.callers import warn
 from rushlight.base.layout import contiguous_strides, iteration_order
 from rushlight.base.size import Size
 from rushlight.tensor.storage import SHARED, Storage, address, storage
+
+if TYPE_CHECKING:
+    from rushlight.tensor.tensor import Tensor
 
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
@@ -90,6 +93,10 @@ class Geometry:
         """Bytes of all elements."""
         return self._m.size * self._k.dtype.itemsize
 
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dim."""
         if dim is None:
@@ -108,7 +115,7 @@ class Geometry:
     nelement = numel
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
         if self._m.ndim not in (0, 2):
             warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
@@ -118,12 +125,12 @@ class Geometry:
         return self.permute(tuple(range(self._m.ndim))[::-1])  # type: ignore[attr-defined]
 
     @property
-    def mT(self) -> Any:
+    def mT(self) -> Tensor:
         """The last two dims swapped."""
         return self._swapped("mT")
 
     @property
-    def H(self) -> Any:
+    def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
         if self._m.ndim not in (0, 2):
             raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
@@ -131,11 +138,11 @@ class Geometry:
         return self.T.conj()
 
     @property
-    def mH(self) -> Any:
+    def mH(self) -> Tensor:
         """The last two dims swapped and conjugated."""
         return self._swapped("mH").conj()
 
-    def _swapped(self, name: str) -> Any:
+    def _swapped(self, name: str) -> Tensor:
         if not self._m.ndim:
             warn(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in "
                  "these cases.", UserWarning)
@@ -146,12 +153,12 @@ class Geometry:
         return self.transpose(-2, -1)  # type: ignore[attr-defined]
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Tensor:
         """The real part, as a view; a real tensor is returned as it is."""
         return lookup_function("real")(self)
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> Tensor:
         """The imaginary part, as a view."""
         return lookup_function("imag")(self)
 
@@ -167,6 +174,10 @@ class Geometry:
         """Bytes of one element."""
         return self._k.dtype.itemsize
 
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
         a = self._m

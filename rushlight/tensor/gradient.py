@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad
@@ -10,6 +10,10 @@ from rushlight.base import dtype as dt
 from rushlight.base.callers import warn
 from rushlight.base.tape import TAPE
 from rushlight.tensor.lazyviews import place
+
+if TYPE_CHECKING:
+    from rushlight.autograd.node import Node
+    from rushlight.tensor.tensor import Tensor
 
 
 class Gradient:
@@ -41,7 +45,7 @@ class Gradient:
             raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
         if not isinstance(requires_grad, bool):
             raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
@@ -71,7 +75,7 @@ class Gradient:
         return self._g is None or self._g.__class__ is AccumulateGrad
 
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
         return None if self.is_leaf else self._g.settle()
 
@@ -81,7 +85,7 @@ class Gradient:
         return self._i
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
         found = getattr(self, "_grad", None)
         if found is None and self._g is not None and not self.is_leaf and not self.retains_grad:
@@ -89,7 +93,7 @@ class Gradient:
         return found
 
     @grad.setter
-    def grad(self, value: Any) -> None:
+    def grad(self, value: Tensor | None) -> None:
         if value is not None:
             _check_grad(self, value)
         if TAPE:
@@ -101,7 +105,7 @@ class Gradient:
         self._grad = None
 
     @property
-    def _base(self) -> Any:
+    def _base(self) -> Tensor | None:
         base = getattr(self, "_b", None)
         if base is None:
             return None
@@ -113,20 +117,20 @@ class Gradient:
     def _is_view(self) -> bool:
         return getattr(self, "_b", None) is not None
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None,
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None,
                  create_graph: bool = False, inputs: Any = None) -> None:
         """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
         from rushlight.autograd.engine import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
-    def detach(self) -> Any:
+    def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
         from rushlight.tensor.tensor import alias
 
         return alias(self, cls=self._detached or type(self))  # type: ignore[arg-type]
 
-    def detach_(self) -> Any:
+    def detach_(self) -> Tensor:
         """Cut this tensor off from its graph, in place."""
         if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
@@ -134,7 +138,7 @@ class Gradient:
         return self
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Tensor:
         """The same data with its own version counter, so that autograd does not see writes."""
         from rushlight.tensor.tensor import alias, wrap
 
@@ -142,7 +146,7 @@ class Gradient:
         return made if type(made) is (cls := self._detached or type(self)) else alias(made, cls=cls)
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: Tensor) -> None:
         if not isinstance(value, Gradient):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         place(self, value._m, value._k)
@@ -164,13 +168,13 @@ class Gradient:
         """Whether a non-leaf tensor keeps its gradient."""
         return bool(self.__dict__.get("_retains_grad"))  # type: ignore[attr-defined]
 
-    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Any:
         """Call `hook(grad)` when this tensor's gradient is known; a result replaces it."""
         from rushlight.autograd.hooks import on_tensor
 
         return on_tensor(self, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
         """Call `hook(tensor)` after backward() has added to this leaf's `.grad`."""
         from rushlight.autograd.hooks import after_accumulation
 

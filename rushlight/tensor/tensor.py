@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import listing
 from rushlight.base.lazy import package
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
@@ -41,9 +42,7 @@ class TensorMeta(type):
         raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
 
     def __dir__(cls) -> list[str]:
-        from rushlight.ops.table import NAMES
-
-        return sorted({*type.__dir__(cls), *(n for space, n in NAMES if space == "Tensor")})
+        return sorted({*type.__dir__(cls), *listing.names("Tensor")})
 
 
 class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
@@ -72,6 +71,9 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
                 getattr(Tensor, name)
                 return getattr(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *listing.names("Tensor")})
 
     def __hash__(self) -> int:
         return id(self)

@@ -1,6 +1,7 @@
 """What packages built on PyTorch register: their types of containers, and their ops."""
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 
@@ -78,3 +79,8 @@ def test_custom_ops() -> None:
         torch.library.custom_op("bridge", len, mutates_args=())
     with pytest.raises(AttributeError, match="'nowhere'"):
         torch.ops.nowhere
+
+
+def test_an_op_is_copied_as_itself():
+    for op in (torch.ops.aten.add, torch.ops.aten.add.Tensor):
+        assert copy.deepcopy(op) is op

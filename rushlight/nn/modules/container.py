@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, Self
 
 from rushlight.base.callers import warn
 from rushlight.nn.modules.module import Module
@@ -37,7 +37,7 @@ class _Modules(_ListLike):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
     def _key(self, idx: Any) -> str:
@@ -51,18 +51,18 @@ class _Modules(_ListLike):
             delattr(self, name)
         self._renumber(self)
 
-    def append(self, module: Any) -> Any:
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, sequential: Iterable[Any]) -> Any:
+    def extend(self, sequential: Iterable[Module]) -> Self:
         """Add modules at the end."""
         for module in list(sequential):
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Any) -> Any:
+    def insert(self, index: int, module: Module) -> Self:
         """Put a module before the one at `index`."""
         modules = list(self)
         modules.insert(index, module)
@@ -127,7 +127,7 @@ class Sequential(_Modules):
             self.extend(once)
         return self
 
-    def insert(self, index: int, module: Any) -> Any:
+    def insert(self, index: int, module: Module) -> Self:
         """Put a module before the one at `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -154,7 +154,7 @@ def _check_times(other: Any) -> None:
 class ModuleList(_Modules):
     """A list of modules that are registered; it is not called itself."""
 
-    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self += modules
@@ -179,7 +179,7 @@ class ModuleList(_Modules):
             first += count
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
-    def extend(self, modules: Iterable[Any]) -> Any:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
         _need_iterable(modules, "ModuleList.extend")
         return super().extend(modules)
@@ -190,7 +190,7 @@ class ModuleDict(_DictLike):
 
     _table = "_modules"
 
-    def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -208,11 +208,11 @@ class ModuleDict(_DictLike):
         """Remove all modules."""
         self._modules.clear()
 
-    def items(self) -> Iterable[tuple[str, Any]]:
+    def items(self) -> Iterable[tuple[str, Module]]:
         """(key, module) pairs."""
         return self._modules.items()
 
-    def values(self) -> Iterable[Any]:
+    def values(self) -> Iterable[Module]:
         """The modules."""
         return self._modules.values()
 

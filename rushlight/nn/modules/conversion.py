@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import rushlight as torch
 from rushlight.base.callers import warn
@@ -11,14 +11,14 @@ from rushlight.__future__ import get_overwrite_module_params_on_conversion
 
 
 def _cast(method: str, dtype: str) -> Any:
-    def cast(self: Any) -> Any:
+    def cast(self: Any) -> Self:
         return self._apply(lambda t: getattr(t, method)() if t.is_floating_point() else t)
 
     return _named(cast, method, f"Cast the floating-point members to {dtype}.")
 
 
 def _move(method: str, where: str) -> Any:
-    def move(self: Any, device: Any = None) -> Any:
+    def move(self: Any, device: Any = None) -> Self:
         return self._apply(lambda t: getattr(t, method)(device))
 
     return _named(move, method, f"Move to {where}.")
@@ -50,7 +50,7 @@ class Conversion:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move and cast, in place: to(device, dtype), to(dtype), to(tensor), to(memory_format=...).
 
         A dtype (floating point or complex, else TypeError) casts only the floating-point and
@@ -81,11 +81,11 @@ class Conversion:
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to a device without copying the values: the memory there is uninitialised."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
-    def type(self, dst_type: Any) -> Any:
+    def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers, also integer ones."""
         return self._apply(lambda t: t.type(dst_type))
 
@@ -98,11 +98,11 @@ class Conversion:
     xpu = _move("xpu", "an XPU")
     mtia = _move("mtia", "an MTIA device")
 
-    def cpu(self) -> Any:
+    def cpu(self) -> Self:
         """Move to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def share_memory(self) -> Any:
+    def share_memory(self) -> Self:
         """Move the data to shared memory, for other processes."""
         return self._apply(lambda t: t.share_memory_())
 

@@ -2,10 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import rushlight as torch
 from rushlight.tensor.gradient import zero_gradient
+
+if TYPE_CHECKING:
+    from rushlight.nn.modules.module import Module
+    from rushlight.nn.parameter import Parameter
+    from rushlight.tensor.tensor import Tensor
 
 
 class Tree:
@@ -13,7 +18,7 @@ class Tree:
 
     # --- by path ----------------------------------------------------------------------------------
 
-    def get_submodule(self, target: str) -> Any:
+    def get_submodule(self, target: str) -> Module:
         """The module at a dotted path; AttributeError where there is none."""
         module: Any = self
         for name in target.split(".") if target else ():
@@ -22,7 +27,7 @@ class Tree:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a dotted path; `strict` demands that one is there already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -36,7 +41,7 @@ class Tree:
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def get_parameter(self, target: str) -> Any:
+    def get_parameter(self, target: str) -> Parameter:
         """The Parameter at a dotted path; AttributeError where there is none."""
         path, _, name = target.rpartition(".")
         found = _member(self.get_submodule(path), name)
@@ -44,7 +49,7 @@ class Tree:
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
 
-    def get_buffer(self, target: str) -> Any:
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted path; AttributeError where there is none."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
@@ -68,7 +73,7 @@ class Tree:
                     seen.add(member)
                 yield (f"{path}.{name}" if path else name), member
 
-    def parameters(self, recurse: bool = True) -> Iterator[Any]:
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once, in order of registration."""
         return (param for _, param in self.named_parameters(recurse=recurse))
 
@@ -78,7 +83,7 @@ class Tree:
         yield from self._named_members(lambda module: module._parameters.items(), prefix=prefix,
                                        recurse=recurse, remove_duplicate=remove_duplicate)
 
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once, in order of registration."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
@@ -88,11 +93,11 @@ class Tree:
         yield from self._named_members(lambda module: module._buffers.items(), prefix=prefix,
                                        recurse=recurse, remove_duplicate=remove_duplicate)
 
-    def children(self) -> Iterator[Any]:
+    def children(self) -> Iterator[Module]:
         """The direct children, each once."""
         return (module for _, module in self.named_children())
 
-    def named_children(self) -> Iterator[tuple[str, Any]]:
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, child) pairs, each child once."""
         seen = set()
         for name, module in self._modules.items():
@@ -100,7 +105,7 @@ class Tree:
                 seen.add(module)
                 yield name, module
 
-    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below, each once."""
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
@@ -120,14 +125,14 @@ class Tree:
 
     # --- on all of it -----------------------------------------------------------------------------
 
-    def apply(self, fn: Callable[[Any], None]) -> Any:
+    def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn(module)` on every module below and then on this one."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def train(self, mode: bool = True) -> Any:
+    def train(self, mode: bool = True) -> Self:
         """Set training mode here and below: what Dropout, BatchNorm, ... look at."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -136,11 +141,11 @@ class Tree:
             module.train(mode)
         return self
 
-    def eval(self) -> Any:
+    def eval(self) -> Self:
         """Set evaluation mode here and below."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Let autograd track all parameters, or none."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)

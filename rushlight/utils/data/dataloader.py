@@ -9,7 +9,7 @@ from typing import Any, Generic
 from rushlight.base.callers import warn
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
-from rushlight.utils.data.dataset import IterableDataset, T_co
+from rushlight.utils.data.dataset import Dataset, IterableDataset, T_co
 from rushlight.utils.data.iterator import (
     _BaseDataLoaderIter, _MultiProcessingDataLoaderIter as _MultiProcessingDataLoaderIter,
     _SingleProcessDataLoaderIter, ahead)
@@ -41,7 +41,7 @@ class DataLoader(Generic[T_co]):
 
     __initialized = False
 
-    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
+    def __init__(self, dataset: Dataset[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
                  sampler: Any = None, batch_sampler: Any = None, num_workers: int = 0,
                  collate_fn: Any = None, pin_memory: bool = False, drop_last: bool = False,
                  timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,

@@ -12,34 +12,35 @@ import rushlight as torch
 from rushlight.base.callers import warn
 
 T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
 
 
 class Dataset(Generic[T_co]):
     """Subclass with __getitem__(index), usually __len__(), and perhaps __getitems__(indices)."""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: "Dataset[Any]") -> "ConcatDataset":
+    def __add__(self, other: "Dataset[Any]") -> "ConcatDataset[Any]":
         return ConcatDataset([self, other])
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Subclass with __iter__()."""
 
-    def __add__(self, other: Dataset[Any]) -> "ChainDataset":  # type: ignore[override]
+    def __add__(self, other: Dataset[Any]) -> "ChainDataset[Any]":  # type: ignore[override]
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset[Any]):
+class TensorDataset(Dataset["tuple[torch.Tensor, ...]"]):
     """Tensors cut along their first dim: item i is a tuple of their i-th slices."""
 
-    def __init__(self, *tensors: Any) -> None:
+    def __init__(self, *tensors: torch.Tensor) -> None:
         if not all(tensors[0].size(0) == t.size(0) for t in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> tuple[torch.Tensor, ...]:
         return tuple(t[index] for t in self.tensors)
 
     def __len__(self) -> int:
@@ -87,11 +88,11 @@ def _items(dataset: Any, indices: list[Any]) -> Any:
     return found
 
 
-class ConcatDataset(Dataset[Any]):
+class ConcatDataset(Dataset[T_co]):
     """Datasets one after the other."""
 
-    def __init__(self, datasets: Any) -> None:
-        self.datasets = list(datasets)
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+        self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(d, IterableDataset) for d in self.datasets):
@@ -101,7 +102,7 @@ class ConcatDataset(Dataset[Any]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx: int) -> Any:
+    def __getitem__(self, idx: int) -> T_co:
         if idx < 0:
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
@@ -111,13 +112,13 @@ class ConcatDataset(Dataset[Any]):
         return self.datasets[place][idx - before]
 
 
-class ChainDataset(IterableDataset[Any]):
+class ChainDataset(IterableDataset[T_co]):
     """Iterable datasets one after the other."""
 
-    def __init__(self, datasets: Any) -> None:
-        self.datasets = datasets
+    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+        self.datasets: Iterable[Any] = datasets
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         for d in self.datasets:
             if not isinstance(d, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
@@ -127,13 +128,14 @@ class ChainDataset(IterableDataset[Any]):
         return sum(len(d) for d in self.datasets)
 
 
-class Subset(Dataset[Any]):
+class Subset(Dataset[T_co]):
     """The items of a dataset at given indices."""
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset, self.indices = dataset, indices
+    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
+        self.dataset: Any = dataset
+        self.indices = indices
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: Any) -> T_co:
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
@@ -147,7 +149,8 @@ class Subset(Dataset[Any]):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[Any], generator: Any = None) -> list[Subset]:
+def random_split(dataset: Dataset[T], lengths: Sequence[int | float], generator: torch.Generator | None = None
+                 ) -> list[Subset[T]]:
     """The dataset cut at random into subsets of given lengths, or fractions that sum to 1."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _whole(dataset, lengths)

@@ -21,7 +21,7 @@ class Sampler(Generic[T_co]):
     def __init__(self, data_source: Any = None) -> None:
         del data_source
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
 
 

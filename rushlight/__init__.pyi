@@ -1,0 +1,1567 @@
+# Written by `python tools/stubs.py`.
+"""Rushlight: PyTorch's programming model, in Python that one person can read.
+
+`import rushlight as torch` and write PyTorch. Nothing but this file is loaded until a name is first
+mentioned: ops are generated from the table, everything else comes from the module that base/homes.tsv says.
+"""
+from builtins import bool as _bool, complex as _complex, float as _float, int as _int
+from collections.abc import Sequence
+from rushlight.base.device import device as _device
+from rushlight.base.dtype import dtype as _dtype
+from rushlight.optim.optimizer import ParamsT
+from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, histogramdd as _histogramdd_result, kthvalue as _kthvalue_result, lu_unpack as _lu_unpack_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
+from rushlight.tensor.geometry import MemoryFormat, StorageLayout
+from typing import Any, Literal, overload
+
+from rushlight.base.absent import AcceleratorError as AcceleratorError
+from rushlight.checkpointing import Checkpoint as Checkpoint
+from rushlight.library import DispatchKey as DispatchKey
+from rushlight.cpu.queue import Event as Event
+from rushlight.tensor.generator import Generator as Generator
+from rushlight.amp import GradScaler as GradScaler
+from rushlight.base.absent import OutOfMemoryError as OutOfMemoryError
+from rushlight.serialize.filereader import PyTorchFileReader as PyTorchFileReader
+from rushlight.jit import ScriptFunction as ScriptFunction
+from rushlight.jit import ScriptModule as ScriptModule
+from rushlight.base.size import Size as Size
+from rushlight.cpu.queue import Stream as Stream
+from rushlight.library import Tag as Tag
+from rushlight.tensor.tensor import Tensor as Tensor
+from rushlight.tensor.typed import TypedStorage as TypedStorage
+from rushlight.tensor.untyped import UntypedStorage as UntypedStorage
+from rushlight import _C as _C
+from rushlight import __config__ as __config__
+from rushlight.torch_version import __version__ as __version__
+from rushlight.tensor.queries import _assert as _assert
+from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
+from rushlight import _dynamo as _dynamo
+from rushlight import _functorch as _functorch
+from rushlight.distributions.implicit import _standard_gamma_grad as _standard_gamma_grad
+from rushlight import _subclasses as _subclasses
+from rushlight import accelerator as accelerator
+from rushlight import amp as amp
+from rushlight.tensor.threads import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from rushlight import array_api as array_api
+from rushlight.tensor.data import as_tensor as as_tensor
+from rushlight.tensor.data import asarray as asarray
+from rushlight.amp import autocast as autocast
+from rushlight.amp.state import autocast_decrement_nesting as autocast_decrement_nesting
+from rushlight.amp.state import autocast_increment_nesting as autocast_increment_nesting
+from rushlight import autograd as autograd
+from rushlight import backends as backends
+from rushlight.tensor.queries import broadcast_shapes as broadcast_shapes
+from rushlight.tensor.queries import can_cast as can_cast
+from rushlight.tensor.geometry import channels_last as channels_last
+from rushlight.tensor.geometry import channels_last_3d as channels_last_3d
+from rushlight.amp.state import clear_autocast_cache as clear_autocast_cache
+from rushlight._dynamo.api import compile as compile
+from rushlight import compiler as compiler
+from rushlight.tensor.geometry import contiguous_format as contiguous_format
+from rushlight import cpu as cpu
+from rushlight import cuda as cuda
+from rushlight.random import default_generator as default_generator
+from rushlight.base.device import device as device
+from rushlight import distributed as distributed
+from rushlight import distributions as distributions
+from rushlight.base.dtype import dtype as dtype
+from rushlight.autograd.mode import enable_grad as enable_grad
+from rushlight._dynamo.report import explain as explain
+from rushlight import export as export
+from rushlight import fft as fft
+from rushlight.tensor.limits import finfo as finfo
+from rushlight.tensor.bridge import from_dlpack as from_dlpack
+from rushlight.tensor.data import from_file as from_file
+from rushlight.tensor.bridge import from_numpy as from_numpy
+from rushlight.tensor.data import frombuffer as frombuffer
+from rushlight import func as func
+from rushlight import fx as fx
+from rushlight.amp.state import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from rushlight.amp.state import get_autocast_dtype as get_autocast_dtype
+from rushlight.amp.state import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from rushlight.tensor.queries import get_default_device as get_default_device
+from rushlight.base.dtype import get_default_dtype as get_default_dtype
+from rushlight.tensor.threads import get_deterministic_debug_mode as get_deterministic_debug_mode
+from rushlight.tensor.queries import get_device as get_device
+from rushlight.tensor.queries import get_device_module as get_device_module
+from rushlight.tensor.threads import get_float32_matmul_precision as get_float32_matmul_precision
+from rushlight.tensor.threads import get_num_interop_threads as get_num_interop_threads
+from rushlight.tensor.threads import get_num_threads as get_num_threads
+from rushlight.random import get_rng_state as get_rng_state
+from rushlight import hub as hub
+from rushlight.tensor.limits import iinfo as iinfo
+from rushlight.autograd.mode import inference_mode as inference_mode
+from rushlight.random import initial_seed as initial_seed
+from rushlight.launcher import install_as_torch as install_as_torch
+from rushlight.amp.state import is_autocast_cache_enabled as is_autocast_cache_enabled
+from rushlight.amp.state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from rushlight.amp.state import is_autocast_enabled as is_autocast_enabled
+from rushlight.tensor.queries import is_complex as is_complex
+from rushlight.tensor.queries import is_conj as is_conj
+from rushlight.tensor.threads import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from rushlight.tensor.queries import is_floating_point as is_floating_point
+from rushlight.autograd.mode import is_grad_enabled as is_grad_enabled
+from rushlight.tensor.queries import is_inference as is_inference
+from rushlight.autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
+from rushlight.tensor.queries import is_neg as is_neg
+from rushlight.tensor.queries import is_nonzero as is_nonzero
+from rushlight.tensor.queries import is_same_size as is_same_size
+from rushlight.tensor.queries import is_signed as is_signed
+from rushlight.tensor.queries import is_storage as is_storage
+from rushlight.tensor.queries import is_tensor as is_tensor
+from rushlight import jit as jit
+layout = StorageLayout
+from rushlight import library as library
+from rushlight import linalg as linalg
+from rushlight.serialization import load as load
+from rushlight.random import manual_seed as manual_seed
+from rushlight import masked as masked
+memory_format = MemoryFormat
+from rushlight import mps as mps
+from rushlight import multiprocessing as multiprocessing
+from rushlight import nn as nn
+from rushlight.autograd.mode import no_grad as no_grad
+from rushlight.tensor.queries import numel as numel
+from rushlight import onnx as onnx
+from rushlight import ops as ops
+from rushlight import optim as optim
+from rushlight import overrides as overrides
+from rushlight.tensor.geometry import preserve_format as preserve_format
+from rushlight import profiler as profiler
+from rushlight.base.promotion import promote_types as promote_types
+from rushlight import random as random
+from rushlight.tensor.queries import result_type as result_type
+from rushlight import return_types as return_types
+from rushlight.serialization import save as save
+from rushlight.random import seed as seed
+from rushlight import serialization as serialization
+from rushlight.amp.state import set_autocast_cache_enabled as set_autocast_cache_enabled
+from rushlight.amp.state import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from rushlight.amp.state import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from rushlight.amp.state import set_autocast_dtype as set_autocast_dtype
+from rushlight.amp.state import set_autocast_enabled as set_autocast_enabled
+from rushlight.amp.state import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from rushlight.tensor.queries import set_default_device as set_default_device
+from rushlight.base.dtype import set_default_dtype as set_default_dtype
+from rushlight.tensor.queries import set_default_tensor_type as set_default_tensor_type
+from rushlight.tensor.threads import set_deterministic_debug_mode as set_deterministic_debug_mode
+from rushlight.tensor.threads import set_float32_matmul_precision as set_float32_matmul_precision
+from rushlight.autograd.mode import set_grad_enabled as set_grad_enabled
+from rushlight.tensor.threads import set_num_interop_threads as set_num_interop_threads
+from rushlight.tensor.threads import set_num_threads as set_num_threads
+from rushlight.tensor.printing import set_printoptions as set_printoptions
+from rushlight.random import set_rng_state as set_rng_state
+from rushlight import signal as signal
+from rushlight import sparse as sparse
+from rushlight.tensor.geometry import sparse_bsc as sparse_bsc
+from rushlight.sparse import sparse_bsc_tensor as sparse_bsc_tensor
+from rushlight.tensor.geometry import sparse_bsr as sparse_bsr
+from rushlight.sparse import sparse_bsr_tensor as sparse_bsr_tensor
+from rushlight.sparse import sparse_compressed_tensor as sparse_compressed_tensor
+from rushlight.tensor.geometry import sparse_coo as sparse_coo
+from rushlight.sparse import sparse_coo_tensor as sparse_coo_tensor
+from rushlight.tensor.geometry import sparse_csc as sparse_csc
+from rushlight.sparse import sparse_csc_tensor as sparse_csc_tensor
+from rushlight.tensor.geometry import sparse_csr as sparse_csr
+from rushlight.sparse import sparse_csr_tensor as sparse_csr_tensor
+from rushlight import special as special
+from rushlight.tensor.geometry import strided as strided
+from rushlight.nn.summary import summary as summary
+from rushlight.tensor.data import tensor as tensor
+from rushlight import testing as testing
+from rushlight.tensor.bridge import to_dlpack as to_dlpack
+from rushlight.tensor.queries import typename as typename
+from rushlight import types as types
+from rushlight.tensor.threads import use_deterministic_algorithms as use_deterministic_algorithms
+from rushlight import utils as utils
+from rushlight import version as version
+from rushlight.func.vmapping import vmap as vmap
+from rushlight import xpu as xpu
+bfloat16: _dtype
+bool: _dtype
+cdouble: _dtype
+cfloat: _dtype
+complex128: _dtype
+complex64: _dtype
+double: _dtype
+float: _dtype
+float16: _dtype
+float32: _dtype
+float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+half: _dtype
+int: _dtype
+int16: _dtype
+int32: _dtype
+int64: _dtype
+int8: _dtype
+long: _dtype
+short: _dtype
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
+uint8: _dtype
+class BFloat16Tensor(Tensor): ...
+class BoolTensor(Tensor): ...
+class ByteTensor(Tensor): ...
+class CharTensor(Tensor): ...
+class DoubleTensor(Tensor): ...
+class FloatTensor(Tensor): ...
+class HalfTensor(Tensor): ...
+class IntTensor(Tensor): ...
+class LongTensor(Tensor): ...
+class ShortTensor(Tensor): ...
+class BFloat16Storage(TypedStorage): ...
+class BoolStorage(TypedStorage): ...
+class ByteStorage(TypedStorage): ...
+class CharStorage(TypedStorage): ...
+class ComplexDoubleStorage(TypedStorage): ...
+class ComplexFloatStorage(TypedStorage): ...
+class DoubleStorage(TypedStorage): ...
+class FloatStorage(TypedStorage): ...
+class HalfStorage(TypedStorage): ...
+class IntStorage(TypedStorage): ...
+class LongStorage(TypedStorage): ...
+class ShortStorage(TypedStorage): ...
+def detach(self: Any) -> Tensor:
+    """The same data outside the graph: it shares memory and version, and tracks nothing."""
+def detach_(self: Any) -> Tensor:
+    """Cut this tensor off from its graph, in place."""
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number (or 0-d tensor) everywhere."""
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Give this tensor another's shape."""
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros everywhere."""
+newaxis: None
+e: _float
+inf: _float
+nan: _float
+pi: _float
+def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
+def _conj(input: Tensor) -> Tensor:
+    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
+def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The complex conjugate, written out."""
+def _conj_physical_(input: Tensor) -> Tensor:
+    """In-place version of _conj_physical."""
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The gradient of log_softmax, from its result."""
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float | None = None, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """native_batch_norm; or without the running moments: (input, weight, bias, training, momentum, eps)."""
+def _neg_view(input: Tensor) -> Tensor:
+    """The negative, as a view that is negated when it is read."""
+def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | None = None) -> Tensor:
+    """softmax along dim; where all is -inf, zeros."""
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Dirichlet numbers along the last dim."""
+def _segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Each segment of rows along axis (by lengths or offsets) reduced: sum, mean, prod, max or min."""
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The gradient of softmax, from its result."""
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """For each shape parameter a gamma number of rate 1."""
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Tensor | Sequence[Tensor | None], fill: _int | _float | _complex) -> Tensor:
+    """input[indices] where mask, else fill; where not, indices may lie outside."""
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Tensor | Sequence[Tensor | None], values: Tensor) -> Tensor:
+    """input with values added at indices where mask."""
+def abs(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The absolute value (of a complex number, its modulus)."""
+def abs_(input: Tensor) -> Tensor:
+    """In-place version of abs."""
+def absolute(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The absolute value (of a complex number, its modulus)."""
+def absolute_(input: Tensor) -> Tensor:
+    """In-place version of abs."""
+def acos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The arc cosine."""
+def acos_(input: Tensor) -> Tensor:
+    """In-place version of acos."""
+def acosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The inverse hyperbolic cosine."""
+def acosh_(input: Tensor) -> Tensor:
+    """In-place version of acosh."""
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | Sequence[_int] | None) -> Tensor:
+    """The mean of windows that divide the last 1 dims into output_size parts."""
+def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | Sequence[_int] | None, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
+def add(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input + alpha * other."""
+def add_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of add."""
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
+def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of addbmm."""
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of addcdiv."""
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of addcmul."""
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of addmm."""
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """beta * input + alpha * (mat @ vec)."""
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of addmv."""
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """beta * input + alpha * the outer product of two vectors."""
+def addr_(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of addr."""
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dims swapped and conjugated."""
+def alias_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensor, copied."""
+def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether all elements are nonzero."""
+def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
+    """Whether all elements are close."""
+def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """dropout that keeps SELU's mean and variance."""
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """alpha_dropout in place."""
+def amax(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The largest element; nan if there is one."""
+def amin(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The smallest element; nan if there is one."""
+def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _aminmax_result:
+    """(min, max) along dim, or over all elements."""
+def angle(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The angle of a complex number; of a real one 0 or pi (nan stays)."""
+def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether any element is nonzero."""
+def arange(start: _int | _float | _complex | None = None, end: _int | _float | _complex | None = None, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
+def arccos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The arc cosine."""
+def arccos_(input: Tensor) -> Tensor:
+    """In-place version of acos."""
+def arccosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The inverse hyperbolic cosine."""
+def arccosh_(input: Tensor) -> Tensor:
+    """In-place version of acosh."""
+def arcsin(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The arc sine."""
+def arcsin_(input: Tensor) -> Tensor:
+    """In-place version of asin."""
+def arcsinh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The inverse hyperbolic sine."""
+def arcsinh_(input: Tensor) -> Tensor:
+    """In-place version of asinh."""
+def arctan(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The arc tangent."""
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The angle of the point (other, input)."""
+def arctan2_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of atan2."""
+def arctan_(input: Tensor) -> Tensor:
+    """In-place version of atan."""
+def arctanh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The inverse hyperbolic tangent."""
+def arctanh_(input: Tensor) -> Tensor:
+    """In-place version of atanh."""
+def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The position of the largest element."""
+def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The position of the smallest element."""
+def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool = False) -> Tensor:
+    """The positions that sort the elements along dim."""
+def argwhere(input: Tensor) -> Tensor:
+    """The positions of the nonzero elements, one row each."""
+def as_strided(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """A view with given sizes, strides and offset of the whole storage."""
+def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """In-place version of as_strided."""
+def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """as_strided, copied."""
+def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    """input with the elements of its storage that as_strided shows replaced by src."""
+def asin(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The arc sine."""
+def asin_(input: Tensor) -> Tensor:
+    """In-place version of asin."""
+def asinh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The inverse hyperbolic sine."""
+def asinh_(input: Tensor) -> Tensor:
+    """In-place version of asinh."""
+def atan(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The arc tangent."""
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The angle of the point (other, input)."""
+def atan2_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of atan2."""
+def atan_(input: Tensor) -> Tensor:
+    """In-place version of atan."""
+def atanh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The inverse hyperbolic tangent."""
+def atanh_(input: Tensor) -> Tensor:
+    """In-place version of atanh."""
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """With dims of size 1, 1 in all."""
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """With dims of size 1, 2 in all."""
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
+    """With dims of size 1, 3 in all."""
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | str | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
+    """The mean of each window of the last 1 dims."""
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """beta * input + alpha * (batch1 @ batch2)."""
+def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of baddbmm."""
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """A triangle."""
+def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Ones with the probabilities in input (or all with probability p), else zeros."""
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+    """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """For each count and probability, the number of successes; both of one floating dtype."""
+def bitwise_and(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The bits set in both."""
+def bitwise_and_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of bitwise_and."""
+def bitwise_left_shift(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input * 2 ** other."""
+def bitwise_left_shift_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of bitwise_left_shift."""
+def bitwise_not(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The bits flipped; of a bool, its opposite."""
+def bitwise_not_(input: Tensor) -> Tensor:
+    """In-place version of bitwise_not."""
+def bitwise_or(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The bits set in either."""
+def bitwise_or_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of bitwise_or."""
+def bitwise_right_shift(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input / 2 ** other, floored."""
+def bitwise_right_shift_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of bitwise_right_shift."""
+def bitwise_xor(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The bits set in exactly one."""
+def bitwise_xor_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of bitwise_xor."""
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Two cosines: 0.42 - 0.5 cos + 0.08 cos."""
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """The matrices along the diagonal of a matrix of zeros."""
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Views of the tensors in the shape that all of them broadcast to."""
+@overload
+def broadcast_to(input: Tensor, *size: _int) -> Tensor:
+    """input expanded to a shape."""
+@overload
+def broadcast_to(input: Tensor, size: Sequence[_int]) -> Tensor:
+    """input expanded to a shape."""
+def bucketize(input: Tensor | _int | _float | _complex, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The number of the bucket between boundaries that each value falls into."""
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """All tuples with one element of each vector, as rows; of one vector, the vector."""
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+    """The distances (..., P, R) between the vectors of x1 (..., P, M) and those of x2 (..., R, M)."""
+def ceil(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The least integer not below."""
+def ceil_(input: Tensor) -> Tensor:
+    """In-place version of ceil."""
+def celu(input: Tensor, alpha: _int | _float | _complex = 1.0, inplace: _bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+def celu_(input: Tensor, alpha: _int | _float | _complex = 1.0) -> Tensor:
+    """In-place version of celu."""
+def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """linalg.multi_dot of matrices, given one by one; a single one is returned as it is."""
+def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """linalg.cholesky in its older spelling."""
+def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
+def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
+def clamp(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input between min and max; where min > max, max."""
+def clamp_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
+    """In-place version of clamp."""
+def clamp_max(input: Tensor, max: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input, at most max."""
+def clamp_max_(input: Tensor, max: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of clamp_max."""
+def clamp_min(input: Tensor, min: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input, at least min."""
+def clamp_min_(input: Tensor, min: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of clamp_min."""
+def clip(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input between min and max; where min > max, max."""
+def clip_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
+    """In-place version of clamp."""
+def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A copy with its own memory."""
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim, vectors being columns."""
+def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
+    """All choices of r elements of a vector, in the vector's order, as rows."""
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """real + i * imag, of two real tensors of one dtype."""
+def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
+def conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The complex conjugate, written out; real numbers as they are."""
+def conj_physical_(input: Tensor) -> Tensor:
+    """In-place version of conj_physical."""
+def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _int | _float | _complex = 0) -> Tensor:
+    """Elements of `value` around the dims; negative numbers cut off."""
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
+    """The 1-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
+    """The 2-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
+    """The 3-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
+    """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
+    """The 1-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
+    """The 2-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
+    """The 3-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
+def copysign(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The size of input with the sign of other."""
+def copysign_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of copysign."""
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation of variables (rows): their covariance over their standard deviations."""
+def cos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The cosine of radians."""
+def cos_(input: Tensor) -> Tensor:
+    """In-place version of cos."""
+def cosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The hyperbolic cosine."""
+def cosh_(input: Tensor) -> Tensor:
+    """In-place version of cosh."""
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
+    """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """The number of elements that are not 0."""
+def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariance of variables (rows) over observations (columns).
+
+    fweights: how often each observation occurs, int.  aweights: its relative weight.
+    """
+def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """linalg.cross; without dim, along the first dim of size 3."""
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int] | Tensor, target_lengths: Sequence[_int] | Tensor, blank: _int = 0, reduction: str = 'mean', zero_infinity: _bool = False) -> Tensor:
+    """The negative log-likelihood of label sequences, over all alignments (Graves et al., ICML 2006).
+
+    log_probs (T, N, C) or (T, C); targets (N, S) or all labels in one row. The gradient takes log_probs for
+    log_softmax's, as PyTorch's does, and cannot be differentiated again.
+    """
+def cummax(input: Tensor, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> _cummax_result:
+    """The largest of the elements up to each one along dim, and where it is."""
+def cummin(input: Tensor, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> _cummin_result:
+    """The smallest of the elements up to each one along dim, and where it is."""
+def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The products of the elements up to each one along dim."""
+def cumprod_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """In-place version of cumprod."""
+def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sums of the elements up to each one along dim; integers are added in int64."""
+def cumsum_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """In-place version of cumsum."""
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _int | _float | _complex | None = None, dim: _int = -1) -> Tensor:
+    """The integrals along dim from the first sample to each of the others."""
+def deg2rad(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Degrees as radians."""
+def deg2rad_(input: Tensor) -> Tensor:
+    """In-place version of deg2rad."""
+def det(input: Tensor) -> Tensor:
+    """linalg.det in its older spelling."""
+def detach_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensor's values, copied out of the graph."""
+def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Of a vector, the matrix with it as a diagonal; of a matrix, a copy of its diagonal."""
+def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    """input's last dim as the diagonal of matrices that lie in dim1 and dim2 of the result."""
+def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
+    """The matrix with input's elements as a diagonal."""
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """A diagonal of each matrix over dims dim1 and dim2, as a new last dim."""
+def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """diagonal, copied."""
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """input with its diagonal replaced by src."""
+def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The n-th differences of neighbours along dim, with tensors put before and behind first."""
+def digamma(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The derivative of lgamma."""
+def digamma_(input: Tensor) -> Tensor:
+    """In-place version of digamma."""
+def dist(input: Tensor, other: Tensor, p: _int | _float | _complex = 2) -> Tensor:
+    """The norm of input - other."""
+def div(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
+def div_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of div."""
+def divide(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
+def divide_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of div."""
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sum of products of two vectors."""
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """Each element zero with probability p, the others divided by 1 - p; input if not train."""
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """dropout in place."""
+def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
+    """Pieces along dim 2."""
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the third dim."""
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
+    """weight[indices]: the rows of a matrix. The row padding_idx gets no gradient."""
+@overload
+def empty(*size: _int, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Uninitialised memory."""
+@overload
+def empty(size: Sequence[_int], *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Uninitialised memory."""
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Uninitialised memory of input's shape, dtype and strides."""
+def empty_permuted(size: _int | Sequence[_int], physical_layout: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Uninitialised memory whose dims lie in the order `physical_layout`, outermost first."""
+def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Uninitialised memory with the given strides."""
+def eq(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input equals other."""
+def eq_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of eq."""
+def equal(input: Tensor, other: Tensor) -> _bool:
+    """Whether shapes and all elements are equal."""
+def erf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The error function."""
+def erf_(input: Tensor) -> Tensor:
+    """In-place version of erf."""
+def erfc(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """1 - erf(input)."""
+def erfc_(input: Tensor) -> Tensor:
+    """In-place version of erfc."""
+def erfinv(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The inverse of the error function."""
+def erfinv_(input: Tensor) -> Tensor:
+    """In-place version of erfinv."""
+def exp(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """e to the power of input."""
+def exp2(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """2 to the power of input."""
+def exp2_(input: Tensor) -> Tensor:
+    """In-place version of exp2."""
+def exp_(input: Tensor) -> Tensor:
+    """In-place version of exp."""
+@overload
+def expand_copy(input: Tensor, *size: _int, implicit: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """expand, copied."""
+@overload
+def expand_copy(input: Tensor, size: Sequence[_int], *, implicit: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """expand, copied."""
+def expm1(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """exp(input) - 1, exact near 0."""
+def expm1_(input: Tensor) -> Tensor:
+    """In-place version of expm1."""
+def eye(n: _int, m: _int | None = None, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """An n x m (n x n) matrix with ones on the diagonal."""
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """alpha_dropout of whole channels."""
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """feature_alpha_dropout in place."""
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """dropout of whole channels (dim 1)."""
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """feature_dropout in place."""
+def fill(input: Tensor, value: _int | _float | _complex | Tensor) -> Tensor:
+    """One number (or 0-d tensor) in the shape and dtype of input."""
+def fix(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The integer part."""
+def fix_(input: Tensor) -> Tensor:
+    """In-place version of trunc."""
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """Dims start_dim to end_dim as one."""
+@overload
+def flip(input: Tensor, *dims: _int) -> Tensor:
+    """The order of the elements along each of dims reversed."""
+@overload
+def flip(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """The order of the elements along each of dims reversed."""
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order."""
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order."""
+def float_power(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input to the power of exponent, in double precision."""
+def float_power_(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of float_power."""
+def floor(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The greatest integer not above."""
+def floor_(input: Tensor) -> Tensor:
+    """In-place version of floor."""
+def floor_divide(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The quotient rounded towards minus infinity."""
+def floor_divide_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of floor_divide."""
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The larger of two; a nan gives way to a number."""
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The smaller of two; a nan gives way to a number."""
+def fmod(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The remainder with the sign of the dividend, as C's fmod."""
+def fmod_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of fmod."""
+def frac(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input - trunc(input)."""
+def frac_(input: Tensor) -> Tensor:
+    """In-place version of frac."""
+def frexp(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
+    """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
+def full(size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """One number everywhere; its type decides the dtype."""
+def full_like(input: Tensor, fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """One number in input's shape, dtype and strides."""
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The greatest common divisor."""
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of gcd."""
+def ge(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is at least other."""
+def ge_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of ge."""
+def geqrf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _geqrf_result:
+    """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """All products of two vectors: (n), (m) -> (n, m)."""
+def gradient(input: Tensor, *, spacing: _int | _float | _complex | Sequence[_int | _float | _complex] | Sequence[Tensor] | None = 1, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
+    """Estimates of the derivatives along dims (all by default), as a tuple.
+
+    spacing: the distance of samples, one for all or a list, or a list of vectors of sample points.
+    edge_order: 1 or 2, the order of the estimates at the first and last sample.
+    """
+def greater(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is above other."""
+def greater_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of gt."""
+def greater_equal(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is at least other."""
+def greater_equal_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of ge."""
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """grid_sample, with numbers for the modes."""
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """grid_sample, with numbers for the modes."""
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """grid_sample, with numbers for the modes."""
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> Tensor:
+    """nn.functional.group_norm."""
+def gru(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """(output, h) of a stack of GRU layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """h' after one step of GRU: (B, in) and (B, hidden)."""
+def gt(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is above other."""
+def gt_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of gt."""
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """alpha minus beta times a cosine."""
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Half of one minus a cosine."""
+def hardshrink(input: Tensor, lambd: _int | _float | _complex = 0.5) -> Tensor:
+    """x, 0 where |x| <= lambd."""
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The bits of all elements, as float64 or int64, combined by xor: uint64."""
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """0 below 0, `values` at 0, 1 above."""
+def heaviside_(input: Tensor, values: Tensor) -> Tensor:
+    """In-place version of heaviside."""
+def histc(input: Tensor, bins: _int = 100, min: _int | _float | _complex = 0, max: _int | _float | _complex = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """How many elements fall into each of `bins` equal intervals between min and max.
+
+    min = max takes the smallest and largest element; elements outside are left out.
+    """
+def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _histogram_result:
+    """(hist, bin_edges) of all elements.
+
+    bins: the number of bins of equal width over `range` (that of the data), or a tensor of edges.
+    """
+def histogramdd(input: Tensor, bins: Sequence[_int] | _int | Sequence[Tensor], *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _histogramdd_result:
+    """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
+def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
+    """Pieces along dim 1 (dim 0 of vectors)."""
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim; of vectors, along the first."""
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """sqrt(input ** 2 + other ** 2) without overflow."""
+def hypot_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of hypot."""
+def i0(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The modified Bessel function of order 0."""
+def i0_(input: Tensor) -> Tensor:
+    """In-place version of i0."""
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The lower regularised incomplete gamma function P(input, other)."""
+def igamma_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of igamma."""
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The upper regularised incomplete gamma function Q(input, other)."""
+def igammac_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of igammac."""
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view."""
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with alpha * source's slices added to the slices at `index` along dim."""
+def index_add_(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of index_add."""
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with the slices at `index` along dim replaced by source's slices."""
+def index_copy_(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    """In-place version of index_copy."""
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
+def index_fill_(input: Tensor, dim: _int, index: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of index_fill."""
+def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    """input with input[indices] = values; accumulate adds, repeated positions too."""
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    """In-place version of index_put."""
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
+def index_reduce_(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    """In-place version of index_reduce."""
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The slices of input at the positions `index` (a vector) along dim."""
+def inner(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sum of products over the last dims."""
+def inverse(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """linalg.inv in its older spelling."""
+def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
+    """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
+def isfinite(input: Tensor) -> Tensor:
+    """Whether the element is neither infinite nor nan."""
+def isin(elements: Tensor | _int | _float | _complex, test_elements: Tensor | _int | _float | _complex, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether each element is among test_elements."""
+def isinf(input: Tensor) -> Tensor:
+    """Whether the element is infinite."""
+def isnan(input: Tensor) -> Tensor:
+    """Whether the element is nan."""
+def isneginf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether the element is -inf."""
+def isposinf(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether the element is +inf."""
+def isreal(input: Tensor) -> Tensor:
+    """Whether the imaginary part is 0."""
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+    """The signal (..., time) of spectra (..., frequencies, frames), by least squares: the inverse of stft."""
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Bessel's i0 of an ellipse of height beta, over i0(beta)."""
+def kron(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Kronecker's product: every element of input times the whole of other, block by block."""
+def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _kthvalue_result:
+    """The k-th smallest element along dim (from 1), and where it is."""
+def layer_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enable: _bool = True) -> Tensor:
+    """nn.functional.layer_norm."""
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The least common multiple."""
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of lcm."""
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input * 2 ** other; in three steps where other is whole, so that only the result may overflow."""
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of ldexp."""
+def le(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is at most other."""
+def le_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of le."""
+def lerp(input: Tensor, end: Tensor, weight: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input + weight * (end - input), exact at both ends."""
+def lerp_(input: Tensor, end: Tensor, weight: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of lerp."""
+def less(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is below other."""
+def less_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of lt."""
+def less_equal(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is at most other."""
+def less_equal_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of le."""
+def lgamma(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The logarithm of |gamma(input)|."""
+def lgamma_(input: Tensor) -> Tensor:
+    """In-place version of lgamma."""
+def linspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """`steps` values from start to end, both included; numbers or 0-d tensors."""
+def log(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The natural logarithm."""
+def log10(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The logarithm to base 10."""
+def log10_(input: Tensor) -> Tensor:
+    """In-place version of log10."""
+def log1p(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """log(1 + input), exact near 0."""
+def log1p_(input: Tensor) -> Tensor:
+    """In-place version of log1p."""
+def log2(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The logarithm to base 2."""
+def log2_(input: Tensor) -> Tensor:
+    """In-place version of log2."""
+def log_(input: Tensor) -> Tensor:
+    """In-place version of log."""
+def log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """log(softmax(input)) along dim, without overflow."""
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """log(exp(input) + exp(other)) without overflow."""
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """log2(2 ** input + 2 ** other) without overflow."""
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """log of the running sums of exp(input) along dim, without overflow."""
+def logdet(input: Tensor) -> Tensor:
+    """log det(A); nan for a negative determinant."""
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether both are nonzero."""
+def logical_and_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of logical_and."""
+def logical_not(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is zero."""
+def logical_not_(input: Tensor) -> Tensor:
+    """In-place version of logical_not."""
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether either is nonzero."""
+def logical_or_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of logical_or."""
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether exactly one is nonzero."""
+def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of logical_xor."""
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
+def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
+    """In-place version of logit."""
+def logspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, base: _float = 10.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """base to the powers linspace(start, end, steps)."""
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """log(sum(exp(input))) over dims, without overflow."""
+def lstm(input: Tensor, hx: Sequence[Tensor], params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+    """(output, h, c) of a stack of LSTM layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """(h', c') after one step: (B, in) and ((B, hidden), (B, hidden)). See nn.LSTMCell."""
+def lt(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input is below other."""
+def lt_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of lt."""
+def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Any:
+    """(LU, pivots), and infos with get_infos: linalg.lu_factor_ex in its older spelling."""
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """linalg.lu_solve with its operands in the older order."""
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _lu_unpack_result:
+    """(P, L, U) of what lu_factor packs; parts that are not asked for come empty."""
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
+    """max(0, -y (x1 - x2) + margin)."""
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
+def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of masked_fill."""
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """input (broadcast with mask) with source's elements, in order, where mask is true."""
+def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """In-place version of masked_scatter."""
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The elements of input (broadcast with mask) where mask is true, as a vector."""
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+def matrix_exp(input: Tensor) -> Tensor:
+    """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """linalg.matrix_power in its older spelling."""
+@overload
+def max(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The largest element, or (values, indices) along dim."""
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
+    """The largest element, or (values, indices) along dim."""
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
+    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+    """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+    """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The larger of two; nan if either is."""
+def maximum_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of maximum."""
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The arithmetic mean."""
+@overload
+def median(input: Tensor) -> Tensor:
+    """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool = False) -> _median_result:
+    """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Grids of coordinates: for each vector its values along one dim, the same in all others.
+
+    indexing: "ij" gives dims in the order of the vectors, "xy" swaps the first two.
+    """
+@overload
+def min(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The smallest element, or (values, indices) along dim."""
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
+    """The smallest element, or (values, indices) along dim."""
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The smaller of two; nan if either is."""
+def minimum_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of minimum."""
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _mode_result:
+    """The most frequent element along dim (the smallest of several), and where it last is."""
+def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
+    """Dims moved to other places, the rest in order."""
+def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
+    """Dims moved to other places, the rest in order."""
+def msort(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The elements in order along the first dim."""
+def mul(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input * other."""
+def mul_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of mul."""
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """num_samples indices for each row of weights in input, drawn by them."""
+def multiply(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input * other."""
+def multiply_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of mul."""
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Matrix times vector."""
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension p."""
+def mvlgamma_(input: Tensor, p: _int) -> Tensor:
+    """In-place version of mvlgamma."""
+def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
+def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+    """In-place version of nan_to_num."""
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The mean of what is not nan."""
+@overload
+def nanmedian(input: Tensor) -> Tensor:
+    """The median of what is not nan; with dim, (values, indices) along it."""
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False) -> _nanmedian_result:
+    """The median of what is not nan; with dim, (values, indices) along it."""
+def nanquantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """quantile of what is not nan."""
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sum of what is not nan."""
+def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
+    """`length` elements from `start` on, along dim."""
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """narrow, copied."""
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """batch_norm; in training also the channels' means and 1 / sqrt(variances + eps)."""
+def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+    """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
+def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
+    """(dropped input, the mask of what was kept)."""
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """group_norm of (N, C, *), HxW elements a channel; the groups' means, and 1 / sqrt(variances + eps)."""
+def native_layer_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
+def ne(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input differs from other."""
+def ne_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of ne."""
+def neg(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """-input."""
+def neg_(input: Tensor) -> Tensor:
+    """In-place version of neg."""
+def negative(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """-input."""
+def negative_(input: Tensor) -> Tensor:
+    """In-place version of neg."""
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The next floating-point number from input towards other."""
+def nextafter_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of nextafter."""
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1) -> Tensor:
+    """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
+def norm(input: Tensor, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The vector norm of order p over dims (Frobenius: 2)."""
+def normal(mean: Tensor | _int | _float | _complex, std: Tensor | _int | _float | _complex = 1.0, size: _int | Sequence[_int] | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Normals: normal(mean, std) with a tensor among them, or normal(mean, std, size)."""
+def not_equal(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether input differs from other."""
+def not_equal_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of ne."""
+@overload
+def ones(*size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Ones."""
+@overload
+def ones(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Ones."""
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Ones of input's shape, dtype and strides."""
+def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The first columns of the product of the reflections that (input, tau) hold, as geqrf gives them."""
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Q @ other (Q^H @ other with transpose; from the right without left), for geqrf's reflections."""
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """All products of two vectors: (n), (m) -> (n, m)."""
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dim."""
+def pca_lowrank(A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """Principal components: svd_lowrank of A less the mean of its rows; q: min(6, m, n) unless given."""
+def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
+    """The distances between all pairs of rows i < j of a matrix, as a vector."""
+@overload
+def permute(input: Tensor, *dims: _int) -> Tensor:
+    """The dims in another order."""
+@overload
+def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """The dims in another order."""
+@overload
+def permute_copy(input: Tensor, *dims: _int, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """permute, copied."""
+@overload
+def permute_copy(input: Tensor, dims: Sequence[_int], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """permute, copied."""
+def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
+    """linalg.pinv in its older spelling."""
+def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
+    """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
+def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
+    """(*, C, H r, W r) -> (*, C r r, H, W)."""
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """For each rate in input a Poisson number, in input's dtype."""
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
+def polygamma(n: _int, input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The n-th derivative of digamma."""
+def positive(input: Tensor) -> Tensor:
+    """input itself."""
+def pow(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input to the power of exponent."""
+def pow_(input: Tensor | _int | _float | _complex, exponent: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of pow."""
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x above 0, else weight * x, with one weight, or one a channel (arXiv:1502.01852)."""
+def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The product of all elements, or along one dim."""
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+    """input, seen as flat, with source written (or added) at the positions `index`."""
+def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+    """In-place version of put."""
+def qr(input: Tensor, some: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _qr_result:
+    """linalg.qr in its older spelling."""
+def quantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The values below which fractions q of the elements lie; nan where one is nan."""
+def rad2deg(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Radians as degrees."""
+def rad2deg_(input: Tensor) -> Tensor:
+    """In-place version of rad2deg."""
+@overload
+def rand(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Uniforms of [0, 1)."""
+@overload
+def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Uniforms of [0, 1)."""
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Uniforms of [0, 1) in input's shape, dtype and strides."""
+def randint(low: Tensor | _float | _int | None = None, high: Tensor | _float | _int | None = None, size: Sequence[_int] | _int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+def randint_like(input: Tensor, low: Tensor | _float | _int | None = None, high: Tensor | _float | _int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
+@overload
+def randn(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Normals of mean 0 and variance 1."""
+@overload
+def randn(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Normals of mean 0 and variance 1."""
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Normals of mean 0 and variance 1 in input's shape, dtype and strides."""
+def randperm(n: _int, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """0 .. n - 1 in random order."""
+def range(start: _int | _float | _complex = 0, end: _int | _float | _complex | None = None, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """start, start + step, ... with end included; deprecated in favour of arange."""
+def ravel(input: Tensor) -> Tensor:
+    """All dims as one."""
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor is returned as it is."""
+def reciprocal(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """1 / input."""
+def reciprocal_(input: Tensor) -> Tensor:
+    """In-place version of reciprocal."""
+def relu(input: Tensor, inplace: _bool = False) -> Tensor:
+    """max(input, 0), nan kept; its gradient at 0 is 0."""
+def relu_(input: Tensor) -> Tensor:
+    """In-place version of relu."""
+def remainder(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The remainder with the sign of the divisor, as Python's %."""
+def remainder_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of remainder."""
+def renorm(input: Tensor, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
+def renorm_(input: Tensor, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex) -> Tensor:
+    """In-place version of renorm."""
+def repeat_interleave(input: Tensor, repeats: Tensor | _int | _float | _complex | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    """Each element (or slice along dim) several times, one copy after the other.
+
+    repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
+    positions repeated by it. dim None flattens input.
+    """
+@overload
+def reshape(input: Tensor, *shape: _int) -> Tensor:
+    """The elements in row-major order in another shape: a view where one exists, else a copy."""
+@overload
+def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
+    """The elements in row-major order in another shape: a view where one exists, else a copy."""
+def resolve_conj(input: Tensor) -> Tensor:
+    """A copy of a view that is conjugated when it is read; another tensor as it is."""
+def resolve_neg(input: Tensor) -> Tensor:
+    """A copy of a view that is negated when it is read; another tensor as it is."""
+def rms_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
+    """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
+def rnn_relu(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """(output, h) of a stack of RNN_RELU layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """h' after one step of RNN_RELU: (B, in) and (B, hidden)."""
+def rnn_tanh(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """(output, h) of a stack of RNN_TANH layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """h' after one step of RNN_TANH: (B, in) and (B, hidden)."""
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ()) -> Tensor:
+    """The elements moved on by shifts along dims, those that fall off entering at the start."""
+def rot90(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
+    """Turned k times by 90 degrees in the plane of two dims."""
+def round(input: Tensor, *, decimals: _int | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The nearest integer, halves to even; `decimals` digits after the point."""
+def round_(input: Tensor, *, decimals: _int | None = None) -> Tensor:
+    """In-place version of round."""
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
+    """input where positive, else input times a slope: random while training, else the mean one."""
+def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
+    """rrelu in place."""
+def rsqrt(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """1 / sqrt(input)."""
+def rsqrt_(input: Tensor) -> Tensor:
+    """In-place version of rsqrt."""
+def rsub(input: Tensor, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    """other - alpha * input."""
+def scalar_tensor(s: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """One number as a 0-d tensor of the default dtype."""
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
+
+    reduce: None writes; "add" and "multiply" combine with what is there.
+    """
+def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None) -> Tensor:
+    """In-place version of scatter."""
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with src added at [.., index[.., i, ..], ..] along dim."""
+def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    """In-place version of scatter_add."""
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with src combined in along dim; reduce: "sum", "prod", "mean", "amax" or "amin".
+
+    include_self: whether the elements of input that are written to take part.
+    """
+def scatter_reduce_(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    """In-place version of scatter_reduce."""
+def searchsorted(sorted_sequence: Tensor, input: Tensor | _int | _float | _complex, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Where each value would be put into the sorted last dim of sorted_sequence."""
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Each segment of rows along axis (by lengths or offsets) reduced: sum, mean, prod, max or min."""
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """One slice along dim; dim disappears."""
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """select, copied."""
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
+    """input with input.select(dim, index) replaced by src."""
+def selu(input: Tensor, inplace: _bool = False) -> Tensor:
+    """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
+def selu_(input: Tensor) -> Tensor:
+    """In-place version of selu."""
+def sgn(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sign; of a complex number, input / |input|."""
+def sgn_(input: Tensor) -> Tensor:
+    """In-place version of sgn."""
+def sigmoid(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """1 / (1 + exp(-input))."""
+def sigmoid_(input: Tensor) -> Tensor:
+    """In-place version of sigmoid."""
+def sign(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """-1, 0 or 1."""
+def sign_(input: Tensor) -> Tensor:
+    """In-place version of sign."""
+def signbit(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Whether the sign bit is set (of -0.0 too)."""
+def sin(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sine of radians."""
+def sin_(input: Tensor) -> Tensor:
+    """In-place version of sin."""
+def sinc(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """sin(pi x) / (pi x), 1 at 0."""
+def sinc_(input: Tensor) -> Tensor:
+    """In-place version of sinc."""
+def sinh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The hyperbolic sine."""
+def sinh_(input: Tensor) -> Tensor:
+    """In-place version of sinh."""
+def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """slice, copied."""
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input with the elements start, start + step, ... before end along dim replaced by src."""
+def slogdet(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _slogdet_result:
+    """linalg.slogdet in its older spelling."""
+def softmax(input: Tensor, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
+def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _sort_result:
+    """The elements in order along dim, and where each was; equal ones keep their order."""
+def split(input: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
+def split_copy(input: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """split, copied."""
+def split_with_sizes(input: Tensor, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along dim, as views."""
+def split_with_sizes_copy(input: Tensor, split_sizes: _int | Sequence[_int], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """split_with_sizes, copied."""
+def sqrt(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The square root."""
+def sqrt_(input: Tensor) -> Tensor:
+    """In-place version of sqrt."""
+def square(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input squared."""
+def square_(input: Tensor) -> Tensor:
+    """In-place version of square."""
+@overload
+def squeeze(input: Tensor, *dim: _int) -> Tensor:
+    """Without dims of size 1 (only those named)."""
+@overload
+def squeeze(input: Tensor, dim: Sequence[_int] | None = None) -> Tensor:
+    """Without dims of size 1 (only those named)."""
+@overload
+def squeeze_(input: Tensor, *dim: _int) -> Tensor:
+    """In-place version of squeeze."""
+@overload
+def squeeze_(input: Tensor, dim: Sequence[_int] | None = None) -> Tensor:
+    """In-place version of squeeze."""
+@overload
+def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """squeeze, copied."""
+@overload
+def squeeze_copy(input: Tensor, dim: Sequence[_int] | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """squeeze, copied."""
+def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors, all of one shape, side by side along a new dim."""
+def std(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The standard deviation: the square root of var."""
+def std_mean(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None) -> tuple[Tensor, Tensor]:
+    """(std, mean)."""
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+    """Spectra (..., frequencies, frames) of windows of a signal (..., time), hop_length apart.
+
+    center: frames are centered at multiples of hop_length, the signal continued by pad_mode.
+    normalized: spectra are divided by sqrt(n_fft).
+    """
+def sub(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input - alpha * other."""
+def sub_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of sub."""
+def subtract(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input - alpha * other."""
+def subtract_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    """In-place version of sub."""
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sum; integers are added up in int64."""
+def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _svd_result:
+    """(U, S, V) with input = U diag(S) V^H; zeros for U and V without compute_uv."""
+def svd_lowrank(A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """(U, S, V) with A - M near U diag(S) V^H and q singular values (draws random numbers)."""
+def swapaxes(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Swap two dims."""
+def swapaxes_(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """In-place version of transpose."""
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Swap two dims."""
+def swapdims_(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """In-place version of transpose."""
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; vectors stay as they are."""
+def t_(input: Tensor) -> Tensor:
+    """In-place version of t."""
+def t_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """t, copied."""
+def take(input: Tensor, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The elements of input, seen as flat, at the positions `index`."""
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """gather with indices broadcast to input's other dims; dim None flattens input first."""
+def tan(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tangent of radians."""
+def tan_(input: Tensor) -> Tensor:
+    """In-place version of tan."""
+def tanh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The hyperbolic tangent."""
+def tanh_(input: Tensor) -> Tensor:
+    """In-place version of tanh."""
+def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Pieces cut at indices, or a number of nearly equal pieces."""
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The sum of products over given dims of both, the rest of a's dims before b's."""
+@overload
+def tile(input: Tensor, *dims: _int) -> Tensor:
+    """repeat, where fewer repeats than dims leave the first dims alone."""
+@overload
+def tile(input: Tensor, dims: Sequence[_int]) -> Tensor:
+    """repeat, where fewer repeats than dims leave the first dims alone."""
+def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _topk_result:
+    """The k largest (or smallest) elements along dim, in order, and where they are."""
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal."""
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Swap two dims."""
+def transpose_(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """In-place version of transpose."""
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """transpose, copied."""
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _int | _float | _complex | None = None, dim: _int = -1) -> Tensor:
+    """The integral along dim of samples y, at points x or at distances dx (1)."""
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: _int | _float | _complex | None = None, dim: _int = -1) -> Tensor:
+    """The integral along dim of samples y, at points x or at distances dx (1)."""
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _triangular_solve_result:
+    """(solution, a copy of A): linalg.solve_triangular in its older spelling."""
+def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The elements on and below a diagonal, zeros elsewhere."""
+def tril_(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """In-place version of tril."""
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype = ..., layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Row and column numbers of the lower triangle of a row x col matrix, row by row."""
+def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The elements on and above a diagonal, zeros elsewhere."""
+def triu_(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """In-place version of triu."""
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype = ..., layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Row and column numbers of the upper triangle of a row x col matrix, row by row."""
+def true_divide(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
+def true_divide_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of div."""
+def trunc(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The integer part."""
+def trunc_(input: Tensor) -> Tensor:
+    """In-place version of trunc."""
+def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """All slices along dim, as a tuple of views."""
+def unbind_copy(input: Tensor, dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """unbind, copied."""
+def unflatten(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
+    """One dim cut into several; one of them may be -1."""
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """unfold, copied."""
+@overload
+def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+    """The different elements in order (slices, with dim), where each element went, and counts."""
+@overload
+def unique(input: Tensor, sorted: _bool = True, return_counts: _bool = False, dim: _int | None = None, *, return_inverse: Literal[True]) -> tuple[Tensor, ...]:
+    """The different elements in order (slices, with dim), where each element went, and counts."""
+@overload
+def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
+    """The different elements in order (slices, with dim), where each element went, and counts."""
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+    """The elements (slices, with dim) without those that equal their predecessor."""
+@overload
+def unique_consecutive(input: Tensor, return_counts: _bool = False, dim: _int | None = None, *, return_inverse: Literal[True]) -> tuple[Tensor, ...]:
+    """The elements (slices, with dim) without those that equal their predecessor."""
+@overload
+def unique_consecutive(input: Tensor, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
+    """The elements (slices, with dim) without those that equal their predecessor."""
+def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
+    """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """chunk, for callers who write to the parts."""
+def unsafe_split(input: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """split, for callers who write to the parts."""
+def unsafe_split_with_sizes(input: Tensor, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """split_with_sizes, for callers who write to the parts."""
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """With a dim of size 1 put in at `dim`."""
+def unsqueeze_(input: Tensor, dim: _int) -> Tensor:
+    """In-place version of unsqueeze."""
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """unsqueeze, copied."""
+def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
+    """The powers of a vector's elements as rows: x**(N-1), ..., x, 1, or increasing."""
+def var(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The variance: squared distances from the mean over n - correction (1 by default)."""
+def var_mean(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None) -> tuple[Tensor, Tensor]:
+    """(var, mean)."""
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The dot product with the first vector conjugated."""
+def view_as_complex(input: Tensor) -> Tensor:
+    """A real tensor with a last dim of 2 as a complex one."""
+def view_as_complex_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """view_as_complex, copied."""
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as a real one with a last dim of (real, imaginary)."""
+def view_as_real_copy(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """view_as_real, copied."""
+def view_copy(input: Tensor, size: _int | Sequence[_int] | None = None, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """view, copied: in another shape, or its bytes as another dtype."""
+def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
+    """Pieces along dim 0."""
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+@overload
+def where(condition: Tensor, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
+@overload
+def where(condition: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
+def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """input * log(other), 0 where input is 0 (unless other is nan)."""
+def xlogy_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
+    """In-place version of xlogy."""
+@overload
+def zeros(*size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Zeros."""
+@overload
+def zeros(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Zeros."""
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Zeros of input's shape, dtype and strides."""
+__all__: list[str]

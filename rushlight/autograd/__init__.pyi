@@ -1,0 +1,31 @@
+# Written by `python tools/stubs.py`.
+"""torch.autograd: the graph, the engine, and their public names."""
+
+from rushlight.autograd.function import Function as Function
+from rushlight.autograd.gradchecking import GradcheckError as GradcheckError
+from rushlight.autograd.node import Node as Node
+from rushlight.autograd.function import Variable as Variable
+from rushlight.autograd import anomaly as anomaly
+from rushlight.autograd.engine import backward as backward
+from rushlight.autograd.anomaly import detect_anomaly as detect_anomaly
+from rushlight.autograd.mode import enable_grad as enable_grad
+from rushlight.autograd import engine as engine
+from rushlight.autograd import forward_ad as forward_ad
+from rushlight.autograd import function as function
+from rushlight.autograd import functional as functional
+from rushlight.autograd.engine import grad as grad
+from rushlight.autograd.gradchecking import gradcheck as gradcheck
+from rushlight.autograd import gradchecking as gradchecking
+from rushlight.autograd.gradchecking import gradgradcheck as gradgradcheck
+from rushlight.autograd import graph as graph
+from rushlight.autograd import hooks as hooks
+from rushlight.autograd.mode import inference_mode as inference_mode
+from rushlight.autograd import inplace as inplace
+from rushlight.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from rushlight.autograd.mode import is_grad_enabled as is_grad_enabled
+from rushlight.autograd import mode as mode
+from rushlight.autograd.mode import no_grad as no_grad
+from rushlight.autograd import node as node
+from rushlight.autograd.function import once_differentiable as once_differentiable
+from rushlight.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
+from rushlight.autograd.mode import set_grad_enabled as set_grad_enabled

@@ -1,0 +1,56 @@
+# Written by `python tools/stubs.py`.
+"""What distributions have in common: shapes, parameters, and checks of parameters and values."""
+from collections.abc import Sequence
+from rushlight.base.size import Size
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+class Distribution:
+    """Independent distributions of one kind for each place of `batch_shape`; a value has `event_shape`.
+
+    validate_args: whether parameters (here) and values (in log_prob, cdf) that the distribution does not
+    allow raise ValueError; the default is __debug__. What a distribution cannot tell raises
+    NotImplementedError: `mean`, `mode`, `variance`, `support`, `log_prob(value)`, `cdf(value)`, its inverse
+    `icdf(value)`, `entropy()` in nats, `enumerate_support(expand=True)`, and `rsample(sample_shape)`: values
+    whose gradients flow into the parameters.
+    """
+
+    def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None) -> None: ...
+    def __repr__(self) -> Any: ...
+    @property
+    def arg_constraints(self) -> Any: ...
+    @property
+    def batch_shape(self) -> Size: ...
+    def cdf(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def entropy(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def enumerate_support(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    @property
+    def event_shape(self) -> Size: ...
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        """The same distribution with its parameters expanded to a batch shape; no memory is copied.
+
+        _instance: an object of a subclass with parameters of its own, to be filled with the others.
+        """
+    has_enumerate_support: bool
+    has_rsample: bool
+    def icdf(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def log_prob(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    @property
+    def mean(self) -> Tensor: ...
+    @property
+    def mode(self) -> Tensor: ...
+    def perplexity(self) -> Tensor: ...
+    def rsample(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Values drawn, (*sample_shape, *batch_shape, *event_shape), without a gradient."""
+    def sample_n(self, n: Any) -> Any:
+        """Deprecated: sample((n,))."""
+    @staticmethod
+    def set_default_validate_args(value: Any) -> Any:
+        """What validate_args is from now on, where it is not given."""
+    @property
+    def stddev(self) -> Tensor: ...
+    @property
+    def support(self) -> Any: ...
+    @property
+    def variance(self) -> Tensor: ...

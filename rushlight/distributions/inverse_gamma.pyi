@@ -1,0 +1,2 @@
+# Written by `python tools/stubs.py`.
+from rushlight.distributions.gamma import *

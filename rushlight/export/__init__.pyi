@@ -1,0 +1,16 @@
+# Written by `python tools/stubs.py`.
+"""torch.export: a module's call as a graph of aten ops with its state, which runs without the module's code.
+
+`listener.py` records, `tracing.py` tells several records as one graph, `program.py` is the result,
+`saving.py` its file.
+"""
+
+from rushlight.export.symbols import Dim as Dim
+from rushlight.export.signature import ExportGraphSignature as ExportGraphSignature
+from rushlight.export.program import ExportedProgram as ExportedProgram
+from rushlight.export.symbols import dims as dims
+from rushlight.export.tracing import export as export
+from rushlight.export.saving import load as load
+from rushlight.export import program as program
+from rushlight.export.saving import save as save
+from rushlight.export.unflattening import unflatten as unflatten

@@ -1,0 +1,256 @@
+# Written by `python tools/stubs.py`.
+"""Activation functions as modules; and MultiheadAttention, which PyTorch keeps here too. Its arithmetic is in
+nn/multihead_attention.py.
+"""
+from rushlight.base.device import device as _device
+from rushlight.base.dtype import dtype as _dtype
+from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+class CELU(FunctionModule):
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). Any shape."""
+
+    alpha: float
+    inplace: bool
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class ELU(FunctionModule):
+    """x where x > 0, else alpha * (exp(x) - 1). Any shape."""
+
+    alpha: float
+    inplace: bool
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class GELU(FunctionModule):
+    """x * Phi(x), the normal distribution's; `approximate="tanh"` for the tanh formula."""
+
+    approximate: str
+    def __init__(self, approximate: str = 'none') -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class GLU(FunctionModule):
+    """a * sigmoid(b), where a and b are the halves of the input along `dim`."""
+
+    dim: int
+    def __init__(self, dim: int = -1) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Hardshrink(FunctionModule):
+    """x where |x| > lambd, else 0. Any shape."""
+
+    lambd: float
+    def __init__(self, lambd: float = 0.5) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Hardsigmoid(FunctionModule):
+    """clip(x / 6 + 1/2, 0, 1). Any shape."""
+
+    inplace: bool
+    def __init__(self, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Hardswish(FunctionModule):
+    """x * clip(x / 6 + 1/2, 0, 1). Any shape."""
+
+    inplace: bool
+    def __init__(self, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Hardtanh(FunctionModule):
+    """x clipped to [min_val, max_val]. Any shape."""
+
+    inplace: bool
+    max_val: Any
+    min_val: Any
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None, max_value: float | None = None) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class LeakyReLU(FunctionModule):
+    """x where x >= 0, else negative_slope * x. Any shape."""
+
+    inplace: bool
+    negative_slope: float
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class LogSigmoid(FunctionModule):
+    """log(1 / (1 + exp(-x))). Any shape."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class LogSoftmax(_AlongDim):
+    """log(softmax(x)) along `dim`."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Mish(FunctionModule):
+    """x * tanh(softplus(x)). Any shape."""
+
+    inplace: bool
+    def __init__(self, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class MultiheadAttention(Module):
+    """softmax(Q K^T / sqrt(D)) V by heads, then a linear map.
+
+    query (L, N, E), key (S, N, kdim), value (S, N, vdim); (N, L, E), ... with `batch_first`, or
+    without N. in_proj_weight (3 * E, E) from Xavier's uniform distribution (q_proj_weight, ... where
+    kdim or vdim differ), in_proj_bias and out_proj.bias 0. `add_bias_kv`: a learned key and value
+    more; `add_zero_attn`: zero ones.
+    """
+
+    add_zero_attn: bool
+    batch_first: bool
+    dropout: float
+    embed_dim: int
+    head_dim: Any
+    kdim: Any
+    num_heads: int
+    out_proj: NonDynamicallyQuantizableLinear
+    vdim: Any
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    __constants__: list[Any]
+    def forward(self, query: Tensor, key: Tensor, value: Any, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+        """(output like query, weights (N, L, S) or None).
+
+        key_padding_mask (N, S): True (or -inf) at keys to leave out. attn_mask (L, S) or
+        (N * heads, L, S): True (or -inf) where not to attend. `is_causal`: a hint that attn_mask is
+        the causal one. Without `average_attn_weights`: weights (N, heads, L, S).
+        """
+    def merge_masks(self, attn_mask: Tensor, key_padding_mask: Tensor, query: Tensor) -> tuple[Any, Any]:
+        """(one mask (N, heads, L, S), 2), or the only mask given and its kind, 0 or 1."""
+    def __call__(self, query: Tensor, key: Tensor, value: Any, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]: ...
+class PReLU(FunctionModule):
+    """x where x >= 0, else weight * x; one weight, or one for each channel (dim 1).
+
+    weight: (num_parameters,), starts at `init`.
+    """
+
+    init: float
+    num_parameters: int
+    weight: Parameter
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class RReLU(FunctionModule):
+    """x where x >= 0, else a * x: a is drawn from U(lower, upper) in training, else the mean."""
+
+    inplace: bool
+    lower: float
+    upper: float
+    def __init__(self, lower: float = 0.125, upper: float = 0.3333333333333333, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class ReLU(FunctionModule):
+    """max(0, x). Any shape."""
+
+    inplace: bool
+    def __init__(self, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class ReLU6(Hardtanh):
+    """min(max(0, x), 6). Any shape."""
+
+    def __init__(self, inplace: bool = False) -> None: ...
+class SELU(FunctionModule):
+    """scale * ELU(x) with the constants of self-normalising networks. Any shape."""
+
+    inplace: bool
+    def __init__(self, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class SiLU(FunctionModule):
+    """x * sigmoid(x), also called swish. Any shape."""
+
+    inplace: bool
+    def __init__(self, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Sigmoid(FunctionModule):
+    """1 / (1 + exp(-x)). Any shape."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Softmax(_AlongDim):
+    """exp(x) over its sum along `dim`."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Softmax2d(Module):
+    """softmax over the channels of (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Softmin(_AlongDim):
+    """exp(-x) over its sum along `dim`."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Softplus(FunctionModule):
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold. Any shape."""
+
+    beta: float
+    threshold: float
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Softshrink(FunctionModule):
+    """x - lambd where x > lambd, x + lambd where x < -lambd, else 0. Any shape."""
+
+    lambd: float
+    def __init__(self, lambd: float = 0.5) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Softsign(FunctionModule):
+    """x / (1 + |x|). Any shape."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Tanh(FunctionModule):
+    """tanh(x). Any shape."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Tanhshrink(FunctionModule):
+    """x - tanh(x). Any shape."""
+
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class Threshold(FunctionModule):
+    """x where x > threshold, else value. Any shape."""
+
+    inplace: bool
+    threshold: float
+    value: float
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None: ...
+    __constants__: list[Any]
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Tensor) -> Tensor: ...
+class _AlongDim(FunctionModule):
+    dim: int | None
+    def __init__(self, dim: int | None = None) -> None: ...
+    __constants__: list[Any]

@@ -1,0 +1,41 @@
+# Written by `python tools/stubs.py`.
+"""AdaptiveLogSoftmaxWithLoss: a softmax over many classes, rare ones in clusters."""
+from collections.abc import Sequence
+from rushlight.base.device import device as _device
+from rushlight.base.dtype import dtype as _dtype
+from rushlight.nn.modules.container import ModuleList
+from rushlight.nn.modules.linear import Linear
+from rushlight.nn.modules.module import Module
+from rushlight.tensor.tensor import Tensor
+from typing import Any, NamedTuple
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    """Efficient softmax by Grave et al.: frequent classes in the head, others in clusters.
+
+    Classes are sorted by frequency; `cutoffs` are the first classes of the clusters. Cluster i has a
+    projection to in_features / div_value^(i + 1). input (N, in_features), target (N,) -> (output:
+    log-probabilities of the targets (N,), loss: their negative mean).
+    """
+
+    cutoffs: Any
+    div_value: float
+    head: Linear
+    head_bias: bool
+    head_size: Any
+    in_features: int
+    n_classes: int
+    n_clusters: Any
+    shortlist_size: Any
+    tail: ModuleList
+    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, input_: Any, target_: Any) -> Tensor:
+        """(output, loss) for a batch or one sample."""
+    def log_prob(self, input: Tensor) -> Tensor:
+        """(N, n_classes): the log-probabilities of all classes."""
+    def predict(self, input: Tensor) -> Any:
+        """(N,): the most probable class of each sample."""
+    def reset_parameters(self) -> None: ...
+    def __call__(self, input_: Any, target_: Any) -> Tensor: ...
+class _ASMoutput(NamedTuple):
+    output: Tensor
+    loss: Tensor

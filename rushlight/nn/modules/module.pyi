@@ -1,0 +1,51 @@
+# Written by `python tools/stubs.py`.
+"""Module, the base class of all layers and models.
+
+Its four parts: the tree of children (tree.py), hooks (hooks.py), state dicts (state.py), moving
+and casting (conversion.py). Here: registration, attributes, the call, copying, and the tables that
+all parts use, which __init__ makes.
+
+Invariants: a name is in at most one of `_parameters`, `_buffers`, `_modules` and the instance's
+own attributes; what is in the first three is found by __getattr__.
+"""
+from collections.abc import Callable
+from rushlight.nn.modules.conversion import Conversion
+from rushlight.nn.modules.hooks import Hooks
+from rushlight.nn.modules.state import State
+from rushlight.nn.modules.tree import Tree
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+class Module(Tree, Hooks, State, Conversion):
+    """Base class of layers and models: subclass it and define `forward`.
+
+    Parameters, buffers and modules assigned to attributes are registered: they show in
+    `parameters()`, `state_dict()`, `children()`, and follow `to()`.
+    """
+
+    call_super_init: bool
+    dump_patches: bool
+    forward: Callable[..., Any]
+    training: bool
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __delattr__(self, name: str) -> None: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...
+    T_destination: Any
+    def add_module(self, name: str, module: Any) -> None:
+        """Add a child; None reserves the name."""
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile this module's calls in place; arguments as of torch.compile."""
+    def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
+        """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
+    def register_module(self, name: str, module: Any) -> None:
+        """Same as add_module."""
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Add a Parameter; None reserves the name (and is in no state dict)."""
+def _check_name(module: Module, what: str, name: Any, table: dict[str, Any]) -> None: ...
+def _forget(module: Module, name: str, keep: str) -> None:
+    """Remove a name from everywhere but the table `keep`, before it is registered there."""
+def _forward_unimplemented(self: Any, *input: Tensor) -> None:
+    """Define the computation; every subclass does."""
+def _hooked(hooks: Any, module: Module, name: str, value: Any) -> Any: ...

@@ -1,0 +1,94 @@
+# Written by `python tools/stubs.py`.
+"""Transformer encoders and decoders, as in "Attention Is All You Need"."""
+from collections.abc import Callable
+from rushlight.base.device import device as _device
+from rushlight.base.dtype import dtype as _dtype
+from rushlight.nn.modules.container import ModuleList
+from rushlight.nn.modules.linear import Linear
+from rushlight.nn.modules.module import Module
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+class Transformer(Module):
+    """An encoder and a decoder: src (S, N, E), tgt (T, N, E) -> (T, N, E).
+
+    With `batch_first`: (N, S, E), ... All weight matrices from Xavier's uniform distribution.
+    """
+
+    batch_first: bool
+    d_model: int
+    decoder: Any
+    encoder: Any
+    nhead: int
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = ..., custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
+        """Masks as of nn.MultiheadAttention."""
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: str | int | _device | None = None, dtype: _dtype | None = None) -> Any:
+        """(sz, sz): -inf above the diagonal, 0 elsewhere."""
+    def __call__(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
+class TransformerDecoder(Module):
+    """`num_layers` copies of a layer, and a norm at the end."""
+
+    layers: Any
+    norm: Any
+    num_layers: int
+    def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None: ...
+    __constants__: list[Any]
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
+        """tgt (T, N, E), memory (S, N, E); masks as of nn.MultiheadAttention."""
+    def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the memory and a feed-forward network, with residuals and norms.
+
+    tgt (T, N, E) and memory (S, N, E). `norm_first`: norms before, not after.
+    """
+
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
+        """Masks as of nn.MultiheadAttention."""
+    def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
+class TransformerEncoder(Module):
+    """`num_layers` copies of a layer, and a norm at the end."""
+
+    enable_nested_tensor: bool
+    layers: Any
+    mask_check: bool
+    norm: Any
+    num_layers: int
+    use_nested_tensor: Any
+    def __init__(self, encoder_layer: Any, num_layers: int, norm: Any = None, enable_nested_tensor: bool = True, mask_check: bool = True) -> None: ...
+    __constants__: list[Any]
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
+        """src (S, N, E); masks as of nn.MultiheadAttention."""
+    def __call__(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor: ...
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward network, each with a residual and a norm.
+
+    src (S, N, E), or (N, S, E) with `batch_first`. `norm_first`: norms before, not after.
+    """
+
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+        """Masks as of nn.MultiheadAttention."""
+    def __call__(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor: ...
+class _Layer(Module):
+    """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""
+
+    activation: Any
+    activation_relu_or_gelu: Any
+    dropout: Any
+    linear1: Linear
+    linear2: Linear
+    norm_first: bool
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = ..., layer_norm_eps: float = 1e-05, batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    __constants__: list[Any]
+def _detect_is_causal_mask(mask: Tensor, is_causal: bool | None = None, size: int | None = None) -> bool:
+    """Whether the mask is the causal one; is_causal answers where it is given."""
+def _generate_square_subsequent_mask(sz: int, device: str | int | _device | None = None, dtype: _dtype | None = None) -> Any:
+    """(sz, sz): -inf above the diagonal, 0 elsewhere."""
+def _get_activation_fn(activation: str) -> Callable[[Any], Any]: ...
+def _get_clones(module: Any, n: int) -> ModuleList: ...
+def _get_seq_len(src: Tensor, batch_first: bool) -> int: ...
+def _relu_or_gelu(activation: Any) -> int:
+    """1 for relu, 2 for gelu, 0 for others."""
+def _why_not_nested(layer: Any) -> str:
+    """What of a layer keeps PyTorch from running it on nested tensors; "" where nothing does."""

@@ -1,0 +1,24 @@
+# Written by `python tools/stubs.py`.
+"""What the files of layers share: sizes as tuples, registering parameters, parts of reprs."""
+from collections.abc import Callable
+from rushlight.base.device import device as _device
+from rushlight.base.dtype import dtype as _dtype
+from rushlight.tensor.tensor import Tensor
+from typing import Any
+
+def _ntuple(n: int, name: str = 'parse') -> Callable[[Any], tuple[Any, ...]]:
+    """A function from a number to an n-tuple of it, and from a sequence to a tuple."""
+def _pair(x: Tensor) -> tuple[Any, ...]: ...
+def _quadruple(x: Tensor) -> tuple[Any, ...]: ...
+def _reverse_repeat_tuple(t: tuple[int, ...], n: int) -> tuple[int, ...]:
+    """(2, 3) as F.pad wants it: (3, 3, 2, 2) with n = 2."""
+def _single(x: Tensor) -> tuple[Any, ...]: ...
+def _triple(x: Tensor) -> tuple[Any, ...]: ...
+def changed(module: Any, **defaults: Any) -> str:
+    """The end of an extra_repr: ", name=value" of each attribute that is not at its default."""
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Strip a prefix from all keys, in place: "module.weight" becomes "weight"."""
+def each_once(change: Callable[[Any], Any], query: Tensor, key: Tensor, value: Any) -> tuple[Any, Any, Any]:
+    """All three changed; equal inputs stay one object, so that they are projected together."""
+def register_empty(module: Any, device: str | int | _device, dtype: _dtype, **shapes: Any) -> None:
+    """Register a Parameter of each shape, its values not set yet; None reserves the name."""

@@ -1,0 +1,90 @@
+"""A trace tells a call in PyTorch's ops, and gives the same numbers; so do torch.export's programs."""
+from __future__ import annotations
+
+import pytest
+
+import rushlight as torch
+from rushlight.nn import functional as F
+
+X = torch.arange(24.0).reshape(1, 2, 3, 4) / 7
+LONG = torch.zeros(1, 1, 3, 4, dtype=torch.long)
+# What runs, and the op in PyTorch's graph of it (recorded from 2.13).
+CASES = {
+    "upsample_nearest2d": lambda x: F.interpolate(x, scale_factor=2, mode="nearest"),
+    "upsample_bilinear2d": lambda x: F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False),
+    "upsample_bicubic2d": lambda x: F.interpolate(x, size=(5, 7), mode="bicubic"),
+    "adaptive_avg_pool2d": lambda x: F.interpolate(x, size=(2, 2), mode="area"),
+    "grid_sampler": lambda x: F.grid_sample(x, torch.zeros(1, 4, 4, 2) + 0.1, align_corners=False),
+    "unfold": lambda x: x.unfold(2, 2, 1),
+    "im2col": lambda x: F.unfold(x, (2, 2)),
+    "einsum": lambda x: torch.einsum("abcd,abce->ade", x, x),
+    "tensordot": lambda x: torch.tensordot(x, x, dims=([1, 2], [1, 2])),
+    "linalg_vector_norm": lambda x: F.normalize(x, dim=1),
+    "fft_fft": lambda x: torch.fft.fft(x).abs(),
+    "linalg_inv": lambda x: torch.linalg.inv(x[0, :, :2, :2] + torch.eye(2)),
+    "cdist": lambda x: torch.cdist(x[0], x[0]),
+    "split_with_sizes": lambda x: torch.stack(x.split([1, 1], 1)),
+    "gather": lambda x: x.gather(1, torch.zeros(1, 1, 3, 4, dtype=torch.long)),
+    "scatter": lambda x: x.scatter(1, torch.zeros(1, 1, 3, 4, dtype=torch.long), 1.0),
+    "sub": lambda x: torch.sub(x, x * 2, alpha=3),
+    "softmax": lambda x: F.softmax(x, dim=-1, dtype=torch.float64),
+    "layer_norm": lambda x: F.layer_norm(x, (4,)),
+    "pad": lambda x: F.pad(x, (1, 1, 2, 0), mode="reflect"),
+    "dropout": lambda x: F.dropout(x, 0.5, training=False),
+    "embedding": lambda x: F.embedding(x.long() % 3, torch.ones(3, 2)),
+    "meshgrid": lambda x: torch.meshgrid(x[0, 0, 0], x[0, 0, 0], indexing="ij")[0],
+}
+
+
+class _Module(torch.nn.Module):
+    def __init__(self, function) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_trace_holds_pytorchs_op(name):
+    function = CASES[name]
+    traced = torch.jit.trace(function, (X,), check_trace=False)
+    assert f"aten::{name}(" in str(traced.graph) and "CallFunction" not in str(traced.graph)
+    torch.testing.assert_close(traced(X), function(X), rtol=0, atol=0)
+    assert f"torch.{name}(" in traced.code
+
+
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"unfold", "pad", "sub"}))
+def test_an_exported_program_holds_the_same_op(name):
+    program = torch.export.export(_Module(CASES[name]), (X,))
+    assert any(str(node.target).startswith(f"aten.{name}.") for node in program.graph.nodes)
+    torch.testing.assert_close(program.module()(X), CASES[name](X), rtol=0, atol=0)
+
+
+def linear_algebra(x):
+    return torch.linalg.norm(x, dim=1), torch.linalg.inv(x[:, :3] + torch.eye(3)), torch.linalg.svd(x)[1]
+
+
+def spectra(x):
+    return torch.fft.fft(x).abs() + torch.special.expit(x)
+
+
+def labels(x):
+    return torch.einsum("ij,kj->ik", x, x)
+
+
+@pytest.mark.parametrize("function", [linear_algebra, spectra, labels])
+def test_script_knows_the_functions_of_torchs_modules(function):
+    x = torch.arange(12.0).reshape(3, 4) / 5 + 0.1
+    torch.testing.assert_close(torch.jit.script(function)(x), function(x))
+
+
+def test_script_leaves_out_an_embedding_bags_offsets():
+    bag = torch.nn.EmbeddingBag(5, 2)
+    index = torch.tensor([[1, 2], [0, 4]])
+    torch.testing.assert_close(torch.jit.script(bag)(index), bag(index))
+
+
+def test_a_node_prints_as_one_line():
+    graph = torch.jit.trace(lambda x: (x + 1) * x, (torch.ones(2),))._function.block
+    assert all("\n" not in repr(node) and len(repr(node)) < 200 for node in graph.nodes)

@@ -1,0 +1,83 @@
+"""The stubs are those that the code gives, and tell every public name."""
+from __future__ import annotations
+
+import ast
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import rushlight as torch
+from rushlight import aliases
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import stubs  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[Path, str]:
+    return stubs.stubs()
+
+
+def _names(text: str) -> set[str]:
+    return set(aliases._names(ast.parse(text), True))
+
+
+def _methods(text: str, name: str) -> set[str]:
+    cls = next(n for n in ast.parse(text).body if isinstance(n, ast.ClassDef) and n.name == name)
+    return {n.name if isinstance(n, ast.FunctionDef) else n.target.id for n in cls.body
+            if isinstance(n, (ast.FunctionDef, ast.AnnAssign))}
+
+
+def test_stubs_are_as_the_code_is(made: dict[Path, str]) -> None:
+    old = stubs.stale(made)
+    assert not old, f"run `{stubs.COMMAND}`: {len(old)} stubs are old: {', '.join(old[:8])}"
+
+
+@pytest.mark.parametrize("module", ["", "linalg", "special", "fft", "nn", "nn.functional", "optim", "utils.data",
+                                    "distributions", "optim.lr_scheduler", "return_types"])
+def test_every_public_name_is_told(made: dict[Path, str], module: str) -> None:
+    path = ROOT.joinpath("rushlight", *module.split("."))
+    file = path / "__init__.pyi" if path.is_dir() else path.with_suffix(".pyi")
+    found = import_module(f"rushlight.{module}".rstrip("."))
+    public = {n for n in dir(found) if not n.startswith("_") and not isinstance(getattr(found, n), ModuleType)}
+    brought = {"annotations", "Any", "TYPE_CHECKING", "import_module", "homes", "lazy_names", "public",
+               "HOMES", "ModuleType", "ModuleSpec", "TYPES", "namespace", "warn"}
+    assert public - brought - _names(made[file]) == set()
+
+
+def test_every_method_of_a_tensor_is_told(made: dict[Path, str]) -> None:
+    told = _methods(made[ROOT / "rushlight" / "tensor" / "tensor.pyi"], "Tensor")
+    public = {n for n in dir(torch.randn(2)) if not n.startswith("_")}
+    assert public - told == set()
+
+
+def test_results_and_forms(made: dict[Path, str]) -> None:
+    text = made[ROOT / "rushlight" / "__init__.pyi"]
+    assert "def max(input: Tensor, dim: _int, keepdim: _bool = False, *," in text
+    assert "-> _max_result:" in text
+    assert "def zeros(*size: _int, dtype: _dtype | None = None" in text
+    assert "def zeros(size: Sequence[_int], *, dtype: _dtype | None = None" in text
+    assert "float32: _dtype" in text
+    layers = made[ROOT / "rushlight" / "nn" / "modules" / "linear.pyi"]
+    assert {"weight", "bias", "in_features", "forward", "__call__", "__init__"} <= _methods(layers, "Linear")
+
+
+def test_stubs_are_python_and_give_docstrings(made: dict[Path, str]) -> None:
+    for text in made.values():
+        compile(text, "stub", "exec")
+    text = made[ROOT / "rushlight" / "nn" / "modules" / "pooling.pyi"]
+    assert "Maximum over windows of (N, C, H, W) or (C, H, W)" in text
+
+
+def test_names_under_torch(tmp_path: Path) -> None:
+    found = aliases.stubs(ROOT / "rushlight", "torch")
+    assert "from rushlight import randn as randn\n" in found["torch/__init__.pyi"]
+    assert "from rushlight.nn.functional import relu as relu\n" in found["torch/nn/functional.py"]
+    assert "from rushlight.nn.init import kaiming_uniform_ as kaiming_uniform_\n" in found["torch/nn/init.py"]
+    assert "from rushlight.optim.adam import AdamW as AdamW\n" in found["torch/optim/adamw.py"]
+    assert not any(path.startswith(("torch/compiler", "torch/dispatch", "torch/tensor/")) for path in found)

@@ -1,0 +1,331 @@
+"""The pytest plugin of tools/pytorch_tests.py: it runs inside both sides' processes.
+
+It chooses the tests, writes each outcome as a line of JSON when the test ends, and ends a test that takes too
+long. What the environment says (the runner sets it):
+
+    RUNNER_LOG       file of outcomes; tests that it tells already are not run again
+    RUNNER_CHOSEN    file of test ids, one a line: only these run
+    RUNNER_DRAW      or JSON: how many to draw, a text that ids contain, patterns of ids that are left out
+    RUNNER_HELPERS   the installed PyTorch's folder torch/testing
+    RUNNER_LIMIT     seconds for one test
+
+The tests' helpers, torch.testing._internal, are the installed PyTorch's, read from where they lie. They
+import names that no program uses. What Rushlight lacks of these is stood in for while they are imported:
+found in their import statements, or listed in pytorch_tests_standins.tsv where they are mentioned otherwise.
+A name that is there is never stood in for, and a test file's own imports never are.
+"""
+from __future__ import annotations
+
+import ast
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+from pytorch_tests_draw import draw
+
+LIMIT = int(os.environ.get("RUNNER_LIMIT", "60"))
+HELPERS = os.environ["RUNNER_HELPERS"]
+STANDINS = Path(__file__).with_name("pytorch_tests_standins.tsv")
+_ASKED_FOR = ("parametrize_fn", "_pytestfixturefunction")  # by decorators and pytest, of anything
+supplied: list[str] = []  # "module:name" or "module", in the order in which they were missed
+
+
+# --- standing in --------------------------------------------------------------------------------
+
+
+class StandIn:
+    """Answers to everything, and is false: a name of which nothing is known."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_standin_name"] = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return ()
+        if name.startswith("__") or name in _ASKED_FOR:
+            raise AttributeError(name)
+        return StandIn(f"{self._standin_name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As a decorator it leaves what it is put on."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], (type, FunctionType)):
+            return args[0]
+        return StandIn(f"{self._standin_name}()")
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __enter__(self) -> StandIn:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
+    def __or__(self, other: Any) -> Any:
+        return other
+
+    __ror__ = __or__
+
+    def __repr__(self) -> str:
+        return f"<stand-in for {self._standin_name}>"
+
+
+class PassThrough(StandIn):
+    """A decorator of the older helpers that the installed ones lack, with arguments or without."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and callable(args[0]):
+            return args[0]
+        return lambda decorated: decorated
+
+
+class StandInModule(ModuleType):
+    """A module of which nothing is known."""
+
+    __path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return ()
+        if name.startswith("__") or name in _ASKED_FOR:
+            raise AttributeError(name)
+        return _stand_in(self.__name__, name)
+
+
+def _stand_in(module: str, name: str) -> Any:
+    """What is put for a missing name: an empty class for the name of a class, else what answers to all."""
+    if name.lstrip("_")[:1].isupper() and not name.isupper():
+        return type(name, (), {"__module__": module})
+    return StandIn(f"{module}.{name}")
+
+
+def _module(name: str) -> ModuleType:
+    """The module, or one that stands in for it, under both packages' names."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        pass
+    parent, _, last = name.rpartition(".")
+    made = StandInModule(name)
+    sys.modules[name] = made
+    if parent:
+        above = _module(parent)
+        sys.modules["rushlight" + name.removeprefix("torch")] = made
+        if not hasattr(above, last):
+            setattr(above, last, made)
+    supplied.append(name)
+    return made
+
+
+def _supply(module: str, name: str) -> None:
+    """See that `from module import name` will find something."""
+    holder = _module(module)
+    if isinstance(holder, StandInModule) or hasattr(holder, name):
+        return
+    try:
+        importlib.import_module(f"{module}.{name}")
+    except ImportError:
+        setattr(holder, name, _stand_in(module, name))
+        supplied.append(f"{module}:{name}")
+
+
+def _is_torch(name: str | None) -> bool:
+    return name is not None and name.partition(".")[0] in ("torch", "torchgen", "functorch")
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that importing runs: all but those of functions and for type checkers."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            continue
+        for part in ("body", "orelse", "finalbody"):
+            yield from _statements(getattr(statement, part, None) or [])
+        for handler in getattr(statement, "handlers", ()):
+            yield from _statements(handler.body)
+
+
+def supply_imports(source: str) -> None:
+    """See that all that a helper imports from torch is there to be imported."""
+    for statement in _statements(ast.parse(source).body):
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if _is_torch(alias.name):
+                    _module(alias.name)
+        elif isinstance(statement, ast.ImportFrom) and not statement.level and _is_torch(statement.module):
+            for alias in statement.names:
+                if alias.name != "*":
+                    _supply(str(statement.module), alias.name)
+
+
+class _HelperLoader(SourceFileLoader):
+    """Loads a helper once what it imports is there."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        supply_imports(self.get_data(self.path).decode())
+        super().exec_module(module)
+
+
+class _HelperFinder:
+    """Finds rushlight.testing._x in the installed PyTorch's folder."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if not name.startswith("rushlight.testing._"):
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.origin is not None and spec.origin.startswith(HELPERS):
+            spec.loader = _HelperLoader(name, spec.origin)
+        return spec
+
+
+def _listed() -> Iterator[tuple[str, str, str]]:
+    """The rows of the table: a module, a name in it (with dots), an expression or ""."""
+    for line in STANDINS.read_text().splitlines():
+        if line and not line.startswith("#"):
+            place, _, expression = line.partition("\t")
+            module, _, name = place.partition(":")
+            yield module, name, expression.strip()
+
+
+def install() -> None:
+    """Make the helpers importable on Rushlight."""
+    import torch
+
+    sys.meta_path.insert(0, _HelperFinder())  # type: ignore[arg-type]
+    testing = importlib.import_module("torch.testing")
+    testing.__path__ = [*testing.__path__, HELPERS]
+    for module, name, expression in _listed():
+        if not name and expression:  # a helper's module, with these contents instead of its own
+            made = sys.modules[module] = sys.modules["rushlight" + module[5:]] = ModuleType(module)
+            made.__dict__.update(eval(expression))
+            continue
+        holder: Any = _module(module)
+        *way, last = name.split(".")
+        for part in way:
+            holder = getattr(holder, part)
+        there = last in vars(holder) if isinstance(holder, StandInModule) else hasattr(holder, last)
+        if last and not there:
+            value = eval(expression, {"torch": torch}) if expression else _stand_in(module, name)
+            setattr(holder, last, value)
+            supplied.append(f"{module}:{name}")
+
+
+def supply_older(source: str) -> None:
+    """Decorators and helpers that an older test file imports and the installed helpers lack pass through."""
+    for statement in ast.walk(ast.parse(source)):
+        if isinstance(statement, ast.ImportFrom) and str(statement.module).startswith("torch.testing._int"):
+            try:
+                holder = importlib.import_module(str(statement.module))
+            except ModuleNotFoundError:
+                continue
+            for alias in statement.names:
+                if alias.name != "*" and not hasattr(holder, alias.name):
+                    setattr(holder, alias.name, PassThrough(alias.name))
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+class Outcomes:
+    """The file of outcomes: a line {"begun": id} when a test starts, {"test": id, ...} at its end."""
+
+    def __init__(self, path: Path) -> None:
+        known = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        self.done = {told["test"] for told in known if "test" in told}
+        self.running: dict[str, dict[str, Any]] = {}
+        self._file = path.open("a", buffering=1)
+
+    def write(self, **told: Any) -> None:
+        """Append one line."""
+        self._file.write(json.dumps(told) + "\n")
+
+    def hear(self, test: str, report: pytest.TestReport) -> None:
+        """Add one phase of a test (setup, call, teardown) to what is known of it."""
+        told = self.running.setdefault(test, {"outcome": "passed", "message": "", "seconds": 0.0})
+        told["seconds"] = round(told["seconds"] + report.duration, 3)
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            message = crash.message if crash else str(report.longrepr)[-600:]
+            told.update(outcome="failed", message=message[:1500], trace=str(report.longrepr)[-3000:])
+        elif report.skipped and told["outcome"] == "passed":
+            told["outcome"] = "xfailed" if hasattr(report, "wasxfail") else "skipped"
+            told["message"] = f"{told['outcome']}: {str(report.longrepr)[-200:]}"
+        if report.when == "teardown":
+            self.write(test=test, **self.running.pop(test))
+
+
+outcomes = Outcomes(Path(os.environ["RUNNER_LOG"]))
+faulthandler.enable()
+
+
+class TookTooLong(Exception):
+    """A test ran past its limit."""
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise TookTooLong(f"the test took more than {LIMIT} seconds")
+
+
+def _id(nodeid: str) -> str:
+    return nodeid.partition("::")[2]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> None:
+    """Before a test file is imported."""
+    supply_older(module_path.read_text())
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Keep the chosen tests whose outcome is not known yet."""
+    collected = [_id(item.nodeid) for item in items]
+    if "RUNNER_DRAW" in os.environ:
+        chosen = set(draw(collected, *json.loads(os.environ["RUNNER_DRAW"])))
+        outcomes.write(collected=collected)
+    else:
+        chosen = set(Path(os.environ["RUNNER_CHOSEN"]).read_text().split("\n")) - {""}
+        for test in sorted(chosen - set(collected) - outcomes.done):
+            outcomes.write(test=test, outcome="not collected", message="not collected", seconds=0.0)
+    chosen -= outcomes.done
+    wanted = [item for item in items if _id(item.nodeid) in chosen]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
+    items[:] = wanted
+    outcomes.write(supplied=supplied)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: Any) -> Iterator[None]:
+    """One test, with its limit: an exception first, the end of the process if that is not heard."""
+    outcomes.write(begun=_id(item.nodeid))
+    signal.signal(signal.SIGALRM, _stop)
+    signal.alarm(LIMIT)
+    faulthandler.dump_traceback_later(2 * LIMIT + 10, exit=True)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        faulthandler.cancel_dump_traceback_later()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """A phase of a test has ended."""
+    outcomes.hear(_id(report.nodeid), report)
+
+
+if "rushlight" in sys.modules:
+    install()
