@@ -248,6 +248,8 @@ def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = Non
     """The complex conjugate, written out."""
 def _conj_physical_(input: Tensor) -> Tensor:
     """In-place version of _conj_physical."""
+def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
+    """embedding_bag, with -1 for no padding."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The gradient of log_softmax, from its result."""
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float | None = None, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -637,6 +639,12 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
     """weight[indices]: the rows of a matrix. The row padding_idx gets no gradient."""
+def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(the bags, each index's bag, the bags' sizes, where a maximum comes from) of a vector of indices.
+
+    mode: 0 for sums, 1 for means, 2 for maxima. The three integer results are what the gradient is made
+    from, and are empty or zero where it needs none of them.
+    """
 @overload
 def empty(*size: _int, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Uninitialised memory."""

@@ -1,4 +1,4 @@
-"""Sweep PyTorch's operator database beside PyTorch: refused dtypes, the meta device, vmap, forward mode.
+"""Sweep PyTorch's operator database beside PyTorch: refused dtypes, the meta device, vmap, traces, exports.
 
     python tools/sweep.py PATH/TO/conformance.py WAY [--ops REGEX] [--samples N]
 
@@ -28,7 +28,7 @@ import rushlight
 
 DTYPES = ("bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
           "complex128").split()
-WAYS = "dtypes strides meta vmap jvp sizes dims layouts out inplace".split()
+WAYS = "dtypes strides meta vmap jvp trace export sizes dims layouts out inplace".split()
 # Vectors that are defined up to a phase: of these, magnitudes are compared.
 PHASES = {"linalg.eig", "linalg.eigh", "svd_lowrank", "pca_lowrank"}
 # way -> operator -> why it differs, where PyTorch's own answer is the odd one or none is defined
@@ -133,6 +133,31 @@ class Sweep:
             if text := differ(theirs, mine, values=op.name not in self.h.UNINITIALISED,
                               phases=op.name in PHASES):
                 yield "vmap", f"[{n}] {text}"
+
+    def trace(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """torch.jit.trace of the operator as a function of its tensors, and what the program gives."""
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
+            one, tensors = alone(package, f, x, args, kwargs)
+            return package.jit.trace(one, tuple(tensors), check_trace=False, strict=False)(*tensors)
+        return self.programs(op, target, "trace", use)
+
+    def export(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """torch.export of a module that calls the operator, and what the program gives."""
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
+            one, tensors = alone(package, f, x, args, kwargs)
+            module = type("Calls", (package.nn.Module,), {"forward": lambda self, *given: one(*given)})()
+            return package.export.export(module, tuple(tensors)).module()(*tensors)
+        return self.programs(op, target, "export", use)
+
+    def programs(self, op: Any, target: Any, way: str, use: Callable[..., Any]) -> Iterator[tuple[str, str]]:
+        """What differs where PyTorch makes a program of the call."""
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
+            theirs, mine = self.both(target, use, sample)
+            if isinstance(theirs, Exception):
+                continue
+            exact = op.name not in self.h.UNINITIALISED
+            if text := differ(theirs, mine, values=exact, phases=op.name in PHASES):
+                yield way, f"[{n}] {text}"
 
     def jvp(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """Forward mode in the direction of ones."""
@@ -289,6 +314,20 @@ class Sweep:
                 theirs, mine = self.both(target, partial(use, how=how), sample)
                 if text := differ(theirs, mine, strides=True, values=how != "meta"):
                     yield how, f"[{n}] {text}"
+
+
+def alone(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """The call as a function of its tensors alone, and these."""
+    leaves, spec = tree_flatten((x, args, kwargs))
+    at = [i for i, v in enumerate(leaves) if isinstance(v, package.Tensor)]
+
+    def one(*tensors: Any) -> Any:
+        given = list(leaves)
+        for i, t in zip(at, tensors, strict=True):
+            given[i] = t
+        x, args, kwargs = tree_unflatten(given, spec)
+        return f(x, *args, **kwargs)
+    return one, [leaves[i].detach() for i in at]
 
 
 def with_input(sample: Any, x: Any, args: Any = None, kwargs: Any = None) -> Any:

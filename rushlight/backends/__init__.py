@@ -3,6 +3,20 @@
 Kernels here are Rushlight's own and NumPy's BLAS. Switches of other libraries are kept, as programs
 set them without looking, and change nothing.
 """
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rushlight.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
+
+
+def flags_frozen() -> bool:
+    """Whether switches may only be set within their context managers: never, here."""
+    return False
+
+
+@contextmanager
+def __allow_nonbracketed_mutation() -> Iterator[None]:
+    """Switches may be set in this block, as they may everywhere."""
+    yield

@@ -37,6 +37,13 @@ def public(homes: Mapping[str, str]) -> list[str]:
     return sorted(name for name, home in homes.items() if home != ".")
 
 
+if TYPE_CHECKING:
+    from types import ModuleType as _Module
+else:
+    _Module = type(sys)
+_names: "Callable[[Any], dict[str, Any]]" = vars(_Module)["__dict__"].__get__
+
+
 class _Looked(type):
     """Tells who asks a package's class for a public name that there is a property: rlcompleter then
     completes the name without a look behind it, which would load all that a prefix fits."""
@@ -47,8 +54,32 @@ class _Looked(type):
         return property()
 
 
-class LazyPackage(type(sys), metaclass=_Looked):  # type: ignore[misc]
-    """The class of modules whose names are found at first mention."""
+class LazyPackage(_Module, metaclass=_Looked):
+    """The class of modules whose names are found at first mention. All of them are there for who looks into
+    its `__dict__`, as `vars(torch.optim)` does.
+    """
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        names = _names(self)
+        if "_asked" not in names and "__dir__" in names:
+            names["_asked"] = True
+            inside = homes(self.__name__)
+            for name in names["__dir__"]():
+                # All of torch's packages together would be a second and more.
+                if name not in names and not (inside.get(name) == "." and self.__name__ == "rushlight"):
+                    getattr(self, name, None)
+        return names
+
+    def __dir__(self) -> list[str]:
+        found: list[str] = _names(self)["__dir__"]()
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
+        if isinstance(value, _Module) and homes(self.__name__).get(name) == name:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
 
 
 def lazy_names(names: dict[str, Any], homes: Mapping[str, str]

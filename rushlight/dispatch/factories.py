@@ -121,14 +121,14 @@ def _resize(row: Row, out: Tensor, found: Tensor) -> None:
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
-    sizes = next((p for p in params if p.varargs or p.type == "Ints"), None)
+    sizes = [p for p in params if p.varargs or p.type == "Ints" and p.default is signature.REQUIRED]
     checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
     own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
     values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
     again = f"return general({_again(params, row.out)}"
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
             f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
-            f"{_sized(sizes, again) if sizes else ''}"
+            f"{''.join(_sized(p, again) for p in sizes)}"
             f"    _key = ({', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
             f"    make = PLANS.get(_key)\n"
             f"    if make is None:\n"

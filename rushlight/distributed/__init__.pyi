@@ -45,6 +45,7 @@ from rushlight.distributed.objects import broadcast_object_list as broadcast_obj
 from rushlight.distributed import checkpoint as checkpoint
 from rushlight.distributed.rendezvous import default_pg_timeout as default_pg_timeout
 from rushlight.distributed.groups import destroy_process_group as destroy_process_group
+from rushlight.distributed import device_mesh as device_mesh
 from rushlight.distributed import distributed_c10d as distributed_c10d
 from rushlight.distributed import elastic as elastic
 from rushlight.distributed import fsdp as fsdp
@@ -80,6 +81,7 @@ from rushlight.distributed.groups import new_group as new_group
 from rushlight.distributed.groups import new_subgroups as new_subgroups
 from rushlight.distributed.groups import new_subgroups_by_enumeration as new_subgroups_by_enumeration
 from rushlight.distributed import nn as nn
+from rushlight.distributed import optim as optim
 from rushlight.distributed.transfers import recv as recv
 from rushlight.distributed.objects import recv_object_list as recv_object_list
 from rushlight.distributed.collectives import reduce as reduce

@@ -33,7 +33,7 @@ class Distribution:
             self._validate_parameters()
 
     # The constraints of attributes that expand() expands.
-    _parameters = property(lambda self: self.arg_constraints)
+    _constrained = property(lambda self: self.arg_constraints)
 
     def _take(self, validate_args, **parameters):
         """Begin with parameters, broadcast against each other, whose shape is the batch's."""
@@ -83,7 +83,7 @@ class Distribution:
         batch_shape = torch.Size(batch_shape)
         for name, value in list(vars(self).items()):
             # What was derived lazily from parameters will be so again.
-            if name in self._parameters or not isinstance(getattr(type(self), name, None), lazy_property):
+            if name in self._constrained or not isinstance(getattr(type(self), name, None), lazy_property):
                 vars(new).setdefault(name, self._expanded(name, value, batch_shape))
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -93,8 +93,8 @@ class Distribution:
         """An attribute for a new batch shape: parameters and distributions are expanded."""
         if isinstance(value, Distribution):
             return value.expand(batch_shape + value.batch_shape[len(self._batch_shape):])
-        if name in self._parameters and isinstance(value, torch.Tensor):
-            own = value.dim() - self._parameters[name].event_dim
+        if name in self._constrained and isinstance(value, torch.Tensor):
+            own = value.dim() - self._constrained[name].event_dim
             return value.expand(batch_shape + value.shape[own:])
         return value
 

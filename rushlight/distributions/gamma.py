@@ -75,7 +75,7 @@ class Chi2(Gamma):
     """The sum of `df` squares of standard normals: gamma of concentration df / 2 and rate 1 / 2."""
 
     arg_constraints = {"df": positive}
-    _parameters = Gamma.arg_constraints
+    _constrained = Gamma.arg_constraints
 
     def __init__(self, df, validate_args=None):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)

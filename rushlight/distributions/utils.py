@@ -75,6 +75,9 @@ def sum_rightmost(value, dims):
     return value.reshape((*value.shape[:-dims], -1)).sum(-1) if dims else value
 
 
+_sum_rightmost = sum_rightmost  # PyTorch's name, which libraries of distributions import
+
+
 class lazy_property(cached_property):
     """A property that is computed when it is first read, with gradients, and is an attribute from then on."""
 

@@ -9,6 +9,8 @@ from typing import Any
 def _below(n: Any, diag: Any, like: Any) -> Any: ...
 def _standard_normal(shape: Any, dtype: _dtype, device: str | int | _device) -> Any:
     """Draws of the standard normal distribution."""
+def _sum_rightmost(value: Any, dims: Any) -> Any:
+    """The sum over the last `dims` dims."""
 def absent(name: Any) -> Any:
     """A method that raises NotImplementedError."""
 def broadcast_all(*values: Any) -> Any:

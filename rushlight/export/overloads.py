@@ -17,7 +17,7 @@ import rushlight as torch
 from rushlight.dispatch.door import function, lookup
 from rushlight.export import spellings
 from rushlight.ops.signature import REQUIRED
-from rushlight.ops.table import NAMES, ROWS, Row
+from rushlight.ops.table import NAMES, ROWS, Row, public
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
 _ATEN = {"_to_dtype": "to", "_view": "view", "cross_entropy": "cross_entropy_loss",
@@ -218,6 +218,10 @@ def special(schema: Schema) -> Callable[..., Any] | None:
     return found.get(schema.name) or spellings.meaning(schema.name)
 
 
+# Parameters of rows that no signature of PyTorch's ops has under another name.
+_OURS = ("inplace", "_stacklevel", "return_indices")
+
+
 @lru_cache(None)
 def pairs(row: Row, schema: Schema) -> dict[str, str] | None:
     """The signature's parameter for each of the row's; None if a required one has none."""
@@ -227,9 +231,9 @@ def pairs(row: Row, schema: Schema) -> dict[str, str] | None:
     if "input" not in matched and "self" in theirs and "input" in ours:
         matched["input"] = "self"
     free = [p.name for p in schema.arguments if p.name not in matched.values()]
-    for i, name in enumerate(ours):
-        if name not in matched and i < len(schema.arguments) and schema.arguments[i].name in free:
-            matched[name] = schema.arguments[i].name
+    for name, place in zip(ours, schema.arguments, strict=False):
+        if name not in matched and name not in _OURS and place.name in free:
+            matched[name] = place.name
     needed = {p.name for p in schema.arguments if p.default is REQUIRED and p.name not in _GIVEN}
     return matched if needed <= set(matched.values()) else None
 
@@ -262,11 +266,16 @@ def _shaped(kind: str, value: Any) -> Any:
         return [value] * int(size[1])
     if size and value is not None:
         return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
-    return torch.device("cpu") if kind.startswith("Device") and value is None else value
+    if kind.startswith("Device") and not isinstance(value, torch.device):
+        return torch.device("cpu" if value is None else value)
+    return value
 
 
 def aten_name(row: Row) -> str:
     """What PyTorch calls a row."""
+    known = list(public(row))
+    if known and all(variant == "inplace" for _, _, variant in known):
+        return known[0][1].removesuffix("_")
     call = function(row)
     prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
     return _ATEN.get(row.name) or prefix.get(call.__module__, "") + call.__qualname__
@@ -279,10 +288,13 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     if told is not None:
         name, given = told
         name, _, kind = name.partition(".")
-        overload = overloads(name + "_" * writes)[kind]
-        found = _arguments(overload._schema, given, name)
-        return None if found is None else (overload, *found)
-    name = aten_name(row) + "_" * (writes or bound.get("inplace") is True)
+        overload = overloads(name + "_" * writes).get(kind)
+        found = None if overload is None else _arguments(overload._schema, given, name)
+        if found is not None:
+            return overload, *found
+    name = aten_name(row)
+    if (writes or bound.get("inplace") is True) and not name.endswith("_"):
+        name += "_"
     if row.name == "sub" and not isinstance(bound["input"], torch.Tensor):
         name, bound = "rsub", {**bound, "input": bound["other"], "other": bound["input"]}
     if row.name == "arange" and bound["end"] is None:

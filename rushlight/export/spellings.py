@@ -106,17 +106,49 @@ def _tensordot(given: Bound) -> Spelling:
 
 def _norm(given: Bound) -> Spelling:
     order, dim = given["p"], given["dim"]
-    if order is not None and isinstance(order, str) and order != "fro":
-        return None
     dims = dim if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    if isinstance(order, str) and order != "fro":
+        return "linalg_matrix_norm.str_ord", {
+            "self": given["input"], "ord": order, "dim": [-2, -1] if dims is None else dims,
+            "keepdim": given["keepdim"], "dtype": given["dtype"]}
     return "linalg_vector_norm.default", {
         "self": given["input"], "ord": 2.0 if order in ("fro", None) else order, "dim": dims,
         "keepdim": given["keepdim"], "dtype": given["dtype"]}
 
 
+def _max_pool(dims: int, given: Bound) -> Spelling:
+    names = ("kernel_size", "stride", "padding", "dilation")
+    sizes = {name: [] if given[name] is None else _each(given[name], dims) for name in names}
+    kind = "_with_indices" if given["return_indices"] else ""
+    found = {"self": given["input"], **sizes, "ceil_mode": given["ceil_mode"]}
+    return f"max_pool{dims}d{kind}.default", found
+
+
+def _adaptive_max_pool(dims: int, given: Bound) -> Spelling:
+    sizes = given["output_size"]
+    whole = [n if size is None else size for n, size in zip(
+        given["input"].shape[-dims:], _each(sizes, dims), strict=True)]
+    return f"adaptive_max_pool{dims}d.default", {"self": given["input"], "output_size": whole}
+
+
+def _softmax(given: Bound) -> Spelling:
+    return "softmax.int", {"self": given["input"], "dim": given["dim"], "dtype": None}
+
+
+def _log_softmax(given: Bound) -> Spelling:
+    return "log_softmax.int", {"self": given["input"], "dim": given["dim"], "dtype": None}
+
+
+def _stft(given: Bound) -> Spelling:
+    return "stft.center", {"self" if name == "input" else name: value for name, value in given.items()}
+
+
 SPELLED: dict[str, Callable[[Bound], Spelling]] = {
     "interpolate": _interpolate, "grid_sample": _grid_sample, "cdist": _cdist, "scatter": _scatter,
-    "split": _split, "tensordot": _tensordot, "norm": _norm}
+    "split": _split, "tensordot": _tensordot, "norm": _norm, "stft": _stft,
+    "_softmax": _softmax, "_log_softmax": _log_softmax,
+    **{f"max_pool{dims}d_function": partial(_max_pool, dims) for dims in (1, 2, 3)},
+    **{f"adaptive_max_pool{dims}d": partial(_adaptive_max_pool, dims) for dims in (1, 2, 3)}}
 
 
 def _resample(mode: str, antialias: bool, **given: Any) -> Any:

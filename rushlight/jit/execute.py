@@ -15,7 +15,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.dispatch.door import lookup
 from rushlight.dispatch.source import compile_function
-from rushlight.export import overloads
+from rushlight.export import overloads, spellings
 from rushlight.jit import runtime
 from rushlight.jit.ir import Function, Node, Value
 from rushlight.jit.schema import REQUIRED
@@ -157,12 +157,17 @@ class PythonWriter(Writer):
         if function is None and name.endswith("_"):
             plainly = lookup("nn.functional", name[:-1])
             function = plainly and (lambda *args: plainly(*args, inplace=True))
-        if function is None and node.schema.overload in ("", *(known := overloads.overloads(name))):
-            function = known.get(node.schema.overload or "default")
+        if function is None or spellings.meaning(name) is not None:
+            function = _overload(name, node.schema.overload) or function
         if function is not None:
             return function
         form = plain.get(keys[0], plain.get(node.kind))
         return form or f"rt.absent({node.kind!r})"
+
+
+def _overload(name: str, overload: str) -> Callable[..., Any] | None:
+    """PyTorch's op under its own signature; None where torch.export has no such op."""
+    return overloads.overloads(name).get(overload or "default")
 
 
 def _says(value: Value, default: Any) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import rushlight as torch
 from rushlight.jit.ir import Block, Function, Names, Node, Value
 from rushlight.jit.schema import spell
 
@@ -78,7 +79,8 @@ def _constant(node: Node) -> str:
         return f'[name="{value.name}"]'
     if isinstance(value, bool):
         return f"[value={int(value)}]"
-    return f"[value={spell(value) if isinstance(value, (int, float, str, complex)) else '<Tensor>'}]"
+    shown = str(value) if isinstance(value, torch.device) else value
+    return f"[value={spell(shown) if isinstance(shown, (int, float, str, complex)) else '<Tensor>'}]"
 
 
 def graph_text(function: Function, inlined: bool = False) -> str:

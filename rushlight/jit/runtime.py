@@ -186,3 +186,18 @@ def encoder_layer(x: Any, size: int, heads: int, in_weight: Any, in_bias: Any, o
         return x + forward(norm2(x))
     x = norm1(x + attend(x))
     return norm2(x + forward(x))
+
+
+def unique_consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None) -> Any:
+    """torch.unique_consecutive; two more tensors behind the result, empty where they were not asked for."""
+    found = torch.unique_consecutive(x, inverse, counts, dim)
+    parts = list(found) if isinstance(found, tuple) else [found]
+    result, nothing = parts.pop(0), torch.empty(0, dtype=torch.int64)
+    return result, parts.pop(0) if inverse else nothing, parts.pop(0) if counts else nothing
+
+
+def spectrum(x: Any, n_fft: int, hop: Any = None, width: Any = None, window: Any = None,
+             normalized: bool = False, onesided: Any = None, return_complex: Any = None,
+             aligned: Any = None) -> Any:
+    """torch.stft of the internal op's arguments: nothing is added at the ends."""
+    return torch.stft(x, n_fft, hop, width, window, False, "reflect", normalized, onesided, return_complex)

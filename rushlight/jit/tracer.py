@@ -26,7 +26,7 @@ from rushlight.jit.state import paused, tracing
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import INT, TENSOR, Type
 from rushlight.jit.values import Builtin, Items
-from rushlight.ops.signature import rename_keywords
+from rushlight.ops.signature import REQUIRED, rename_keywords
 from rushlight.overrides import TorchFunctionMode
 
 
@@ -93,6 +93,7 @@ class TracedTensor(torch.Tensor):
                        "Recommended usage would be tensor.shape[0]. Passing a tensor of different shape "
                        "might lead to errors or silently give incorrect results.")
     detach, contiguous = _recorded("detach"), _recorded("contiguous")
+    zero_, fill_, copy_ = _recorded("zero_"), _recorded("fill_"), _recorded("copy_")
 
     def __getitem__(self, index: Any) -> Any:
         with paused():
@@ -269,7 +270,10 @@ class Tracer(TorchFunctionMode):
             return found  # a number: a constant from here on
         values = [self.value(a) for a in args]
         named = {k: self.value(v) for k, v in kwargs.items()}
-        return self.results(found, self.compiler.call(_called(func, name), values, named, _AT))
+        value = self.compiler.call(_called(func, name), values, named, _AT)
+        if isinstance(found, torch.Tensor) and isinstance(value, Value) and value.type.kind == "Tuple":
+            value = self.compiler.parts(value, len(value.type.args), _AT)[0]  # the op's first result
+        return self.results(found, value)
 
     def item(self, name: str, base: Any, index: Any, *stored: Any) -> Value:
         """x[...] and x[...] = y."""
@@ -328,7 +332,7 @@ def _bound(row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str,
     values, rest = dict[str, Any](), list(args)
     for p in row.params:
         if p.keyword_only or not rest:
-            values[p.name] = kwargs.get(p.name, () if p.varargs else p.default)
+            values[p.name] = kwargs.get(p.name, () if p.varargs and p.default is REQUIRED else p.default)
         elif p.varargs:
             whole = len(rest) == 1 and isinstance(rest[0], (list, tuple))
             values[p.name], rest = rest[0] if whole else tuple(rest), []

@@ -5,13 +5,13 @@ from importlib import import_module
 
 # In order of need: a family may use the rows of those before it.
 FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
-            "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index",
-            "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching",
-            "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
+            "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index", "scatter",
+            "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
+            "bags", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
             "integration", "distances", "normalization", "losses", "classification", "attention", "padding",
-            "convolution", "pooling", "adaptive", "margins", "resampling", "griding", "lufactors", "solving",
-            "eigen", "svd", "matrixnorms", "matrixproducts", "decompositions", "fourier", "spectrograms",
-            "random", "dropout", "recurrent", "natives")
+            "convolution", "pooling", "adaptive", "margins", "resampling", "griding", "lufactors",
+            "solving", "eigen", "svd", "matrixnorms", "matrixproducts", "decompositions", "fourier",
+            "spectrograms", "random", "dropout", "recurrent", "natives")
 
 
 NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs add: rushlight.library

@@ -42,7 +42,7 @@ def _(s: Any, grad: Any) -> Any:
     if s.sparse:
         if s.scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-        places, values = s.indices.reshape(-1), grad.reshape(-1, grad.shape[-1])
+        places, values = s.indices.reshape(-1), grad.reshape(s.indices.numel(), grad.shape[-1])
         kept = places != s.padding_idx
         return import_module("rushlight.sparse").make(
             (places[kept].long().unsqueeze(0), values[kept]), s.shape("weight")), None
@@ -130,83 +130,3 @@ def functional_embedding(input, weight, padding_idx: "int | None" = None,
     if max_norm is not None:
         renorm_rows(weight, input, max_norm, norm_type)
     return embedding(weight, input, place, scale_grad_by_freq, sparse)
-
-
-# --- bags of rows ---------------------------------------------------------------------------------
-
-@composite(where=("nn.functional",))
-def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "float | None" = None,
-                  norm_type: "float" = 2, scale_grad_by_freq: "bool" = False, mode: "str" = "mean",
-                  sparse: "bool" = False, per_sample_weights: "Tensor | None" = None,
-                  include_last_offset: "bool" = False, padding_idx: "int | None" = None):
-    """The sum, mean or maximum of the rows that each bag of indices names."""
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
-    if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is "
-                                  f"only supported for mode='sum' (got mode='{mode}').")
-    if not weight.is_floating_point():
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar "
-                           f"types: Half, BFloat16, Float, Double; but got {weight.dtype.legacy} instead")
-    plain = input.ndim == 2 and mode != "max" and input.numel() and offsets is None is per_sample_weights
-    if plain and max_norm is None is padding_idx:
-        rows = embedding(weight, input, -1, scale_grad_by_freq, sparse)
-        return rows.sum(1) if mode == "sum" else rows.mean(1)
-    flat, numbers, bags = _bags(input, offsets, include_last_offset)
-    if max_norm is not None:
-        renorm_rows(weight, flat, max_norm, norm_type)
-    counted = np.ones(flat.numel(), bool)
-    if padding_idx is not None:
-        counted = flat._a != padding_idx % weight.shape[0]
-    rows = embedding(weight, flat, -1 if padding_idx is None else padding_idx % weight.shape[0],
-                     scale_grad_by_freq, sparse)
-    shape, places = (bags, weight.shape[1]), tensor_of(np.asarray(numbers, np.int64))
-    if mode == "max":
-        return _bag_maximum(rows, numbers, counted, bags)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1, 1)
-    rows = rows * tensor_of(counted.astype(weight._a.dtype)[:, None])
-    total = rows.new_zeros(shape).index_add(0, places, rows)
-    if mode == "sum":
-        return total
-    sizes = np.maximum(np.bincount(numbers[counted], minlength=bags), 1)
-    return total / tensor_of(sizes.astype(weight._a.dtype)[:, None])
-
-
-def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any, int]:
-    """(the indices as a vector, which bag each belongs to, how many bags there are)."""
-    if input.ndim == 2:
-        if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a "
-                             "mini-batch of fixed length sequences. However, found offsets of type "
-                             f"{type(offsets).__name__}")
-        return input.reshape(-1), np.repeat(np.arange(input.shape[0]), input.shape[1]), input.shape[0]
-    if input.ndim != 1:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
-    if offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
-    starts = offsets._a
-    if starts.ndim != 1:
-        raise ValueError("offsets has to be a 1D Tensor of type int32 or int64")
-    if len(starts) and starts[0] != 0:
-        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
-                         f"from position 0. However, got {int(starts[0])}")
-    if len(starts) and starts[-1] > input.numel():
-        raise ValueError(f"offsets[-1] can not be greater than input's length {input.numel()} but got "
-                         f"offsets[-1] of {int(starts[-1])}")
-    bags = len(starts) - include_last
-    return input, np.searchsorted(starts[:bags], np.arange(input.numel()), side="right") - 1, bags
-
-
-def _bag_maximum(rows: Any, numbers: Any, counted: Any, bags: int) -> Any:
-    """The first largest of each bag's rows, 0 for an empty bag."""
-    width = rows.shape[1]
-    best = np.full((bags, width), -1, np.int64)
-    order = np.flatnonzero(counted)
-    values = rows._a
-    for bag in range(bags):
-        own = order[numbers[order] == bag]
-        if len(own):
-            best[bag] = own[values[own].argmax(0)]
-    found = rows.gather(0, tensor_of(np.maximum(best, 0))) if rows.shape[0] else rows.new_zeros((bags, width))
-    return found.masked_fill(tensor_of(best < 0), 0)

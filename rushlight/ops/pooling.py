@@ -27,8 +27,13 @@ def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
         raise RuntimeError(f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
                            f"batch size for input, but got: {list(x.shape)}")
     if out is not None and any(o < 1 for o in out):
-        raise RuntimeError(f"Given input size: ({'x'.join(map(str, x.shape[x.ndim - n - 1:]))}). Calculated "
-                           f"output size: ({'x'.join(map(str, out))}). Output size is too small")
+        channels, *sizes = x.shape[x.ndim - n - 1:]
+        if op == "max_pool1d":
+            raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
+        middle = (1,) if n == 1 else ()  # PyTorch's kernel of one dim is that of two
+        given, found = ("x".join(map(str, (channels, *middle, *some))) for some in (sizes, out))
+        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). "
+                           "Output size is too small")
 
 
 def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,

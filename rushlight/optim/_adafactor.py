@@ -41,7 +41,7 @@ class Adafactor(Optimizer):
                 if held and not isinstance(held["step"], Tensor):
                     held["step"] = scalar(float(held["step"]))
 
-    def _update(self, group: dict[str, Any]) -> None:
+    def _step_group(self, group: dict[str, Any]) -> None:
         for p in group["params"]:
             if p.grad is None:
                 continue

@@ -41,7 +41,7 @@ class Muon(Optimizer):
                     raise ValueError("Muon only supports 2D parameters whereas we found a parameter with "
                                      f"size: {p.size()}; give the others to AdamW")
 
-    def _update(self, group: dict[str, Any]) -> None:
+    def _step_group(self, group: dict[str, Any]) -> None:
         lr, momentum = number(group["lr"]), group["momentum"]
         for p in group["params"]:
             if p.grad is None:

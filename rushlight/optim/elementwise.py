@@ -165,7 +165,7 @@ class Elementwise(Optimizer):
 
     # --- stepping -----------------------------------------------------------------------------------
 
-    def _update(self, group: dict[str, Any]) -> None:
+    def _step_group(self, group: dict[str, Any]) -> None:
         aside = self._step_sparse(group) if "rushlight.sparse" in sys.modules else []
         kept: dict[int, tuple[list[Tensor], list[Plan]]] = self.__dict__.setdefault("_plans", {})
         found = kept.get(id(group))
@@ -291,7 +291,7 @@ class _Again:
 
     def __init__(self, optimizer: Elementwise, step: Callable[[], Any]) -> None:
         own = type(optimizer)
-        plain = own._update is Elementwise._update and (
+        plain = own._step_group is Elementwise._step_group and (
             getattr(own.step, "__wrapped__", None) is Optimizer.step)
         self.optimizer, self.step, self.plain = optimizer, step, plain
         self.groups: list[_Group] = []

@@ -79,7 +79,7 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 
 
 class Optimizer:
-    """Subclass with `_update(group)`, which applies one step to a group's parameters."""
+    """Subclass with `_step_group(group)`, which applies one step to a group's parameters."""
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -203,11 +203,11 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            self._update(group)
+            self._step_group(group)
         return loss
 
-    def _update(self, group: dict[str, Any]) -> None:
-        raise NotImplementedError(f"{type(self).__name__} defines neither step nor _update(group)")
+    def _step_group(self, group: dict[str, Any]) -> None:
+        raise NotImplementedError(f"{type(self).__name__} defines neither step nor _step_group(group)")
 
     # --- hooks ----------------------------------------------------------------------------------
 

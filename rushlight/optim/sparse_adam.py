@@ -24,7 +24,7 @@ class SparseAdam(Optimizer):
         if any(p.is_sparse or p.is_complex() for group in self.param_groups for p in group["params"]):
             raise ValueError("SparseAdam requires dense, real parameter tensors")
 
-    def _update(self, group: dict[str, Any]) -> None:
+    def _step_group(self, group: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
         for p in (p for p in group["params"] if p.grad is not None):
             if not p.grad.is_sparse:

@@ -253,8 +253,9 @@ def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     if a.shape != b.shape:
         raise RuntimeError(f"add: Expected sizes of 'self' and 'other' to match, but {list(a.shape)} != "
                            f"{list(b.shape)}")
-    return coalesce(make((torch.cat([a.parts[0], b.parts[0]], 1),
-                          torch.cat([a.parts[1], b.parts[1] * alpha])), a.shape))
+    found = make((torch.cat([a.parts[0], b.parts[0]], 1),
+                  torch.cat([a.parts[1], b.parts[1] * alpha])), a.shape)
+    return coalesce(found) if a.coalesced and b.coalesced else found
 
 
 @op("add_")

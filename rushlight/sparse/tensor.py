@@ -147,6 +147,15 @@ class SparseTensor(Tensor):
         """The same values outside the graph."""
         return self.map(Tensor.detach)
 
+    @property
+    def data(self) -> "SparseTensor":
+        """The same values outside the graph; what is assigned becomes this tensor's parts."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: "SparseTensor") -> None:
+        self._become(value)
+
     def map(self, f: Callable[[Tensor], Tensor]) -> "SparseTensor":
         """The same places with f of the values."""
         return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced, self._layout)

@@ -9,7 +9,7 @@ from rushlight.base.errors import wrap_dim
 from rushlight.base.callers import warn
 from rushlight.base.layout import contiguous_strides, iteration_order
 from rushlight.base.size import Size
-from rushlight.tensor.storage import SHARED, Storage, address, storage
+from rushlight.tensor.storage import SHARED, Storage, address, owner, shared_at, storage
 
 if TYPE_CHECKING:
     from rushlight.tensor.tensor import Tensor
@@ -283,7 +283,8 @@ class Geometry:
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
-        return self._s is not None and self._s in SHARED
+        own = self._s is not None and self._s in SHARED
+        return own or bool(SHARED) and shared_at(owner(self._m)) is not None
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""

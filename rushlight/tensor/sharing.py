@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.tensor.lazyviews import place
-from rushlight.tensor.storage import SHARED, Storage, strided
+from rushlight.tensor.storage import SHARED, Storage, shared_at, strided
 from rushlight.tensor.tensor import Tensor, storage
 
 # A mapping need not keep the file's descriptor, of which a process has few.
@@ -70,12 +70,21 @@ def share(memory: Storage, t: Tensor | None = None) -> None:
     if memory in SHARED or t is not None and t._k.on_meta:
         return
     old: Any = memory._bytes if t is None else memory.bytes(t._m)
+    if (known := shared_at(old)) is not None:
+        # Another storage of the same memory: that of `x.data`, which counts its own versions.
+        SHARED[memory] = SHARED[known]
+        weakref.finalize(memory, _outlived, known)
+        return
     viewers = [t] if t is not None and sys.getrefcount(memory) <= _ALONE else [
         v for v in gc.get_referrers(memory) if isinstance(v, Tensor)]
     places = [(v, v.storage_offset(), v.stride()) for v in viewers]
     block(old.size, memory=memory)._bytes[:] = old  # type: ignore[index]
     for v, offset, steps in places:
         place(v, strided(memory._bytes, v._m.dtype, v._m.shape, steps, offset), v._k)  # type: ignore[arg-type]
+
+
+def _outlived(memory: Storage) -> None:
+    """What a finalizer holds until then: a storage, and so its file's descriptor."""
 
 
 def block(size: int, descriptor: int | None = None, memory: Storage | None = None) -> Storage:

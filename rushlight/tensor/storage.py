@@ -48,6 +48,11 @@ class Storage:
 SHARED: WeakKeyDictionary[Storage, int] = WeakKeyDictionary()
 
 
+def shared_at(memory: Array) -> Storage | None:
+    """The shared storage whose memory begins where this array does; `x.data` has another one of it."""
+    return next((s for s in SHARED if s._bytes is not None and address(s._bytes) == address(memory)), None)
+
+
 class _Fresh(threading.local):
     """What new tensors of a thread have as storage: nothing yet, or the mark of inference mode."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import listing
+from rushlight.base.dtype import FLOATING
 from rushlight.base.lazy import package
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
@@ -93,6 +94,8 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
         """The same data outside the graph, as an instance of `cls`."""
         made = alias(data, cls=cls)
+        if require_grad and made.dtype.category < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return made.requires_grad_() if require_grad else made
 
 

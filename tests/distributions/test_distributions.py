@@ -82,3 +82,21 @@ def test_expand_of_a_subclass() -> None:
         Own(1.0).expand((2,))
     found = Named(0.0, 1.0).expand((2,))
     assert (found.name, found.loc.shape, type(found)) == ("expanded", (2,), Named)
+
+
+@pytest.mark.parametrize("kind, arguments", [("Normal", (0.0, 1.0)), ("Gamma", (3.0, 6.0)), ("LogNormal", (0.0, 1.0)),
+                                             ("MultivariateNormal", (torch.zeros(2), torch.eye(2)))])
+def test_a_distribution_that_is_a_module_as_well(kind: str, arguments: tuple[Any, ...]) -> None:
+    base: Any = getattr(torch.distributions, kind)
+
+    def __init__(self: Any) -> None:
+        torch.nn.Module.__init__(self)
+        base.__init__(self, *arguments, validate_args=False)
+
+    prior: Any = type("Prior", (base, torch.nn.Module), {"__init__": __init__})()
+    prior.bound = torch.nn.Parameter(torch.ones(2))
+    assert list(prior.to(torch.float64).parameters()) == [prior.bound] and prior.bound.dtype == torch.float64
+
+
+def test_sums_under_pytorchs_name() -> None:
+    assert torch.distributions.utils._sum_rightmost(torch.ones(2, 3, 4), 2).tolist() == [12, 12]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import rushlight
+import rushlight as torch
 
 _GOLDENS = Path(__file__).parents[1] / "goldens"
 sys.path.insert(0, str(_GOLDENS))
@@ -52,3 +53,15 @@ def test_switches_for_reproducible_results() -> None:
     torch.set_float32_matmul_precision("high")
     assert torch.get_float32_matmul_precision() == "high"
     torch.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: torch.nn.functional.max_pool2d(torch.ones(2, 3, 1, 1), 2),
+     "Given input size: (3x1x1). Calculated output size: (3x0x0). Output size is too small"),
+    (lambda: torch.nn.functional.avg_pool1d(torch.ones(2, 3, 5), 6),
+     "Given input size: (3x1x5). Calculated output size: (3x1x0). Output size is too small"),
+    (lambda: torch.nn.functional.max_pool1d(torch.ones(2, 3, 1), 2), "max_pool1d() Invalid computed output size: 0")])
+def test_windows_larger_than_the_input(call: Any, message: str) -> None:
+    with pytest.raises(RuntimeError) as told:
+        call()
+    assert str(told.value) == message

@@ -7,7 +7,6 @@ import rushlight as torch
 from rushlight.nn import functional as F
 
 X = torch.arange(24.0).reshape(1, 2, 3, 4) / 7
-LONG = torch.zeros(1, 1, 3, 4, dtype=torch.long)
 # What runs, and the op in PyTorch's graph of it (recorded from 2.13).
 CASES = {
     "upsample_nearest2d": lambda x: F.interpolate(x, scale_factor=2, mode="nearest"),
@@ -32,6 +31,14 @@ CASES = {
     "pad": lambda x: F.pad(x, (1, 1, 2, 0), mode="reflect"),
     "dropout": lambda x: F.dropout(x, 0.5, training=False),
     "embedding": lambda x: F.embedding(x.long() % 3, torch.ones(3, 2)),
+    "max_pool2d_with_indices": lambda x: F.max_pool2d(x, 2, return_indices=True)[1],
+    "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, 2),
+    "linalg_matrix_norm": lambda x: torch.norm(x[0, 0], "nuc"),
+    "rrelu": lambda x: F.rrelu(x),
+    "empty_strided": lambda x: torch.empty_strided([2, 2], [2, 1]).zero_() + x[0, 0, 0, 0],
+    "stft": lambda x: torch.stft(x[0, 0, 0], 4, window=torch.ones(4), return_complex=True),
+    "squeeze": lambda x: x.squeeze(),
+    "zero_": lambda x: x.clone().zero_(),
     "meshgrid": lambda x: torch.meshgrid(x[0, 0, 0], x[0, 0, 0], indexing="ij")[0],
 }
 
@@ -54,7 +61,8 @@ def test_a_trace_holds_pytorchs_op(name):
     assert f"torch.{name}(" in traced.code
 
 
-@pytest.mark.parametrize("name", sorted(CASES.keys() - {"unfold", "pad", "sub"}))
+# zero_() is heard as memory that is filled: the program says fill_(0).
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"zero_"}))
 def test_an_exported_program_holds_the_same_op(name):
     program = torch.export.export(_Module(CASES[name]), (X,))
     assert any(str(node.target).startswith(f"aten.{name}.") for node in program.graph.nodes)

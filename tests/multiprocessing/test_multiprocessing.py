@@ -220,3 +220,21 @@ def _train(index: int, model: Any) -> None:
         optimizer.zero_grad()
         model(torch.ones(3, 2)).square().sum().backward()
         optimizer.step()
+
+
+def _scale(model: Any) -> None:
+    with torch.no_grad():
+        model.weight.mul_(2)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["shared before", "shared by sending"])
+def test_a_spawned_process_trains_the_parents_parameters(before: bool) -> None:
+    model = nn.Linear(2, 1, bias=False)
+    wanted = (2 * model.weight).tolist()
+    if before:
+        model.share_memory()
+        assert model.weight.data.is_shared() and model.weight.detach().is_shared()
+    child = mp.get_context("spawn").Process(target=_scale, args=(model,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0 and model.weight.is_shared() and model.weight.tolist() == wanted

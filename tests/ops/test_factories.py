@@ -62,3 +62,9 @@ def test_what_is_drawn_is_the_callers():
     first.zero_()
     torch.manual_seed(0)
     assert torch.randn(4, 4).abs().sum() > 0
+
+
+def test_sizes_and_strides_come_as_lists_too():
+    assert torch.empty_strided([2, 3], [3, 1]).stride() == (3, 1)
+    assert torch.ones(1).new_empty_strided([2, 3], [1, 2]).stride() == (1, 2)
+    assert torch.empty_permuted([2, 3], [1, 0]).stride() == (1, 2)

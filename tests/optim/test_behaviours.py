@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import rushlight
+import rushlight as torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
 from averaging_behaviours import AVERAGING  # noqa: E402
@@ -15,3 +18,29 @@ test_optimizer = OPTIM.compared(rushlight)
 # To the last bit, up to what cos() of another C library gives.
 test_scheduler = SCHEDULERS.compared(rushlight, 1e-15)
 test_averages = AVERAGING.compared(rushlight)
+
+
+def test_a_program_may_have_a_step_that_is_called_update() -> None:
+    class Lookahead(torch.optim.Optimizer):
+        def __init__(self, inner: torch.optim.Optimizer) -> None:
+            self.inner, self.param_groups, self.state = inner, inner.param_groups, defaultdict(dict)
+            self.calls = 0
+
+        def _update(self, group: dict[str, Any]) -> None:
+            self.calls += 1
+
+        def step(self, closure: Any = None) -> Any:
+            loss = self.inner.step(closure)
+            for group in self.param_groups:
+                self._update(group)
+            return loss
+
+    class Named(torch.optim.Adam):
+        def _update(self) -> None:
+            raise AssertionError
+
+    p = torch.nn.Parameter(torch.ones(2))
+    p.grad = torch.ones(2)
+    for optimizer in (Lookahead(torch.optim.SGD([p], 0.1)), Named([p], 0.1)):
+        optimizer.step()
+    assert torch.allclose(p, torch.tensor([0.8, 0.8]))

@@ -27,5 +27,6 @@ from rushlight.distributed.fsdp import api as api
 from rushlight.distributed.fsdp._fully_shard import fully_shard as fully_shard
 from rushlight.distributed.fsdp import fully_sharded_data_parallel as fully_sharded_data_parallel
 from rushlight.distributed.fsdp._fully_shard import register_fsdp_forward_method as register_fsdp_forward_method
+from rushlight.distributed.fsdp import sharded_grad_scaler as sharded_grad_scaler
 from rushlight.distributed.fsdp import wrap as wrap
 __all__: list[str]

@@ -34,13 +34,11 @@ class _Table(FunctionModule, function=None):
             self.weight = Parameter(given, requires_grad=not freeze)
 
     @classmethod
-    def _around(cls, embeddings: Any, freeze: bool, **options: Any) -> Any:
+    def _around(cls, embeddings: Any, **options: Any) -> Any:
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
-        made: Any = cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, **options)
-        made.weight.requires_grad = not freeze
-        return made
+        return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, **options)
 
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
@@ -76,7 +74,7 @@ class Embedding(_Table, function="embedding", num_embeddings=int, embedding_dim=
                         max_norm: float | None = None, norm_type: float = 2.0,
                         scale_grad_by_freq: bool = False, sparse: bool = False) -> "Embedding":
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        return cls._around(embeddings, freeze, padding_idx=padding_idx, max_norm=max_norm,
+        return cls._around(embeddings, _freeze=freeze, padding_idx=padding_idx, max_norm=max_norm,
                            norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
@@ -110,6 +108,8 @@ class EmbeddingBag(_Table, function="embedding_bag", num_embeddings=int, embeddi
                         mode: str = "mean", sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> "EmbeddingBag":
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-        return cls._around(embeddings, freeze, max_norm=max_norm, norm_type=norm_type,
-                           scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,
-                           include_last_offset=include_last_offset, padding_idx=padding_idx)
+        made: Any = cls._around(embeddings, max_norm=max_norm, norm_type=norm_type,
+                                scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,
+                                include_last_offset=include_last_offset, padding_idx=padding_idx)
+        made.weight.requires_grad = not freeze
+        return made

@@ -2,4 +2,5 @@
 from rushlight.base.lazy import homes, lazy_names
 
 __getattr__, __dir__ = lazy_names(globals(), _HOMES := homes(__name__))
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather",
+           "parallel_apply", "replicate", "scatter"]

@@ -155,16 +155,16 @@ def _count_steps(optimizer: Any) -> None:
     """Note on the optimizer that step() has been called, for the warning about order."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
+    # No bound method: the optimizer would hold itself, and live until garbage is collected.
     reference, inner = ref(optimizer), optimizer.step.__func__
 
     @wraps(inner)
-    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        held = reference()
-        if held is not None:
-            held._opt_called = True
-        return inner(self, *args, **kwargs)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        held: Any = reference()
+        held._opt_called = True
+        return inner(held, *args, **kwargs)
     step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
-    optimizer.step = types.MethodType(step, optimizer)
+    optimizer.step = step
 
 
 _LRScheduler = LRScheduler

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.optim.lr_scheduler.base import LRScheduler, set_lr, state_of
+from rushlight.optim.lr_scheduler.base import LRScheduler, copy_lr, set_lr, state_of
 
 
 def _per_group(optimizer: Any, value: Any, name: str) -> list[Any]:
@@ -13,22 +13,14 @@ def _per_group(optimizer: Any, value: Any, name: str) -> list[Any]:
         if len(value) != len(optimizer.param_groups):
             raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has "
                              f"{len(value)} values, param_groups has {len(optimizer.param_groups)}.")
-        return list(value)
-    return [value] * len(optimizer.param_groups)
+        return [copy_lr(one) for one in value]
+    return [copy_lr(value) for _ in optimizer.param_groups]
 
 
 def check_strategy(name: str) -> None:
     """ValueError for a name that is no way to anneal."""
     if name not in ("cos", "linear"):
         raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {name}")
-
-
-def _anneal_cos(start: float, end: float, part: float) -> float:
-    return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
-
-
-def _anneal_linear(start: float, end: float, part: float) -> float:
-    return (end - start) * part + start
 
 
 class _Momenta(LRScheduler):
@@ -89,6 +81,20 @@ class OneCycleLR(_Momenta):
         names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
         return [dict(zip(names, row, strict=True)) for row in rows]
 
+    @staticmethod
+    def _annealing_cos(start: float, end: float, pct: float) -> float:
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @staticmethod
+    def _annealing_linear(start: float, end: float, pct: float) -> float:
+        return (end - start) * pct + start
+
+    def _anneal_func(self, start: float, end: float, pct: float) -> float:
+        kind = self.__dict__.get("_anneal_func_type")
+        if kind is None:  # a state of old brought the function itself
+            return self.anneal_func(start, end, pct)  # type: ignore[attr-defined, no-any-return]
+        return (self._annealing_cos if kind == "cos" else self._annealing_linear)(start, end, pct)
+
     def get_lr(self) -> list[Any]:
         """One rate per group; sets the groups' momenta as well."""
         self._warn_outside_step()
@@ -96,7 +102,7 @@ class OneCycleLR(_Momenta):
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is "
                              f"{self.total_steps}")
-        anneal = _anneal_cos if self._anneal_func_type == "cos" else _anneal_linear
+        anneal = self._anneal_func
         values = []
         for group in self.optimizer.param_groups:
             start = 0.0

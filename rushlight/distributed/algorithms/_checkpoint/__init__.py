@@ -1,0 +1,1 @@
+"""Wrappers that save memory (torch.distributed.algorithms._checkpoint)."""

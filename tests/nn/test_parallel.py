@@ -1,0 +1,41 @@
+"""torch.nn.parallel's functions without a GPU: containers are taken apart, tensors are refused."""
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.nn import parallel
+
+
+def test_containers_are_taken_apart():
+    assert parallel.scatter((1, "a", None), [0, 1]) == [(1, "a", None)] * 2
+    assert parallel.scatter({"a": [1, 2]}, [0, 1]) == [{"a": [1, 2]}] * 2
+    assert parallel.scatter([], [0, 1]) == [[], []]
+    assert parallel.scatter_gather.scatter_kwargs((), {"a": 3}, [0, 1]) == (((), ()), ({"a": 3}, {"a": 3}))
+    assert parallel.gather([None, None], 0) is None
+
+
+def test_replicas_of_what_has_no_parameters():
+    first, second = parallel.replicate(nn.Sequential(nn.ReLU()), [0, 1])
+    assert type(first[0]) is nn.ReLU and first[0] is not second[0]
+    assert parallel.replicate(nn.Linear(2, 2), []) == []
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda x: parallel.scatter(x, [0]), RuntimeError, "accelerator"),
+    (lambda x: parallel.scatter(x, ["cpu"]), ValueError, "Expected a non cpu device, but got: cpu"),
+    (lambda x: parallel.gather([x, x], "cpu"), AssertionError, "Gather function not implemented for CPU tensors"),
+    (lambda x: parallel.replicate(nn.Linear(2, 2), [0]), AssertionError, "Broadcast function not implemented for CPU"),
+    (lambda x: parallel.parallel_apply([nn.ReLU()], [x]), RuntimeError, "Cannot access accelerator device"),
+    (lambda x: parallel.parallel_apply([nn.ReLU()] * 2, [x]), AssertionError, "The number of modules 2 is not equal"),
+    (lambda x: parallel.comm.reduce_add([x]), AssertionError, "expects all inputs to be on GPUs"),
+])
+def test_tensors_are_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call(torch.ones(4, 2))
+
+
+def test_names_that_modules_bear_too():
+    import rushlight.nn.parallel.replicate
+    import rushlight.nn.parallel.scatter_gather
+
+    assert callable(rushlight.nn.parallel.replicate) and not callable(rushlight.nn.parallel.scatter_gather)

@@ -1,0 +1,280 @@
+"""Whole programs that others wrote, run as they are by PyTorch and by Rushlight, and what differs.
+
+    python tools/programs.py --torch PYTHON --rushlight PYTHON --checkouts DIR --work DIR [--only REGEX]
+        [--again] [--write]
+    python tools/programs.py --install                 prints the packages of the table, for a package manager
+
+The table is `tools/programs/table.toml`, a row for each program:
+
+    name      what it is called here
+    area      what it is about
+    packages  what is installed for it, on both sides the same (but for torch itself)
+    checkout  the repository (owner/name) that it is in, a directory OWNER+NAME under --checkouts
+    run       the command line after `python`, in a copy of the checkout: of a file of the checkout, of a
+              driver of ours (tools/programs/NAME.py, so where there is a checkout), or `-m pytest ...`
+    folder    where in the checkout it is started
+    prepare   a driver that writes the data that the program reads, run first, on both sides
+    ignore    a regular expression: what matches is taken out of each line before lines are compared (times)
+    rtol      how far numbers may be apart, where rounding grows (1e-4 where nothing is said), and
+    why       the reason
+    timeout   seconds (240 where nothing is said)
+
+A program is run by `tools/programs/seeded.py`: as `__main__`, from seeds that are set, and what its
+variables hold at the end is printed as sums, so that a program that prints nothing can be compared, too.
+Tests are compared by name: what passes with PyTorch must pass with Rushlight. What PyTorch gave is kept
+under --work, and is run again with --again. --write writes `docs/programs.md` of all rows that have been
+run.
+"""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent / "programs"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "programs.md"
+NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
+TIMES = re.compile(r"\b0x[0-9a-f]+\b|\d\d:\d\d:\d\d\S*|\b\d{4}-\d\d-\d\d\b|"
+                   r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?\s*(?:s|ms|sec|secs|seconds|it/s|s/it|ms/batch)\b")
+OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S+(?:\[.*?\])?)")
+
+
+@dataclasses.dataclass
+class Program:
+    """A row of the table."""
+
+    name: str
+    area: str
+    run: str
+    packages: list[str] = dataclasses.field(default_factory=list)
+    checkout: str = ""
+    folder: str = "."
+    prepare: str = ""
+    ignore: str = ""
+    rtol: float = 1e-4
+    why: str = ""
+    timeout: float = 240
+
+    @property
+    def tests(self) -> bool:
+        """Whether it is run by pytest."""
+        return self.run.startswith("-m pytest")
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a run of a program gave."""
+
+    code: int
+    text: str
+    errors: str
+    seconds: float
+
+
+def table() -> list[Program]:
+    """The rows."""
+    with open(HERE / "table.toml", "rb") as file:
+        return [Program(**row) for row in tomllib.load(file)["program"]]
+
+
+def command(program: Program, python: list[str]) -> list[str]:
+    """The command line of a side."""
+    first, *rest = program.run.split()
+    if program.tests:
+        return [*python, *program.run.split(), "-rA", "-q", "-p", "no:cacheprovider", "--tb=short"]
+    own = not program.checkout or first.startswith("tools/programs/")
+    return [*python, str(HERE / "seeded.py"), str(HERE / Path(first).name) if own else first, *rest]
+
+
+def run(program: Program, python: list[str], checkouts: Path, room: Path) -> Outcome:
+    """Runs a program in a fresh room."""
+    shutil.rmtree(room, ignore_errors=True)
+    if program.checkout:
+        source = checkouts / program.checkout.replace("/", "+")
+        shutil.copytree(source, room, ignore=shutil.ignore_patterns(".git"), symlinks=True)
+    else:
+        room.mkdir(parents=True)
+    env = os.environ | {"PYTHONHASHSEED": "0", "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "COLUMNS": "100",
+                        "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "WANDB_MODE": "disabled",
+                        "PYTHONPATH": str(room), "HOME": str(room.parent)}
+    if program.prepare:
+        first, *rest = program.prepare.split()
+        subprocess.run([*python, str(HERE / first), *rest], cwd=room / program.folder, env=env, check=True,
+                       timeout=program.timeout)
+    start = time.perf_counter()
+    said, told = room.parent / f"{room.name}.out", room.parent / f"{room.name}.err"
+    with open(said, "w+") as out, open(told, "w+") as err:
+        child = subprocess.Popen(command(program, python), cwd=room / program.folder, env=env, stdout=out,
+                                 stderr=err, stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            code = child.wait(program.timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            code = 124
+        seconds = time.perf_counter() - start
+        out.seek(0)
+        err.seek(0)
+        return Outcome(code, out.read()[-2_000_000:], err.read()[-20_000:], seconds)
+
+
+def close(a: str, b: str, rtol: float) -> bool:
+    """Whether two printed numbers are the same but for rounding, in computing or in printing."""
+    x, y = float(a), float(b)
+    if x == y or (math.isnan(x) and math.isnan(y)):
+        return True
+    mantissa, _, power = min(a, b, key=len).lower().partition("e")
+    digits = len(mantissa.partition(".")[2])
+    unit = 10.0 ** (int(power or 0) - digits) if digits else 0.0
+    return abs(x - y) <= rtol * max(abs(x), abs(y)) + 1.01 * unit + rtol * 1e-2
+
+
+def lines(program: Program, text: str) -> list[str]:
+    """The lines of a text without what may differ: times, addresses, spaces."""
+    text = text.replace("\r", "\n")
+    if program.ignore:
+        text = re.sub(program.ignore, "~", text, flags=re.MULTILINE)
+    return [" ".join(TIMES.sub("~", line).split()) for line in text.split("\n") if line.strip()]
+
+
+def differing(program: Program, theirs: str, ours: str) -> tuple[int, list[str]]:
+    """How many numbers two texts have, and the lines that differ."""
+    a, b = lines(program, theirs), lines(program, ours)
+    wrong = [] if len(a) == len(b) else [f"{len(a)} lines printed by PyTorch, {len(b)} by Rushlight"]
+    numbers = 0
+    for left, right in zip(a, b):
+        x, y = NUMBER.findall(left), NUMBER.findall(right)
+        numbers += len(x)
+        same = NUMBER.sub("#", left) == NUMBER.sub("#", right) and len(x) == len(y)
+        if not (same and all(close(p, q, program.rtol) for p, q in zip(x, y))):
+            wrong.append(f"PyTorch:   {left[:300]}\n    Rushlight: {right[:300]}")
+    return numbers, wrong
+
+
+def outcomes(text: str) -> dict[str, str]:
+    """The tests of a report of pytest and what became of them."""
+    found = (OUTCOME.match(line) for line in text.split("\n"))
+    return {m[2]: m[1] for m in found if m}
+
+
+def verdict(program: Program, theirs: Outcome, ours: Outcome) -> dict[str, Any]:
+    """What is said of a program: whether it is the same, what was compared, and what differs."""
+    if program.tests:
+        a, b = outcomes(theirs.text), outcomes(ours.text)
+        expected = sorted(name for name, how in a.items() if how == "PASSED")
+        missed = [f"{b.get(name, 'not run')} {name}" for name in expected if b.get(name) != "PASSED"]
+        what = f"{len(expected) - len(missed)} of {len(expected)} tests"
+        return {"same": bool(expected) and not missed, "what": what, "wrong": missed}
+    numbers, wrong = differing(program, theirs.text, ours.text)
+    if theirs.code != ours.code:
+        last = ours.errors.strip().split("\n")[-1][:300]
+        wrong.insert(0, f"ended with {ours.code}, PyTorch with {theirs.code}: {last}")
+    same = not wrong and theirs.code == 0 and numbers > 0
+    return {"same": same, "what": f"{numbers} numbers", "wrong": wrong}
+
+
+def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
+    """Runs a program on both sides and keeps what came out."""
+    room = args.work / program.name
+    room.mkdir(parents=True, exist_ok=True)
+    kept = room / "torch.json"
+    key = dataclasses.asdict(program)
+    stored = json.loads(kept.read_text()) if kept.exists() and not args.again else {}
+    if {k: stored.get("row", {}).get(k) for k in ("run", "checkout", "folder", "prepare")} == \
+            {k: key[k] for k in ("run", "checkout", "folder", "prepare")} and stored["outcome"]["code"] == 0:
+        theirs = Outcome(**stored["outcome"])
+    else:
+        theirs = run(program, [args.torch], args.checkouts, room / "torch")
+        kept.write_text(json.dumps({"row": key, "outcome": dataclasses.asdict(theirs)}))
+    ours = run(program, [args.rushlight, "-m", "rushlight"], args.checkouts, room / "rushlight")
+    found = verdict(program, theirs, ours) | {"times": [theirs.seconds, ours.seconds]}
+    if not program.tests and theirs.code:
+        last = theirs.errors.strip().split("\n")[-1][:300]
+        found["wrong"].insert(0, f"PyTorch ended with {theirs.code}: {last}")
+    (room / "verdict.json").write_text(json.dumps(found))
+    return found
+
+
+def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
+    """The page of figures."""
+    same = sum(found["same"] for _, found in rows)
+    text = [*INTRODUCTION, f"**{same} of {len(rows)} are the same.**", "",
+            "| program | area | what is run | compared | same |", "|---|---|---|---|---|"]
+    for program, found in rows:
+        what = program.run.replace("|", "\\|")
+        where = f"{program.checkout}: " if program.checkout else ""
+        text.append(f"| {program.name} | {program.area} | {where}`{what}` | {found['what']} | "
+                    f"{'yes' if found['same'] else '**no**'} |")
+    notes = [f"- {program.name}: {program.why} (numbers within {program.rtol:g})"
+             for program, _ in rows if program.why]
+    if notes:
+        text += ["", "## Where rounding grows", "", *notes]
+    missed = [(program, found) for program, found in rows if not found["same"]]
+    if missed:
+        text += ["", "## What differs", ""]
+        for program, found in missed:
+            first = (found["wrong"] or ["nothing was compared"])[0].split("\n")
+            text.append(f"- {program.name}: {len(found['wrong'])} differences, the first: "
+                        f"`{' / '.join(x.strip() for x in first)[:240]}`")
+    return "\n".join(text) + "\n"
+
+
+INTRODUCTION = """# Programs of others
+
+Packages and repositories that nobody here wrote, run as they are by PyTorch 2.13 and by Rushlight from the
+same seeds: `python tools/programs.py` runs the table `tools/programs/table.toml` and writes this page. A
+program is the same if all that it prints is: texts, and numbers within rounding (1e-4 of their size, or a
+unit of the last digit that is printed); a suite of tests, if all pass that pass with PyTorch. The sums of
+what a program's variables hold at the end are compared as well. Data sets cannot be had everywhere, so
+programs read small synthetic ones.
+""".split("\n")
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    shown = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shown)
+    parser.add_argument("--torch", default=sys.executable, help="a Python with torch and the packages")
+    parser.add_argument("--rushlight", default=sys.executable, help="one with Rushlight and them")
+    parser.add_argument("--checkouts", type=lambda x: Path(x).resolve(), default=Path("checkouts"))
+    parser.add_argument("--work", type=lambda x: Path(x).resolve(), default=Path("programs-work"))
+    parser.add_argument("--only", default="", help="names that match this regular expression")
+    parser.add_argument("--again", action="store_true", help="run PyTorch's side anew, too")
+    parser.add_argument("--write", action="store_true", help="write docs/programs.md")
+    parser.add_argument("--install", action="store_true", help="print what is to be installed, and end")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Runs the rows that are asked for."""
+    args = arguments()
+    if args.install:
+        print("\n".join(sorted({package for program in table() for package in program.packages})))
+        return
+    for program in table():
+        if not re.search(args.only, program.name):
+            continue
+        found = compare(program, args)
+        theirs, ours = found["times"]
+        print(f"{'same  ' if found['same'] else 'DIFFER'} {program.name:28} {found['what']:18} "
+              f"{theirs:6.1f} s {ours:6.1f} s", flush=True)
+        for wrong in found["wrong"][:5]:
+            print(f"    {wrong}", flush=True)
+    if args.write:
+        verdicts = [(program, args.work / program.name / "verdict.json") for program in table()]
+        PAGE.write_text(page([(p, json.loads(f.read_text())) for p, f in verdicts if f.exists()]))
+
+
+if __name__ == "__main__":
+    main()
