@@ -179,7 +179,7 @@ def own(found: Any) -> Any:
                 _own_methods(base)
     elif isinstance(found, ModuleType) and found not in _SEEN:
         _SEEN.add(found)
-        for value in list(vars(found).values()):
+        for value in list(_LOADED(found).values()):
             if isinstance(value, (FunctionType, type)) and value.__module__ == found.__name__:
                 own(value)
     return found
@@ -207,6 +207,8 @@ def _once(code: CodeType) -> CodeType:
     return found[1]
 
 
+# A module's names as they are; __dict__ of a lazy package would load all that it knows of.
+_LOADED = ModuleType.__dict__["__dict__"].__get__
 _PACKAGES = frozenset(("rushlight", "rushlight_vision", "torch", "torchvision"))
 _CODES: dict[int, tuple[CodeType, CodeType]] = {}  # by their ids, which stay theirs while they are kept here
 _SEEN: set[Any] = set()
