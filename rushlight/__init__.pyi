@@ -36,8 +36,10 @@ from rushlight.tensor.queries import _assert as _assert
 from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
 from rushlight import _functorch as _functorch
+from rushlight import _jit_internal as _jit_internal
 from rushlight.distributions.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
+from rushlight import _utils as _utils
 from rushlight import accelerator as accelerator
 from rushlight import amp as amp
 from rushlight.tensor.threads import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
@@ -128,6 +130,7 @@ from rushlight import overrides as overrides
 from rushlight.tensor.geometry import preserve_format as preserve_format
 from rushlight import profiler as profiler
 from rushlight.base.promotion import promote_types as promote_types
+from rushlight import quasirandom as quasirandom
 from rushlight import random as random
 from rushlight.tensor.queries import result_type as result_type
 from rushlight import return_types as return_types

@@ -169,6 +169,8 @@ class _SameModule:
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is left to run; but the import system has put our spec over the module's own."""
         module.__spec__ = self._spec
+        if self._real == _ROOTS["torch"]:
+            module.__name__ = "torch"  # libraries that patch functions look them up from the root's name on
 
     def __getattr__(self, name: str) -> Any:
         # What runpy, inspect and pkgutil ask a loader for; they pass the module's torch name.

@@ -162,7 +162,7 @@ class Calls(Indexing):
         if p.count and inner.kind == "List" and subtype(t, inner.args[0]):
             count = max(len(p.default), 1) if isinstance(p.default, list) else int(p.raw.split("[")[1][0])
             return lambda: self.list_value([value] * count, node, inner.args[0])
-        if t.kind == "Tuple" and inner.kind == "List" and t.args:
+        if t.kind == "Tuple" and inner.kind == "List" and (t.args or inner.args[0].kind != "var"):
             if inner.args[0].kind == "var":
                 return (lambda: self.listed(value, list_of(t.args[0]), node)) if len(set(t.args)) == 1 and (
                     schemas.bind(inner.args[0], t.args[0], bound)) else None

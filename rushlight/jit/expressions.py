@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from rushlight.base.dtype import float16, float32, float64, int8, int16, int32, int64, uint8
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
 from rushlight.jit.ir import Block, Function, Node, Value
@@ -25,6 +26,9 @@ PROPERTIES = {"dtype": "prim::dtype", "device": "prim::device", "shape": "aten::
               "ndim": "aten::dim", "layout": "prim::layout", "is_sparse": "prim::is_sparse",
               "H": "aten::matrix_H", "mT": "aten::mT", "mH": "aten::mH", "is_meta": "prim::is_meta",
               "grad": "prim::grad", "real": "aten::real", "imag": "aten::imag", "itemsize": "prim::itemsize"}
+# Methods that convert to a dtype: aten::to, to that one.
+_DTYPES = {"float": float32, "double": float64, "half": float16, "int": int32, "long": int64, "short": int16,
+           "char": int8, "byte": uint8}
 # A type that is found when the first value comes.
 OPEN = Type("open")
 _IMPLICIT = {INT: "aten::IntImplicit", FLOAT: "aten::FloatImplicit", NUMBER: "aten::ScalarImplicit",
@@ -151,6 +155,8 @@ class Expressions:
             return self.tuple_item(value, t.home._fields.index(name), node)
         if t == TENSOR and name in PROPERTIES:
             return self.call_builtin(PROPERTIES[name], [value], {}, node)
+        if t == TENSOR and name in _DTYPES:
+            return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
         if schemas.named(f"aten::{name}"):
             return Builtin(f"aten::{name}", (value,))
         if schemas.named(f"prim::{name}") and t.kind == "Device":

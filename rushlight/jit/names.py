@@ -50,7 +50,7 @@ class Names:
         try:
             found = getattr(home, name)
         except AttributeError:
-            space = getattr(home, "__name__", "").removeprefix("rushlight")
+            space = getattr(home, "__name__", "").removeprefix("rushlight").removeprefix("torch")
             if home is torch and schemas.named(f"aten::{name}"):
                 return Builtin(f"aten::{name}")
             what = "module" if isinstance(home, types.ModuleType) else f"'{type(home).__name__}' object"

@@ -69,3 +69,28 @@ def test_names_of_packages():
 def test_config():
     assert "NumPy: " in torch.__config__.show()
     assert f"at::get_num_threads() : {torch.get_num_threads()}\n" in torch.__config__.parallel_info()
+
+
+def test_marks_for_torchscript_that_libraries_take() -> None:
+    from rushlight import _jit_internal as marks
+
+    def yes(x: int, wanted: bool = False) -> str:
+        """What is told."""
+        return "yes"
+
+    def no(x: int, wanted: bool = False) -> str:
+        return "no"
+
+    chosen = marks.boolean_dispatch("wanted", 1, False, yes, no, __name__, "chosen")
+    assert (chosen(1), chosen(1, True), chosen(1, wanted=True), chosen.__name__) == ("no", "yes", "yes", "chosen")
+    assert marks._copy_to_script_wrapper(yes) is yes and marks._overload(no) is no
+    assert marks.BroadcastingList2[int] is None
+
+
+def test_nvtx_is_refused_when_a_mark_is_made() -> None:
+    @torch.cuda.nvtx.range("step")
+    def marked() -> None:
+        raise AssertionError
+
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        marked()

@@ -1,0 +1,53 @@
+"""torch._jit_internal: the marks for TorchScript that libraries' code takes from there."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from rushlight.jit import (Final as Final, _overload as _overload, _overload_method as _overload_method,
+                           export as export, ignore as ignore, is_scripting as is_scripting, unused as unused)
+
+__all__: list[str] = []
+
+
+class FunctionModifiers:
+    """What `_torchscript_modifier` of a function may be."""
+
+    UNUSED = "unused (ignored and replaced with raising of an exception)"
+    IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
+    EXPORT = "export (compile this function even if nothing calls it)"
+    DEFAULT = "default (compile if called from a exported function / forward)"
+    COPY_TO_SCRIPT_WRAPPER = "if this method is not scripted, copy the python method onto the scripted model"
+
+
+class BroadcastingListCls:
+    """`BroadcastingList2[int]` in an annotation: an int, or two of them."""
+
+    def __getitem__(self, types: Any) -> None:
+        return None
+
+
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
+
+
+def _copy_to_script_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a method that a scripted module takes over as it is."""
+    fn._torchscript_modifier = FunctionModifiers.COPY_TO_SCRIPT_WRAPPER  # type: ignore[attr-defined]
+    return fn
+
+
+
+
+def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Callable[..., Any],
+                     if_false: Callable[..., Any], module_name: str, func_name: str) -> Callable[..., Any]:
+    """A function that is `if_true` or `if_false`, by its argument `arg_name`, at place `arg_index`."""
+    told = if_true if if_true.__doc__ is not None else if_false
+
+    @wraps(told)
+    def fn(*args: Any, **kwargs: Any) -> Any:
+        chosen = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)
+        return (if_true if chosen else if_false)(*args, **kwargs)
+
+    fn.__module__, fn.__name__ = module_name or fn.__module__, func_name or fn.__name__
+    return fn
