@@ -208,7 +208,7 @@ def _once(code: CodeType) -> CodeType:
 
 
 # A module's names as they are; __dict__ of a lazy package would load all that it knows of.
-_LOADED = ModuleType.__dict__["__dict__"].__get__
+_LOADED: Any = vars(ModuleType)["__dict__"].__get__
 _PACKAGES = frozenset(("rushlight", "rushlight_vision", "torch", "torchvision"))
 _CODES: dict[int, tuple[CodeType, CodeType]] = {}  # by their ids, which stay theirs while they are kept here
 _SEEN: set[Any] = set()
