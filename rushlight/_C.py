@@ -11,6 +11,8 @@ from rushlight.tensor.generator import Generator
 from rushlight.tensor.queries import get_default_device
 from rushlight.tensor.tensor import Tensor, TensorMeta as _TensorMeta
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 __all__ = ["Generator", "TensorBase", "_TensorBase", "_TensorMeta", "_disabled_torch_function_impl", "_nn"]
 TensorBase = _TensorBase = Tensor
 
@@ -49,6 +51,46 @@ def _get_default_device() -> str:
 def _cuda_isInBadFork() -> bool:
     """False: there is no CUDA to be left behind by a fork."""
     return False
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which subclasses are plain tensors to every function; modes go on."""
+
+    def __enter__(self) -> None:
+        self.before, state.CLASSES.asked = state.CLASSES.asked, False
+
+    def __exit__(self, *error: object) -> None:
+        state.CLASSES.asked = self.before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context without subclasses that take functions over, and without modes."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.modes = [mode for mode in state.STACK.modes if hasattr(mode, "__torch_function__")]
+        for mode in self.modes:
+            state.pop(mode)
+
+    def __exit__(self, *error: object) -> None:
+        for mode in self.modes:
+            state.push(mode)
+        super().__exit__(*error)
+
+
+def _is_torch_function_enabled() -> bool:
+    """Whether classes with __torch_function__ are asked."""
+    return state.CLASSES.asked
+
+
+def _len_torch_function_stack() -> int:
+    """How many torch-function modes are active."""
+    return sum(hasattr(mode, "__torch_function__") for mode in state.STACK.modes)
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """An active torch-function mode, the outermost first."""
+    return [mode for mode in state.STACK.modes if hasattr(mode, "__torch_function__")][level]
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -82,7 +82,7 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     def find(name: str) -> Any:
         found = lookup(space, name)
         if found is None:
-            return attribute(f"torch.{space}", name)
+            return attribute(f"rushlight.{space}", name)
         setattr(import_module(f"rushlight.{space}"), name, found)
         return found
     sys.modules[f"rushlight.{space}"].__class__ = LazyPackage
