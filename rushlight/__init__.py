@@ -9,7 +9,6 @@ import sys
 from importlib import import_module
 from math import e, inf, nan, pi
 
-from rushlight.base import watch as _watch
 from rushlight.base.lazy import LazyPackage as _LazyPackage, homes as _homes
 
 TYPE_CHECKING = False

@@ -9,6 +9,8 @@ import sys
 from _frozen_importlib_external import PathFinder, SourceFileLoader  # type: ignore[import-not-found]
 from importlib import import_module
 
+from rushlight.base import watch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not loaded by `import rushlight`
     from collections.abc import Callable, Mapping
@@ -123,12 +125,14 @@ class _Loader(SourceFileLoader):
         super().exec_module(module)
         # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
         _names(module).setdefault("__getattr__", _asking(module.__name__))
+        watch.tell(module)
 
 
 def _asking(module: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         return import_module("rushlight.base.elsewhere").attribute(module, name)
 
+    __getattr__.__module__ = module
     return __getattr__
 
 
