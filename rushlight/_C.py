@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
+from enum import Enum
 from typing import Any
 
 from rushlight.dispatch import methods, state
@@ -29,7 +29,39 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     return where, dtype, bool(kwargs.get("non_blocking", False)), order
 
 
-_nn = SimpleNamespace(_parse_to=_parse_to)
+class _Functions:
+    """torch._C._nn: what torch.nn.functional is made of, in the order of the ops' arguments."""
+
+    _parse_to = staticmethod(_parse_to)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        import rushlight as torch
+
+        for room in (torch.nn.utils.rnn, torch.ops.aten, torch.nn.functional):
+            found = getattr(room, name, None)
+            if found is not None:
+                setattr(self, name, found)
+                return found
+        raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
+
+
+_nn = _Functions()
+
+
+class _ConvBackend(Enum):
+    """PyTorch's kernels of convolutions, by name: none of them is here."""
+
+    CudaDepthwise2d, CudaDepthwise3d, Cudnn, CudnnTranspose, Empty, Miopen, MiopenDepthwise = range(7)
+    MiopenTranspose, Mkldnn, MkldnnTranspose, MkldnnEmpty, NnpackSpatial, Overrideable = range(7, 13)
+    Slow2d, Slow3d, SlowDilated2d, SlowDilated3d, SlowTranspose2d, SlowTranspose3d = range(13, 19)
+    Winograd3x3Depthwise, Xnnpack2d, Mps, MpsTranspose = range(19, 23)
+
+
+def _nnpack_available() -> bool:
+    """False: NNPACK takes no part."""
+    return False
 
 
 def _are_functorch_transforms_active() -> bool:

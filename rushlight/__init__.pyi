@@ -41,6 +41,7 @@ from rushlight.toplevel import _is_all_true as _is_all_true
 from rushlight.toplevel import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel import _log_softmax as _log_softmax
+from rushlight._C import _nnpack_available as _nnpack_available
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
 from rushlight.toplevel import _softmax as _softmax

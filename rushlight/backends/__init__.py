@@ -6,9 +6,10 @@ set them without looking, and change nothing.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rushlight.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum, quantized
+from rushlight.backends import (cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum,
+                                quantized)
 
-__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum",
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
            "quantized"]
 
 
