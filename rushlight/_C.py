@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
+from enum import Enum
 from typing import Any
 
 from rushlight.dispatch import methods, state
@@ -10,6 +10,8 @@ from rushlight.dispatch.overrides import disabled as _disabled_torch_function_im
 from rushlight.tensor.generator import Generator
 from rushlight.tensor.queries import get_default_device
 from rushlight.tensor.tensor import Tensor, TensorMeta as _TensorMeta
+
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
 
 __all__ = ["Generator", "TensorBase", "_TensorBase", "_TensorMeta", "_disabled_torch_function_impl", "_nn"]
 TensorBase = _TensorBase = Tensor
@@ -27,7 +29,39 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     return where, dtype, bool(kwargs.get("non_blocking", False)), order
 
 
-_nn = SimpleNamespace(_parse_to=_parse_to)
+class _Functions:
+    """torch._C._nn: what torch.nn.functional is made of, in the order of the ops' arguments."""
+
+    _parse_to = staticmethod(_parse_to)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        import rushlight as torch
+
+        for room in (torch.ops.aten, torch.nn.utils.rnn, torch.nn.functional):
+            found = getattr(room, name, None)
+            if found is not None:
+                setattr(self, name, found)
+                return found
+        raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
+
+
+_nn = _Functions()
+
+
+class _ConvBackend(Enum):
+    """PyTorch's kernels of convolutions, by name: none of them is here."""
+
+    CudaDepthwise2d, CudaDepthwise3d, Cudnn, CudnnTranspose, Empty, Miopen, MiopenDepthwise = range(7)
+    MiopenTranspose, Mkldnn, MkldnnTranspose, MkldnnEmpty, NnpackSpatial, Overrideable = range(7, 13)
+    Slow2d, Slow3d, SlowDilated2d, SlowDilated3d, SlowTranspose2d, SlowTranspose3d = range(13, 19)
+    Winograd3x3Depthwise, Xnnpack2d, Mps, MpsTranspose = range(19, 23)
+
+
+def _nnpack_available() -> bool:
+    """False: NNPACK takes no part."""
+    return False
 
 
 def _are_functorch_transforms_active() -> bool:
@@ -49,6 +83,46 @@ def _get_default_device() -> str:
 def _cuda_isInBadFork() -> bool:
     """False: there is no CUDA to be left behind by a fork."""
     return False
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which subclasses are plain tensors to every function; modes go on."""
+
+    def __enter__(self) -> None:
+        self.before, state.CLASSES.asked = state.CLASSES.asked, False
+
+    def __exit__(self, *error: object) -> None:
+        state.CLASSES.asked = self.before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context without subclasses that take functions over, and without modes."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.modes = [mode for mode in state.STACK.modes if hasattr(mode, "__torch_function__")]
+        for mode in self.modes:
+            state.pop(mode)
+
+    def __exit__(self, *error: object) -> None:
+        for mode in self.modes:
+            state.push(mode)
+        super().__exit__(*error)
+
+
+def _is_torch_function_enabled() -> bool:
+    """Whether classes with __torch_function__ are asked."""
+    return state.CLASSES.asked
+
+
+def _len_torch_function_stack() -> int:
+    """How many torch-function modes are active."""
+    return sum(hasattr(mode, "__torch_function__") for mode in state.STACK.modes)
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """An active torch-function mode, the outermost first."""
+    return [mode for mode in state.STACK.modes if hasattr(mode, "__torch_function__")][level]
 
 
 def _log_api_usage_once(event: str) -> None:

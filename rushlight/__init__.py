@@ -35,7 +35,7 @@ def __getattr__(name: str) -> Any:
     if found is None:
         found = import_module("rushlight.dispatch.door").lookup("torch", name)
     if found is None:
-        found = import_module("rushlight.base.elsewhere").attribute("torch", name)
+        found = import_module("rushlight.base.elsewhere").attribute("rushlight", name)
     globals()[name] = found
     return found
 

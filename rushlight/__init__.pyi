@@ -8,7 +8,6 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Sequence
 from rushlight.base.device import device as _device
 from rushlight.base.dtype import dtype as _dtype
-from rushlight.optim.optimizer import ParamsT
 from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, histogramdd as _histogramdd_result, kthvalue as _kthvalue_result, lu_unpack as _lu_unpack_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
 from rushlight.tensor.geometry import MemoryFormat, StorageLayout
 from typing import Any, Literal, overload
@@ -33,14 +32,28 @@ from rushlight import _C as _C
 from rushlight import __config__ as __config__
 from rushlight.torch_version import __version__ as __version__
 from rushlight.tensor.queries import _assert as _assert
+from rushlight.toplevel import _convolution as _convolution
 from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
 from rushlight import _functorch as _functorch
+from rushlight.toplevel import _int_mm as _int_mm
+from rushlight.toplevel import _is_all_true as _is_all_true
+from rushlight.toplevel import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
+from rushlight.toplevel import _log_softmax as _log_softmax
+from rushlight._C import _nnpack_available as _nnpack_available
+from rushlight.toplevel import _prelu_kernel as _prelu_kernel
+from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
+from rushlight.toplevel import _softmax as _softmax
+from rushlight.toplevel import _stack as _stack
 from rushlight.distributions.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
+from rushlight.toplevel import _unique as _unique
+from rushlight.toplevel import _unique2 as _unique2
 from rushlight import _utils as _utils
+from rushlight.toplevel import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
+from rushlight.toplevel import affine_grid_generator as affine_grid_generator
 from rushlight import amp as amp
 from rushlight.tensor.threads import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from rushlight import array_api as array_api
@@ -51,6 +64,8 @@ from rushlight.amp.state import autocast_decrement_nesting as autocast_decrement
 from rushlight.amp.state import autocast_increment_nesting as autocast_increment_nesting
 from rushlight import autograd as autograd
 from rushlight import backends as backends
+from rushlight.toplevel import batch_norm as batch_norm
+from rushlight.toplevel import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from rushlight.tensor.queries import broadcast_shapes as broadcast_shapes
 from rushlight.tensor.queries import can_cast as can_cast
 from rushlight.tensor.geometry import channels_last as channels_last
@@ -58,19 +73,26 @@ from rushlight.tensor.geometry import channels_last_3d as channels_last_3d
 from rushlight.amp.state import clear_autocast_cache as clear_autocast_cache
 from rushlight._dynamo.api import compile as compile
 from rushlight import compiler as compiler
+from rushlight.toplevel import cond as cond
 from rushlight.tensor.geometry import contiguous_format as contiguous_format
+from rushlight.toplevel import convolution as convolution
+from rushlight.toplevel import cosine_embedding_loss as cosine_embedding_loss
 from rushlight import cpu as cpu
 from rushlight import cuda as cuda
 from rushlight.random import default_generator as default_generator
 from rushlight.base.device import device as device
 from rushlight import distributed as distributed
 from rushlight import distributions as distributions
+from rushlight.toplevel import dsmm as dsmm
 from rushlight.base.dtype import dtype as dtype
+from rushlight.toplevel import embedding_renorm_ as embedding_renorm_
 from rushlight.autograd.mode import enable_grad as enable_grad
 from rushlight._dynamo.report import explain as explain
 from rushlight import export as export
 from rushlight import fft as fft
 from rushlight.tensor.limits import finfo as finfo
+from rushlight.toplevel import fork as fork
+from rushlight.toplevel import frobenius_norm as frobenius_norm
 from rushlight.tensor.bridge import from_dlpack as from_dlpack
 from rushlight.tensor.data import from_file as from_file
 from rushlight.tensor.bridge import from_numpy as from_numpy
@@ -89,11 +111,19 @@ from rushlight.tensor.threads import get_float32_matmul_precision as get_float32
 from rushlight.tensor.threads import get_num_interop_threads as get_num_interop_threads
 from rushlight.tensor.threads import get_num_threads as get_num_threads
 from rushlight.random import get_rng_state as get_rng_state
+from rushlight.toplevel import has_lapack as has_lapack
+from rushlight.toplevel import has_mkl as has_mkl
+from rushlight.toplevel import has_openmp as has_openmp
+from rushlight.toplevel import has_spectral as has_spectral
+from rushlight.toplevel import hinge_embedding_loss as hinge_embedding_loss
+from rushlight.toplevel import hsmm as hsmm
+from rushlight.toplevel import hspmm as hspmm
 from rushlight import hub as hub
 from rushlight.tensor.limits import iinfo as iinfo
 from rushlight.autograd.mode import inference_mode as inference_mode
 from rushlight.random import initial_seed as initial_seed
 from rushlight.launcher import install_as_torch as install_as_torch
+from rushlight.toplevel import instance_norm as instance_norm
 from rushlight.amp.state import is_autocast_cache_enabled as is_autocast_cache_enabled
 from rushlight.amp.state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from rushlight.amp.state import is_autocast_enabled as is_autocast_enabled
@@ -110,7 +140,9 @@ from rushlight.tensor.queries import is_same_size as is_same_size
 from rushlight.tensor.queries import is_signed as is_signed
 from rushlight.tensor.queries import is_storage as is_storage
 from rushlight.tensor.queries import is_tensor as is_tensor
+from rushlight.toplevel import is_warn_always_enabled as is_warn_always_enabled
 from rushlight import jit as jit
+from rushlight.toplevel import kl_div as kl_div
 layout = StorageLayout
 from rushlight import library as library
 from rushlight import linalg as linalg
@@ -118,15 +150,19 @@ from rushlight.serialization import load as load
 from rushlight.random import manual_seed as manual_seed
 from rushlight import masked as masked
 memory_format = MemoryFormat
+from rushlight import monitor as monitor
 from rushlight import mps as mps
 from rushlight import multiprocessing as multiprocessing
 from rushlight import nn as nn
 from rushlight.autograd.mode import no_grad as no_grad
+from rushlight.toplevel import norm_except_dim as norm_except_dim
+from rushlight.toplevel import nuclear_norm as nuclear_norm
 from rushlight.tensor.queries import numel as numel
 from rushlight import onnx as onnx
 from rushlight import ops as ops
 from rushlight import optim as optim
 from rushlight import overrides as overrides
+from rushlight.toplevel import poisson_nll_loss as poisson_nll_loss
 from rushlight.tensor.geometry import preserve_format as preserve_format
 from rushlight import profiler as profiler
 from rushlight.base.promotion import promote_types as promote_types
@@ -134,6 +170,7 @@ from rushlight import quasirandom as quasirandom
 from rushlight import random as random
 from rushlight.tensor.queries import result_type as result_type
 from rushlight import return_types as return_types
+from rushlight.toplevel import saddmm as saddmm
 from rushlight.serialization import save as save
 from rushlight.random import seed as seed
 from rushlight import serialization as serialization
@@ -148,12 +185,15 @@ from rushlight.base.dtype import set_default_dtype as set_default_dtype
 from rushlight.tensor.queries import set_default_tensor_type as set_default_tensor_type
 from rushlight.tensor.threads import set_deterministic_debug_mode as set_deterministic_debug_mode
 from rushlight.tensor.threads import set_float32_matmul_precision as set_float32_matmul_precision
+from rushlight.toplevel import set_flush_denormal as set_flush_denormal
 from rushlight.autograd.mode import set_grad_enabled as set_grad_enabled
 from rushlight.tensor.threads import set_num_interop_threads as set_num_interop_threads
 from rushlight.tensor.threads import set_num_threads as set_num_threads
 from rushlight.tensor.printing import set_printoptions as set_printoptions
 from rushlight.random import set_rng_state as set_rng_state
+from rushlight.toplevel import set_warn_always as set_warn_always
 from rushlight import signal as signal
+from rushlight.toplevel import smm as smm
 from rushlight import sparse as sparse
 from rushlight.tensor.geometry import sparse_bsc as sparse_bsc
 from rushlight.sparse import sparse_bsc_tensor as sparse_bsc_tensor
@@ -167,17 +207,33 @@ from rushlight.sparse import sparse_csc_tensor as sparse_csc_tensor
 from rushlight.tensor.geometry import sparse_csr as sparse_csr
 from rushlight.sparse import sparse_csr_tensor as sparse_csr_tensor
 from rushlight import special as special
+from rushlight.toplevel import spmm as spmm
 from rushlight.tensor.geometry import strided as strided
 from rushlight.nn.summary import summary as summary
+from rushlight.toplevel import sym_constrain_range as sym_constrain_range
+from rushlight.toplevel import sym_constrain_range_for_size as sym_constrain_range_for_size
+from rushlight.toplevel import sym_float as sym_float
+from rushlight.toplevel import sym_int as sym_int
+from rushlight.toplevel import sym_ite as sym_ite
+from rushlight.toplevel import sym_max as sym_max
+from rushlight.toplevel import sym_min as sym_min
+from rushlight.toplevel import sym_not as sym_not
+from rushlight.toplevel import sym_sqrt as sym_sqrt
+from rushlight.toplevel import sym_sum as sym_sum
 from rushlight.tensor.data import tensor as tensor
 from rushlight import testing as testing
+from rushlight.toplevel import threshold as threshold
+from rushlight.toplevel import threshold_ as threshold_
 from rushlight.tensor.bridge import to_dlpack as to_dlpack
+from rushlight.toplevel import triplet_margin_loss as triplet_margin_loss
 from rushlight.tensor.queries import typename as typename
 from rushlight import types as types
 from rushlight.tensor.threads import use_deterministic_algorithms as use_deterministic_algorithms
 from rushlight import utils as utils
 from rushlight import version as version
 from rushlight.func.vmapping import vmap as vmap
+from rushlight.toplevel import wait as wait
+from rushlight.toplevel import while_loop as while_loop
 from rushlight import xpu as xpu
 bfloat16: _dtype
 bool: _dtype
@@ -269,9 +325,9 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input
     """The gradient of softmax, from its result."""
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """For each shape parameter a gamma number of rate 1."""
-def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Tensor | Sequence[Tensor | None], fill: _int | _float | _complex) -> Tensor:
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: _int | _float | _complex) -> Tensor:
     """input[indices] where mask, else fill; where not, indices may lie outside."""
-def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Tensor | Sequence[Tensor | None], values: Tensor) -> Tensor:
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
     """input with values added at indices where mask."""
 def abs(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The absolute value (of a complex number, its modulus)."""
@@ -289,9 +345,9 @@ def acosh(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
     """The inverse hyperbolic cosine."""
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of acosh."""
-def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | Sequence[_int] | None) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:
     """The mean of windows that divide the last 1 dims into output_size parts."""
-def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int | None] | Sequence[_int] | None, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(input: Tensor, output_size: _int | Sequence[_int], return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
 def add(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input + alpha * other."""
@@ -343,7 +399,11 @@ def angle(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Whether any element is nonzero."""
-def arange(start: _int | _float | _complex | None = None, end: _int | _float | _complex | None = None, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+@overload
+def arange(end: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
+@overload
+def arange(start: _int | _float | _complex, end: _int | _float | _complex, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
 def arccos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arc cosine."""
@@ -415,7 +475,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """With dims of size 1, 2 in all."""
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """With dims of size 1, 3 in all."""
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | str | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> Tensor:
     """The mean of each window of the last 1 dims."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2)."""
@@ -533,7 +593,7 @@ def conj_physical_(input: Tensor) -> Tensor:
     """In-place version of conj_physical."""
 def constant_pad_nd(input: Tensor, pad: _int | Sequence[_int], value: _int | _float | _complex = 0) -> Tensor:
     """Elements of `value` around the dims; negative numbers cut off."""
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] | str = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
     """The 1-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, groups: _int = 1) -> Tensor:
     """The 2-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
@@ -541,7 +601,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _i
     """The 3-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
     """The 1-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _int | Sequence[_int] = 1, padding: _int | str | Sequence[_int] = 0, output_padding: _int | Sequence[_int] = 0, groups: _int = 1, dilation: _int | Sequence[_int] = 1) -> Tensor:
     """The 2-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
@@ -790,7 +850,7 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: _int, paddi
     """grid_sample, with numbers for the modes."""
 def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05, cudnn_enabled: _bool = True) -> Tensor:
     """nn.functional.group_norm."""
-def gru(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """(output, h) of a stack of GRU layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """h' after one step of GRU: (B, in) and (B, hidden)."""
@@ -976,7 +1036,7 @@ def logspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _flo
     """base to the powers linspace(start, end, steps)."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """log(sum(exp(input))) over dims, without overflow."""
-def lstm(input: Tensor, hx: Sequence[Tensor], params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
     """(output, h, c) of a stack of LSTM layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """(h', c') after one step: (B, in) and ((B, hidden), (B, hidden)). See nn.LSTMCell."""
@@ -1014,13 +1074,13 @@ def max(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Te
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
     """The largest element, or (values, indices) along dim."""
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
-def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | str | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = None, padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The larger of two; nan if either is."""
@@ -1029,10 +1089,10 @@ def maximum_(input: Tensor, other: Tensor) -> Tensor:
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arithmetic mean."""
 @overload
-def median(input: Tensor) -> Tensor:
+def median(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 @overload
-def median(input: Tensor, dim: _int, keepdim: _bool = False) -> _median_result:
+def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates: for each vector its values along one dim, the same in all others.
@@ -1082,10 +1142,10 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The mean of what is not nan."""
 @overload
-def nanmedian(input: Tensor) -> Tensor:
+def nanmedian(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The median of what is not nan; with dim, (values, indices) along it."""
 @overload
-def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False) -> _nanmedian_result:
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
     """The median of what is not nan; with dim, (values, indices) along it."""
 def nanquantile(input: Tensor, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """quantile of what is not nan."""
@@ -1211,9 +1271,19 @@ def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dt
     """Uniforms of [0, 1)."""
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
-def randint(low: Tensor | _float | _int | None = None, high: Tensor | _float | _int | None = None, size: Sequence[_int] | _int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+@overload
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
-def randint_like(input: Tensor, low: Tensor | _float | _int | None = None, high: Tensor | _float | _int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+@overload
+def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+@overload
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+@overload
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Integers of [low, high), or of [0, high) for randint(high, size)."""
+def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
 @overload
 def randn(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1247,7 +1317,15 @@ def renorm(input: Tensor, p: _int | _float | _complex, dim: _int, maxnorm: _int 
     """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
 def renorm_(input: Tensor, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex) -> Tensor:
     """In-place version of renorm."""
-def repeat_interleave(input: Tensor, repeats: Tensor | _int | _float | _complex | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Tensor:
+    """Each element (or slice along dim) several times, one copy after the other.
+
+    repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
+    positions repeated by it. dim None flattens input.
+    """
+@overload
+def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each element (or slice along dim) several times, one copy after the other.
 
     repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
@@ -1265,11 +1343,11 @@ def resolve_neg(input: Tensor) -> Tensor:
     """A copy of a view that is negated when it is read; another tensor as it is."""
 def rms_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
-def rnn_relu(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """(output, h) of a stack of RNN_RELU layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """h' after one step of RNN_RELU: (B, in) and (B, hidden)."""
-def rnn_tanh(input: Tensor, hx: Tensor, params: ParamsT | Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """(output, h) of a stack of RNN_TANH layers. Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)."""
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
     """h' after one step of RNN_TANH: (B, in) and (B, hidden)."""

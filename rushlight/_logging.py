@@ -5,6 +5,8 @@ import logging
 import os
 from typing import Any
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 ARTIFACTS = ("graph_breaks", "recompiles")
 _ALL = ("dynamo", "all", "inductor", "aot", "dynamic")
 

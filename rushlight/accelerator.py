@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager, nullcontext
 
 from rushlight.base.absent import functions
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 globals().update(functions("accelerator"))
 
 

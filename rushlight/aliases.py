@@ -67,6 +67,9 @@ def _names(tree: ast.Module, stub: bool) -> Iterator[str]:
             yield from (a.name for a in node.names if a.asname == a.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name) and target.id == "__all__" and isinstance(
+                        node.value, (ast.List, ast.Tuple)):
+                    yield from (str(e.value) for e in node.value.elts if isinstance(e, ast.Constant))
                 parts = target.elts if isinstance(target, ast.Tuple) else [target]
                 yield from (t.id for t in parts
                             if isinstance(t, ast.Name) and (stub or not t.id.startswith("__")))

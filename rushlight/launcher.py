@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
 
-from rushlight.base.elsewhere import explain, home
+from rushlight.base.elsewhere import explain, place
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # On the path of child processes: packages and distributions named torch and torchvision.
@@ -63,11 +63,18 @@ def _reach_children() -> None:
 
 # Rooms of the engine: PyTorch has no modules of these names, and torch.tensor is a function.
 _NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "serialize", "launcher",
-                           "as_torch", "__main__"))
+                           "as_torch", "__main__", "functorch", "below"))
 
 
 # The packages that Rushlight stands in for, and their own places in it.
-_ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision"}
+_ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision", "functorch": "rushlight.functorch"}
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    try:
+        return find_spec(name)
+    except ModuleNotFoundError:
+        return None
 
 
 class _TorchFinder:
@@ -79,16 +86,15 @@ class _TorchFinder:
         root = name.partition(".")[0]
         if root not in _ROOTS:
             return None
-        if root == "torch" and name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
+        if name != "torch.ops" and name.startswith("torch.") and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        other = home(name[6:]) if root == "torch" else None
-        real = other or _ROOTS[root] + name[len(root):]
-        try:
-            found = find_spec(real)
-        except ModuleNotFoundError:
-            return None
+        other = place(name[6:]) if root == "torch" else None
+        real, found = other, _spec(other) if other else None
         if found is None:
+            real, other = _ROOTS[root] + name[len(root):], None
+            found = _spec(real)
+        if found is None or real is None:
             return None
         loader: Any = _SameModule(real, found)
         spec = ModuleSpec(name, loader, origin=found.origin)

@@ -11,6 +11,8 @@ from typing import Any
 import rushlight as torch
 from rushlight.base.errors import wrap_dim
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 Tensor = torch.Tensor
 __all__ = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm",
            "var", "std", "softmax", "log_softmax", "softmin", "normalize", "logaddexp", "logsumexp"]

@@ -1,19 +1,30 @@
 """torch.overrides: classes and modes that take functions over by __torch_function__.
 
-A mode sees the ops of the table, called as functions, methods or operators; methods that are no ops (`item`,
-`to`, `detach`, ...) run as ever.
+A mode sees the ops of the table, called as functions, methods or operators, and what else tensors have
+(`item`, `to`, `shape`, ...: dispatch/heard.py). What PyTorch lets programs take over is recorded
+(dispatch/overridable.tsv).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from importlib import import_module
 from typing import Any
 
-from rushlight.dispatch import state
+from rushlight.base.lazy import is_ours
+from rushlight.dispatch import heard, state
 from rushlight.dispatch.overrides import ask, foreign, public
+from rushlight.dispatch.written import as_written
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "handle_torch_function", "has_torch_function",
-           "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like"]
+__all__ = [
+    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch",
+    "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions",
+    "get_testing_overrides", "handle_torch_function", "has_torch_function",
+    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
+    "is_tensor_method_or_property", "redispatch_torch_function", "resolve_name",
+    "wrap_torch_function"]
 
 
 class TorchFunctionMode(state.Interpreter):
@@ -23,10 +34,25 @@ class TorchFunctionMode(state.Interpreter):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
+    def __enter__(self) -> Any:
+        if not is_ours(type(self)):
+            heard.enter()
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if not is_ours(type(self)):
+            heard.leave()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance; its name when modes were pushed and not entered."""
+        return cls(*args, **kwargs)
+
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What the mode makes of an op."""
-        types = tuple(map(type, foreign(args, kwargs)))
-        return self.__torch_function__(public(row, call), types, args, kwargs)
+        op, types = public(row, call), tuple(map(type, foreign(args, kwargs)))
+        return self.__torch_function__(op, types, *as_written(row, op, args, kwargs))
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -65,3 +91,121 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
 def is_tensor_like(inp: Any) -> bool:
     """Whether it is a tensor, or an object with __torch_function__."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: classes among the tensors that dispatcher(*args, **kwargs) gives may take the function
+    over."""
+    def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+        return wrapped
+    return inner
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Nothing has to be enabled: handlers may call functions that are taken over again."""
+    yield
+
+
+def redispatch_torch_function(func: Callable[..., Any], types: Any, args: Any = (),
+                              kwargs: Any = None) -> Any:
+    """func(*args, **kwargs) once more, by the next mode or class that answers."""
+    return func(*args, **(kwargs or {}))
+
+
+# --- what can be taken over -------------------------------------------------------------------------
+
+
+def _space(name: str) -> Any:
+    module = name.replace("torch", "rushlight", 1).replace(".functional", "", name == "torch.functional")
+    return Tensor if name == "torch.Tensor" else import_module(module)
+
+
+def _found(space: str, name: str) -> Any:
+    """The function of a recorded line, or None where there is none here; of a property its __get__."""
+    own, _, part = name.partition(".")
+    try:
+        found = getattr(_space(space), own)
+        return getattr(found, part) if part else found
+    except (AttributeError, ImportError, NotImplementedError):
+        return None
+
+
+@lru_cache(None)
+def _functions() -> dict[Any, tuple[str, str, str]]:
+    """Line of the first space that has it, by function; those that classes take over."""
+    known: dict[Any, tuple[str, str, str]] = {}
+    for space, name, params in heard.lines():
+        found = None if space == "ignored" else _found(space, name)
+        if found is not None:
+            known.setdefault(found, (space, name, params))
+    return known
+
+
+@lru_cache(None)
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """The functions that classes and modes may take over, by their modules (torch.Tensor: its methods;
+    properties by themselves)."""
+    found: dict[Any, list[Callable[..., Any]]] = {}
+    for space, name, _ in heard.lines():
+        function = None if space in ("ignored", "torch.nn.init") else _found(space, name)
+        if function is not None:
+            held = getattr(Tensor, name.partition(".")[0]) if "." in name else _space(space)
+            found.setdefault(held, []).append(function)
+    return found
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """By function, a function of the same parameters that gives -1."""
+    return {function: _stand_in(params) for function, (_, _, params) in _functions().items()}
+
+
+@lru_cache(None)
+def _stand_in(params: str) -> Callable[..., Any]:
+    import rushlight as torch
+
+    made: Callable[..., Any] = eval(f"lambda {params[1:-1]}: -1", {"torch": torch})  # noqa: S307 - recorded text
+    return made
+
+
+@lru_cache(None)
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """The public functions that are never taken over."""
+    found = set()
+    for space, name, _ in heard.lines():
+        if space == "ignored":
+            held, _, own = name.rpartition(".")
+            found.add(_found(held, own))
+    return found - {None}
+
+
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """What Tensor.__torch_function__ gives as it is: results that do not become instances of a subclass."""
+    return {getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad")}
+
+
+def resolve_name(f: Any) -> str | None:
+    """The name that programs know an overridable function by, "torch.Tensor.add"; None of another."""
+    if type(f).__module__ == "rushlight.export.overloads":
+        return str(f)
+    try:
+        space, name, _ = _functions()[f]
+    except (KeyError, TypeError):
+        return None
+    return f"{space}.{name}"
+
+
+@lru_cache(None)
+def _methods() -> set[Any]:
+    return {_found(space, name) for space, name, _ in heard.lines() if space == "torch.Tensor"} - {None}
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether it is a method of Tensor's, or the __get__ of an attribute of its."""
+    return func in _methods() or getattr(func, "__name__", "") == "__get__"

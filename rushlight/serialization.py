@@ -1,8 +1,10 @@
 """torch.serialization: save, load, and what governs them."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rushlight.serialize.api import get_unsafe_globals_in_checkpoint, load, save
 from rushlight.serialize.locations import (default_restore_location, location_tag, register_package,
@@ -36,3 +38,22 @@ __all__ = ["LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_s
     "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
     "location_tag", "mkdtemp", "register_package", "safe_globals", "save", "set_crc32_options",
     "set_default_load_endianness", "set_default_mmap_options", "skip_data", "validate_cuda_device"]
+
+
+def check_module_version_greater_or_equal(module: Any, req_version_tuple: tuple[int, ...],
+                                          error_if_malformed: bool = True) -> bool:
+    """Whether module.__version__ is at least req_version_tuple.
+
+    A version that cannot be compared: RuntimeError, or a warning and True without error_if_malformed.
+    """
+    try:
+        parts = module.__version__.split(".")
+        found = tuple(type(wanted)(part) for wanted, part in zip(req_version_tuple, parts, strict=False))
+        return found >= req_version_tuple
+    except Exception as error:
+        words = (f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot "
+                 f"be compared with tuple {req_version_tuple!s}")
+        if error_if_malformed:
+            raise RuntimeError(words) from error
+        warnings.warn(f"{words}, but continuing assuming that requirement is met", stacklevel=2)
+        return True

@@ -1,4 +1,6 @@
 """torch.xpu: says that there is no GPU of Intel's."""
 from rushlight.base.absent import functions
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 globals().update(functions("xpu"))

@@ -16,7 +16,7 @@ from stubtypes import Scope
 _UNTOLD = frozenset(("__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ "
                      "__parameters__ "
                      "__orig_bases__ __abstractmethods__ _abc_impl __firstlineno__ __static_attributes__ "
-                     "__getattr__ __init_subclass__ __match_args__ __annotate__ __annotate_func__ "
+                     "__init_subclass__ __match_args__ __annotate__ __annotate_func__ "
                      "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__").split())
 _NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container", "FunctionModule"))
 
@@ -290,7 +290,8 @@ def public_members(module: ModuleType) -> Iterator[tuple[str, Any]]:
         if name.startswith("__") or isinstance(value, ModuleType) or name in brought:
             continue
         if isinstance(value, (type, FunctionType)):
-            if value.__module__ == module.__name__ or name in here:
+            made_here = not name.startswith("_") and not isinstance(value, type)
+            if value.__module__ == module.__name__ or name in here or made_here:
                 yield name, value
         elif not name.startswith("_") or name in getattr(module, "__annotations__", {}):
             yield name, value

@@ -112,7 +112,7 @@ def parameter_type(p: Param, known: list[tuple[list[tuple[str, str, bool]], str]
     if not found and not word:
         return "Any"
     nothing = ["None"] if p.default is None else []
-    return _union(*([word] if word else []), *found, *nothing)
+    return _union(*(found or [str(word)]), *nothing)
 
 
 def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> list[str]:
@@ -169,6 +169,11 @@ def _overloads(row: Row, name: str, typed: list[tuple[Param, str]], known: Any) 
             flag, _, kind = entry.partition(": ")
             yield kind, list(_flagged(typed, flag.split("=")[0], flags))
         return
+    apart = _apart(typed, known)
+    if apart:
+        for given in apart:
+            yield "Tensor", list(_by_forms(typed, [given], whole=True))
+        return
     results = dict.fromkeys(kind for given, kind in known if not given or given[0][1].startswith("Tensor"))
     if len(results) > 1 and row.kind != "pointwise" and results.keys() != {"Tensor", "None"}:
         for kind in results:
@@ -182,6 +187,15 @@ def _overloads(row: Row, name: str, typed: list[tuple[Param, str]], known: Any) 
     yield ("Tensor" if kind == "None" else kind), typed
 
 
+def _apart(typed: list[tuple[Param, str]], known: Any) -> list[list[tuple[str, str, bool]]]:
+    """The recorded forms, if one begins with another parameter than the row, as randint(high, size) does."""
+    first, own = typed[0][0].name, {p.name for p, _ in typed}
+    forms = {tuple(n for n, _, must in given if must): given for given, _ in known
+             if given and given[0][0] in own}
+    begins = {given[0][0] for given in forms.values()}
+    return list(forms.values()) if len(begins) > 1 and first in begins else []
+
+
 def _flagged(typed: list[tuple[Param, str]], flag: str, flags: list[str]) -> Any:
     """The parameters of a call with a flag set, which comes by keyword."""
     for p, kind in sorted(typed, key=lambda pair: pair[0].keyword_only or pair[0].name == flag):
@@ -191,7 +205,8 @@ def _flagged(typed: list[tuple[Param, str]], flag: str, flags: list[str]) -> Any
             yield p, kind
 
 
-def _by_forms(typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, bool]]]) -> Any:
+def _by_forms(typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, bool]]],
+              whole: bool = False) -> Any:
     """The row's parameters that some recorded forms have, in their order."""
     own = {p.name: p for p, _ in typed}
     kinds: dict[str, str] = {}
@@ -206,6 +221,9 @@ def _by_forms(typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, 
     for name, kind in kinds.items():
         yield Param(name, own[name].type, REQUIRED if needed[name] else (
             None if own[name].default is REQUIRED else own[name].default), own[name].keyword_only), kind
+    for p, kind in typed:
+        if whole and p.keyword_only and p.name not in kinds and p.name != "out":
+            yield p, kind
     if "out" in own:
         yield own["out"], _OUT
 

@@ -111,6 +111,7 @@ def tensor() -> str:
     members: dict[str, Any] = {}
     for cls in reversed(_MIXINS):
         members.update({name: value for name, value in vars(cls).items() if name not in stubclasses._UNTOLD})
+    members.pop("__getattr__")  # an op that is not there is a mistake
     members = {n: v for n, v in members.items() if ("Tensor", n) not in NAMES and n not in OPERATORS}
     own = stubclasses.doc_lines(Tensor.__doc__) + [""]
     any_ = scope.home("Any")
@@ -127,7 +128,7 @@ def tensor() -> str:
             own += stubclasses.function_lines(scope, name, methods.METHODS[name], bound="self")
     own += _sparse(scope)
     own += table(scope, "Tensor", told)
-    body: list[str] = []
+    body = ["from rushlight.tensor.storage import storage as storage"]
     for name, value in stubclasses.public_members(module):
         if value is not Tensor and not name.startswith("__"):
             body += declared(scope, module, name, value)
@@ -268,9 +269,14 @@ def packages() -> list[str]:
     return sorted(path for path in named if hasattr(import_module(path), "__path__"))
 
 
+_BACKENDS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
+
+
 def modules() -> list[str]:
     """The modules that are written out: those of the table, and the files of layers and distributions."""
-    found = ["rushlight.linalg", "rushlight.special", "rushlight.fft", "rushlight.nn.functional"]
+    found = ["rushlight.linalg", "rushlight.special", "rushlight.fft", "rushlight.nn.functional",
+             "rushlight.accelerator", "rushlight.mps", "rushlight.xpu", "rushlight.cuda.memory",
+             "rushlight.cuda.nvtx", *(f"rushlight.backends.{name}" for name in _BACKENDS)]
     for room in ("nn/modules", "distributions"):
         found += [f"rushlight.{room.replace('/', '.')}.{file.stem}"
                   for file in (ROOT / "rushlight" / room).glob("*.py") if file.stem != "__init__"]

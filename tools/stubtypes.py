@@ -28,8 +28,8 @@ HOMES = {
     "ClassVar": "typing", "Callable": "collections.abc", "Sequence": "collections.abc",
     "Iterable": "collections.abc", "Iterator": "collections.abc", "Mapping": "collections.abc"}
 _RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}
-# Mixins of Tensor, which a stub tells as one class.
-_ONE = dict.fromkeys(("Geometry", "Operators", "Conversion", "Gradient"), "Tensor")
+# Mixins of Tensor, which a stub tells as one class, and what programs know as tensors.
+_ONE = dict.fromkeys(("Geometry", "Operators", "Conversion", "Gradient", "SparseTensor"), "Tensor")
 
 
 @cache
@@ -203,7 +203,7 @@ def result(scope: Scope, function: Any, name: str, file: str, module: str) -> st
         return "None"
     noted = noted if isinstance(noted, str) else getattr(noted, "__name__", None)
     found = None if noted is None else scope.source(noted, file, module)
-    by_name = words()[1].get(name)
+    by_name = None if name in ("dtype", "device") else words()[1].get(name)
     return found or (scope.house(by_name) if by_name else scope.home("Any"))
 
 

@@ -1,1 +1,13 @@
-"""torch._subclasses: what packages ask of fake tensors; there are none, but device="meta" has no memory."""
+"""torch._subclasses: fake tensors, which have a device and no memory."""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_NAMES = ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'torch._subclasses' has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.fake_tensor"), name)

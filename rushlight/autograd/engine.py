@@ -24,9 +24,9 @@ from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, l
 from rushlight.autograd.packing import Packed
 from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
-from rushlight.tensor.geometry import strided
+from rushlight.tensor.geometry import preserve_format, strided
 from rushlight.tensor.gradient import Gradient
-from rushlight.tensor.tensor import WRAPPED, wrap
+from rushlight.tensor.tensor import LISTENING, WRAPPED, lookup, wrap
 
 Tensor = Any
 
@@ -235,6 +235,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
         if not t._k.dtype.is_floating_point:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
                                f"{t._k.dtype}")
+        if LISTENING in WRAPPED:
+            return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
         return t._g, t._i, wrap(constant(np.ones(t._a.shape, t._a.dtype)), t._k)
     if grad._a.shape != t._a.shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "

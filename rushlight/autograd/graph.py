@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rushlight.autograd.hooks import Handle, current_run
+from rushlight.autograd.hooks import Handle, current_run, queue_callback
 from rushlight.autograd.node import GradientEdge, Node, get_gradient_edge
 from rushlight.autograd.packing import HOOKS, pop, push
 from rushlight.tensor.tensor import Tensor, storage
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
-           "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu",
-           "saved_tensors_hooks"]
+           "get_gradient_edge", "increment_version", "queue_callback", "register_multi_grad_hook",
+           "save_on_cpu", "saved_tensors_hooks"]
 
 
 class saved_tensors_hooks:

@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.autograd.node import AccumulateGrad, Node
 from rushlight.ops.copying import assign, duplicate
 from rushlight.tensor.lazyviews import mark, memory
-from rushlight.tensor.tensor import wrap
+from rushlight.tensor.tensor import BELOW, wrap
 
 # Anomaly mode's wrapper around Node.apply, or None.
 GUARD: Callable[[Node, Any], Any] | None = None
@@ -157,7 +157,7 @@ def own(grad: Any, leaf: Any) -> Any:
         room = np.empty(like.shape, like.dtype)
     if alone and grad._g is None and (a.flags.c_contiguous if room is None else a.strides == room.strides):
         return grad
-    if grad.is_sparse:
+    if grad.is_sparse or grad.__class__ in BELOW:
         return grad.detach()
     return wrap(duplicate(a) if room is None else assign(room, a), grad._k)
 

@@ -6,9 +6,11 @@ set them without looking, and change nothing.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rushlight.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp
+from rushlight.backends import (cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum,
+                                quantized)
 
-__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
+           "quantized"]
 
 
 def flags_frozen() -> bool:

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 from rushlight.base.absent import functions
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 enabled, benchmark, deterministic, allow_tf32 = True, False, False, True
 benchmark_limit = 10
 

@@ -34,8 +34,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        # The name of a global of this module.
-        return "bool_" if self.name == "bool" else self.name
+        return self.name  # of a global of the package
 
     def to_real(self) -> "dtype":
         """The dtype of a complex dtype's parts; itself when real."""

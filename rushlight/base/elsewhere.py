@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from importlib import import_module
+from importlib.machinery import PathFinder
 from typing import Any
 
 with open(os.path.join(os.path.dirname(__file__), "elsewhere.tsv"), encoding="utf-8") as _file:
@@ -18,6 +20,16 @@ def home(module: str) -> str | None:
     """This package's module that answers to torch.`module`, if it has another name."""
     found = _HOMES.get(module)
     return None if found is None else f"rushlight.{found}".rstrip(".")
+
+
+def place(module: str) -> str | None:
+    """The same; or what lies below such a module."""
+    found = home(module)
+    above, _, last = module.rpartition(".")
+    if found is not None or not above:
+        return found
+    found = place(above)
+    return None if found is None else place(f"{found}.{last}".removeprefix("rushlight.")) or f"{found}.{last}"
 
 
 def homes() -> dict[str, str]:
@@ -34,13 +46,33 @@ def advice(name: str) -> str:
     return found and f" in Rushlight. Instead: {found}"
 
 
+def torch_name(module: str) -> str:
+    """What PyTorch calls a module of ours."""
+    root, dot, rest = module.partition(".")
+    return {"rushlight": "torch", "rushlight_vision": "torchvision"}.get(root, root) + dot + rest
+
+
 def attribute(module: str, name: str) -> Any:
-    """What __getattr__ of rushlight.x answers to a name that is no other's: a module of another name, or
-    AttributeError with what to use instead."""
-    module = re.sub("^rushlight", "torch", module)
-    full = f"{module}.{name}".partition(".")[2]
-    if (path := home(full)) is not None:
-        return import_module(path)
+    """What __getattr__ of rushlight.x answers to a name that is no other's: a module of another name, a
+    name that is there to be imported (nowhere.py), or AttributeError with what to use instead."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {torch_name(module)!r} has no attribute {name!r}")
+    ways = [f"{other}.{name}" for other, ours in _HOMES.items() if f"rushlight.{ours}".rstrip(".") == module]
+    package = sys.modules.get(module)
+    module = torch_name(module)
+    full = f"{module}.{name}".removeprefix("torch.")
+    for way in (full, *ways):
+        if (other := home(way)) is not None:
+            return import_module(other)
+    # A module of ours that is not loaded yet: `from package import module` asks here first.
+    if PathFinder.find_spec(name, getattr(package, "__path__", ())) is None:
+        nowhere = import_module("rushlight.base.nowhere")
+        for way in (full, *ways):
+            found = nowhere.find(way)
+            if found is not nowhere.MISSING:
+                if package is not None:
+                    setattr(package, name, found)  # the same when asked for again
+                return found
     raise AttributeError(f"module {module!r} has no attribute {name!r}{advice(full)}")
 
 
@@ -51,6 +83,6 @@ def explain(error: ImportError) -> str | None:
     root, _, rest = name.partition(".")
     if root not in ("torch", "rushlight", "torchvision"):
         return None
-    what = name.replace("rushlight", "torch", 1) if found else f"module {name}"
+    what = torch_name(name) if found else f"module {name}"
     told = advice(rest).removeprefix(" in Rushlight.")
     return f"This program runs on Rushlight, which has no {what} (yet).{told}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _frozen_importlib_external import PathFinder, SourceFileLoader  # type: ignore[import-not-found]
 from importlib import import_module
 
 TYPE_CHECKING = False
@@ -105,3 +106,56 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
         return sorted({*names, *homes})
 
     return __getattr__, __dir__
+
+
+# --- names that modules do not have themselves ----------------------------------------------------
+
+# Rooms of the engine have no names but their own.
+_ROOMS = frozenset(("base", "ops", "derive", "compiler", "tensor", "dispatch", "transforms", "serialize",
+                    "capture", "as_torch", "launcher", "__main__"))
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module of the public rooms; names that it has not are looked for in base/elsewhere.py."""
+
+    def exec_module(self, module: Any) -> None:
+        super().exec_module(module)
+        # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
+        _names(module).setdefault("__getattr__", _asking(module.__name__))
+
+
+def _asking(module: str) -> Callable[[str], Any]:
+    def __getattr__(name: str) -> Any:
+        return import_module("rushlight.base.elsewhere").attribute(module, name)
+
+    return __getattr__
+
+
+class _First:
+    """Gives modules of the public rooms that loader."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """What Python's own finder says."""
+        root, _, rest = name.partition(".")
+        if root != "rushlight" and root != "rushlight_vision" or rest.partition(".")[0] in _ROOMS:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader.__class__ = _Loader
+        return spec
+
+
+class _Last:
+    """Hands modules that nobody found to base/nowhere.py: some are there by name only."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of such a module, or None."""
+        if name.partition(".")[0] in ("rushlight", "rushlight_vision"):
+            return import_module("rushlight.base.nowhere").Finder.find_spec(name)
+        return None
+
+
+sys.meta_path.insert(0, _First)  # type: ignore[arg-type]
+sys.meta_path.append(_Last)  # type: ignore[arg-type]

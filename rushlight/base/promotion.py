@@ -17,8 +17,9 @@ _UNSIGNED = {dt.uint16, dt.uint32, dt.uint64}
 
 
 @lru_cache(maxsize=None)
-def promote_types(a: dtype, b: dtype) -> dtype:
+def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both, by PyTorch's table."""
+    a, b = type1, type2
     for position, given in enumerate((a, b), 1):
         if not isinstance(given, dtype):
             raise TypeError(f"promote_types(): argument 'type{position}' (position {position}) must be "

@@ -8,6 +8,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from rushlight.base.size import Size
+
 
 class Node(NamedTuple):
     """How containers of one type are taken apart, into children and what else they are, and made of these."""
@@ -29,6 +31,7 @@ NODES: dict[Any, Node] = {
     defaultdict: Node(lambda value: (list(value.values()), [value.default_factory, list(value)]),
                       lambda items, made: defaultdict(made[0], zip(made[1], items, strict=True))),
     deque: Node(lambda value: (list(value), value.maxlen), lambda items, most: deque(items, most)),
+    Size: Node(lambda value: (list(value), None), lambda items, context: Size(items)),
     namedtuple: Node(lambda value: (list(value), type(value)), lambda items, kind: kind(*items)),
 }
 _DICTS = (dict, OrderedDict, defaultdict)
@@ -45,29 +48,60 @@ def kind_of(value: Any) -> Any:
 class Tree:
     """A structure: a leaf (`kind` None), or a container, with what its `Node` says beside its children."""
 
-    __slots__ = ("kind", "context", "children", "num_leaves")
+    __slots__ = ("type", "context", "children_specs", "num_leaves")
 
     def __init__(self, kind: Any, context: Any, children: list["Tree"]) -> None:
-        self.kind, self.context, self.children = kind, context, children
+        self.type, self.context, self.children_specs = kind, context, children
         self.num_leaves: int = 1 if kind is None else sum([c.num_leaves for c in children])
+
+    @property
+    def kind(self) -> Any:
+        """The type of the container; None of a leaf."""
+        return self.type
+
+    @property
+    def num_children(self) -> int:
+        """How many children it has itself."""
+        return len(self.children_specs)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many containers and leaves it consists of, itself among them."""
+        return 1 + sum([c.num_nodes for c in self.children_specs])
+
+    def is_leaf(self) -> bool:
+        """Whether it is no container."""
+        return self.type is None
+
+    def children(self) -> list["Tree"]:
+        """The structures of its children."""
+        return list(self.children_specs)
+
+    def child(self, index: int) -> "Tree":
+        """The structure of one of them."""
+        return self.children_specs[index]
+
+    def __reduce__(self) -> Any:
+        return Tree, (self.type, self.context, self.children_specs)
 
     @property
     def keys(self) -> Any:
         """The keys of a dict."""
-        return self.context[1] if self.kind is defaultdict else self.context
+        return self.context[1] if self.type is defaultdict else self.context
 
     def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Tree) and (
-            self.kind is other.kind and self.context == other.context and self.children == other.children)
+            self.type is other.type and self.context == other.context
+            and self.children_specs == other.children_specs)
 
     def __hash__(self) -> int:
-        return hash((self.kind, tuple(self.children)))  # a context need not have one
+        return hash((self.type, tuple(self.children_specs)))  # a context need not have one
 
     def __repr__(self, indent: int = 0) -> str:
-        if self.kind is None:
+        if self.type is None:
             return "*"
-        inner = (",\n" + " " * (indent + 2)).join([c.__repr__(indent + 2) for c in self.children])
-        return f"TreeSpec({self.kind.__name__}, {self.context}, [{inner}])"
+        inner = (",\n" + " " * (indent + 2)).join([c.__repr__(indent + 2) for c in self.children_specs])
+        return f"TreeSpec({self.type.__name__}, {self.context}, [{inner}])"
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The structure with these leaves; ValueError where they are not as many as it has."""
@@ -78,29 +112,33 @@ class Tree:
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
-        if self.kind is None:
+        if self.type is None:
             return next(leaves)
-        return NODES[self.kind].unflatten_fn([c._build(leaves) for c in self.children], self.context)
+        return NODES[self.type].unflatten_fn([c._build(leaves) for c in self.children_specs], self.context)
 
     def flatten_up_to(self, value: Any) -> list[Any]:
         """What stands in `value` where this structure has leaves; ValueError where it does not fit."""
-        if self.kind is None:
+        if self.type is None:
             return [value]
         kind = kind_of(value)
-        dicts = self.kind in _DICTS and kind in _DICTS
-        if not dicts and kind is not self.kind:
-            raise ValueError(f"Node type mismatch; expected {self.kind!r}, but got {type(value)!r}.")
+        dicts = self.type in _DICTS and kind in _DICTS
+        if not dicts and kind is not self.type:
+            raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {type(value)!r}.")
         items, context = NODES[kind].flatten_fn(value)
-        if len(items) != len(self.children):
-            raise ValueError(f"Node arity mismatch; expected {len(self.children)}, but got {len(items)}.")
+        if len(items) != len(self.children_specs):
+            raise ValueError(f"Node arity mismatch; expected {len(self.children_specs)}, but got "
+                             f"{len(items)}.")
         if dicts:
-            if set(self.keys) != set(value):
-                raise ValueError(f"Node keys mismatch; expected {self.keys}, but got {list(value)}.")
+            missing, extra = set(self.keys) - set(value), set(value) - set(self.keys)
+            if missing or extra:
+                told = f"; missing key(s): {missing}" * bool(missing)
+                told += f"; extra key(s): {extra}" * bool(extra)
+                raise ValueError(f"Node keys mismatch{told}.")
             items = [value[key] for key in self.keys]
         elif context != self.context and kind is not deque:
-            raise ValueError(f"Node context mismatch for node type {self.kind!r}; expected {self.context!r}, "
+            raise ValueError(f"Node context mismatch for node type {self.type!r}; expected {self.context!r}, "
                              f"but got {context!r}.")
-        return [found for child, item in zip(self.children, items, strict=True)
+        return [found for child, item in zip(self.children_specs, items, strict=True)
                 for found in child.flatten_up_to(item)]
 
 

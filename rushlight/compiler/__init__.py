@@ -15,4 +15,4 @@ _SAME = {"is_dynamo_compiling": "is_compiling"}
 def __getattr__(name: str) -> Any:
     if name in _PYTORCHS or name in _SAME:
         return getattr(import_module("rushlight._dynamo.api"), _SAME.get(name, name))
-    return import_module("rushlight.base.elsewhere").attribute("torch.compiler", name)
+    return import_module("rushlight.base.elsewhere").attribute("rushlight.compiler", name)

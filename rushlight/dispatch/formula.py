@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, inputs, m, narrowed, substitute, symbol, toposort
 from rushlight.ops.table import LENIENCE, WIDE
 from rushlight.tensor.kind import Kind, kind
-from rushlight.tensor.tensor import WRAPPED, Tensor, wrap
+from rushlight.tensor.tensor import LISTENING, WRAPPED, Tensor, wrap
 
 
 def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, before: Any = None) -> None:
@@ -197,8 +198,13 @@ class Formula:
 
     def __call__(self, *values: Any) -> Any:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
-        if MODES and WRAPPED and wrapped(values):
-            return interpret(self, self, values, {})
+        if WRAPPED:
+            if MODES and wrapped(values):
+                return interpret(self, self, values, {})
+            if LISTENING in WRAPPED:
+                listeners = import_module("rushlight.below.formulas")
+                if listeners.concerned(values):
+                    return listeners.heard(self, values)
         entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:

@@ -21,7 +21,7 @@ from rushlight.base.tape import TAPE, constant
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
 from rushlight.dispatch.methods import copy_, fill_
-from rushlight.dispatch.state import LONE, MODES, PLAIN, STACK, interpret
+from rushlight.dispatch.state import CLASSES, LONE, MODES, PLAIN, STACK, interpret
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
 from rushlight.tensor.lazyviews import mark
@@ -101,9 +101,9 @@ def _getitem(self: Tensor, index: Any) -> Any:
 
 def _watched(run: Any, public: Any, *args: Any) -> Any:
     """Let subclasses with their own __torch_function__ take over; interpreters see rows."""
-    foreign = [a for a in args if a.__class__ not in PLAIN and isinstance(a, Tensor)
+    foreign = CLASSES.asked and [a for a in args if a.__class__ not in PLAIN and isinstance(a, Tensor)
                and a.__class__.__torch_function__]
-    foreign += [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(
+    foreign = foreign or CLASSES.asked and [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(
         a.__class__, "__torch_function__")]
     if not foreign:
         if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
@@ -114,8 +114,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
     hook = cls.__torch_function__  # type: ignore[attr-defined]
     if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
         return overrides.as_class(run(*args), cls)
-    name = f"__{public.__name__}__"
-    return hook(getattr(Tensor, name), tuple(type(f) for f in foreign), args, {})
+    return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(f) for f in foreign), args, {})
 
 
 def _interpreted() -> bool:
@@ -337,3 +336,7 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
 _PLAIN = {public: FunctionType(run.__code__, {**globals(), "MODES": ()})
           for public, run in ((operator.getitem, getitem), (operator.setitem, setitem))}
 _PLAIN[operator.setitem].writes = True  # type: ignore[attr-defined]
+
+
+getitem.__name__ = getitem.__qualname__ = "__getitem__"
+setitem.__name__ = setitem.__qualname__ = "__setitem__"

@@ -11,6 +11,7 @@ from rushlight.autograd.inplace import check_writable, refuse_overlap, track_vie
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care, number
+from rushlight.base.determinism import fill_unwritten
 from rushlight.base.device import device
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
@@ -18,6 +19,7 @@ from rushlight.base.promotion import of_number
 from rushlight.dispatch import inplace, names
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.state import MODES, interpret, wrapped
+from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
 from rushlight.tensor.geometry import MemoryFormat, contiguous_format, preserve_format
@@ -31,8 +33,11 @@ from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
 Array = np.ndarray[Any, Any]
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write src, broadcast and converted, into this tensor; src may be a number."""
+def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, other: Any = REQUIRED) -> Tensor:
+    """Write src (PyTorch's keyword: other), broadcast and converted, into this tensor; it may be a number."""
+    src = other if src is REQUIRED else src
+    if src is REQUIRED:
+        raise TypeError('copy_() missing 1 required positional arguments: "other"')
     if src.__class__ in NUMBERS:
         src = wrap(np.asarray(src, of_number(src).np))
     if not isinstance(src, Tensor):
@@ -135,8 +140,9 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
     return found
 
 
-def view(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+def view(self: Tensor, *given: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
+    size = given if size is None else (size,)
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
         return _view_dtype(self, dtype or size[0])
     found: Tensor = ROWS["_view"].call(self, *size) if size else ROWS["_view"](self, ())
@@ -291,6 +297,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
                                "array; clone() the tensor first")
         grown = np.empty(need + offset * a.itemsize, np.uint8)
         grown[:flat.size] = flat
+        fill_unwritten(grown[flat.size // a.itemsize * a.itemsize:].view(a.dtype))
         storage(self)._bytes = flat = grown
     strides = format_strides(size, contiguous_strides(size), memory_format)
     place(self, strided(flat, a.dtype, size, strides, offset), self._k)

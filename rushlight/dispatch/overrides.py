@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +15,7 @@ from rushlight.dispatch import state
 from rushlight.dispatch.arguments import without_missing
 from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.state import LONE, MODES, RECORDS, STACK
+from rushlight.dispatch.written import as_written
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor
 
@@ -42,8 +44,15 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
     def general(*args: Any, **kwargs: Any) -> Any:
         classes = foreign(args, kwargs)
         if classes:
-            return ask(public(row, direct), direct, classes, args, without_missing(kwargs))
-        return direct(*args, **kwargs)
+            op = public(row, direct)
+            args, kwargs = as_written(row, op, args, without_missing(kwargs))
+            return ask(op, lower if state.BELOW else direct, classes, args, kwargs)
+        return lower(*args, **kwargs) if state.BELOW else direct(*args, **kwargs)
+
+    def lower(*args: Any, **kwargs: Any) -> Any:
+        if not state.CLASSES.below:
+            return direct(*args, **kwargs)
+        return import_module("rushlight.below.classes").answered(row, direct, args, without_missing(kwargs))
     return general
 
 
@@ -93,6 +102,8 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """One instance of each class among arguments that may take an op over, subclasses first."""
     found: list[Any] = []
+    if not state.CLASSES.asked:
+        return found
     for value in (*args, *kwargs.values()):
         items = value if isinstance(value, (list, tuple)) else (value,)
         for item in items:
@@ -135,22 +146,39 @@ def as_class(value: Any, cls: type) -> Any:
     return tree_map(lambda v: v.as_subclass(cls) if type(v) in state.PLAIN else v, value)
 
 
-def _strip(value: Any) -> Any:
-    other = isinstance(value, Tensor) and type(value) not in state.PLAIN
-    return value.as_subclass(Tensor) if other else value
-
-
 def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """A __torch_function__ of a subclass that is a plain tensor to every op; so are results."""
-    args, kwargs = tree_map(_strip, (args, kwargs or {}))
-    return func(*args, **kwargs)
+    before, state.CLASSES.asked = state.CLASSES.asked, False
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        state.CLASSES.asked = before
 
 
 @classmethod  # type: ignore[misc]
 def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_function__: run the op and give the result the subclass."""
     plain = disabled(func, types, args, kwargs)
-    return as_class(plain, cls) if cls not in state.PLAIN else plain
+    return plain if cls in state.PLAIN or func in _unwrapped() else as_class(plain, cls)
+
+
+@lru_cache(None)
+def _unwrapped() -> frozenset[Any]:
+    """What PyTorch gives as it is, though a subclass was asked."""
+    return frozenset(getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad"))
 
 
 Tensor.__torch_function__ = default  # type: ignore[attr-defined]
+
+
+@classmethod  # type: ignore[misc]
+def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
+    before, state.CLASSES.below = state.CLASSES.below, False
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        state.CLASSES.below = before
+
+
+Tensor.__torch_dispatch__ = run_below  # type: ignore[attr-defined]

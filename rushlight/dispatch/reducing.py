@@ -24,7 +24,7 @@ from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol
 from rushlight.ops.table import REFUSALS, ROWS, Row
 from rushlight.tensor.kind import kind
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.tensor.tensor import WRAPPED, Tensor, wrap
 
 Array = np.ndarray[Any, Any]
 UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
@@ -220,11 +220,11 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    return t.reshape(kept) if LOCAL.enabled or TAPE else wrap(t._a.reshape(kept), t._k)
+    return t.reshape(kept) if LOCAL.enabled or TAPE or WRAPPED else wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.on_meta or TAPE:
+    if LOCAL.enabled or t._k.on_meta or TAPE or WRAPPED:
         found: Tensor = t.expand(shape)
         return found
     return wrap(np.broadcast_to(t._a, shape), t._k)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.device import META
+from rushlight.dispatch.state import CLASSES
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.meta import meta_array
@@ -30,6 +31,8 @@ def refuse_devices(values: Sequence[Any], pointwise: bool = False) -> None:
 
     The words are those of PyTorch's pointwise ops, or those of the others.
     """
+    if not CLASSES.below:
+        return  # an op on wrappers, which lie nowhere, beside tensors that do
     tensors = [v for value in values for v in (value if value.__class__ in (list, tuple) else (value,))
                if isinstance(v, Tensor)]
     placed = [v for v in tensors if v._m.ndim or v._k.on_meta]

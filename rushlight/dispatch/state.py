@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from rushlight.tensor.tensor import BELOW as BELOW
 from rushlight.tensor.tensor import WRAPPED, Tensor
 
 MODES: list[Any] = []
@@ -27,6 +28,16 @@ class _Stack(threading.local):
 
 
 STACK = _Stack()
+
+
+class _Classes(threading.local):
+    """Whether classes with __torch_function__ are asked in this thread, and those with __torch_dispatch__."""
+
+    asked = True
+    below = True
+
+
+CLASSES = _Classes()
 
 
 def push(mode: Any) -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 
 def is_available() -> bool:
     """False: remote calls are not implemented; send, recv and objects of torch.distributed carry messages."""

@@ -181,7 +181,7 @@ def _structured(tree: Tree) -> dict[str, Any]:
         raise TypeError(f"torch.export.save: an exported program's file cannot hold a {tree.kind.__name__}")
     context = json.dumps(list(tree.keys)) if tree.kind in (dict, OrderedDict) else "null"
     return {"type": _KINDS[tree.kind], "context": context,
-            "children_spec": [_structured(c) for c in tree.children]}
+            "children_spec": [_structured(c) for c in tree.children_specs]}
 
 
 def structure_of(text: str) -> Tree:

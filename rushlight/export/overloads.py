@@ -9,11 +9,13 @@ from __future__ import annotations
 import operator
 import os
 import re
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import rushlight as torch
+from rushlight.base.elsewhere import attribute
 from rushlight.dispatch.door import function, lookup
 from rushlight.export import spellings
 from rushlight.ops.signature import REQUIRED
@@ -94,6 +96,8 @@ def parsed(text: str) -> Schema:
             keyword = True
             continue
         kind, own, default = re.fullmatch(r"(.+?) (\w+)(?:=(.*))?", part).groups()
+        if kind.startswith("ScalarType") and default is not None and default.isdigit():
+            default = "None"  # the number of torch.int64, which is what the op makes anyway
         params.append(Param(own, re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int"),
                             _value(default), keyword))
     return Schema(name, overload or "default", tuple(params), text)
@@ -113,6 +117,38 @@ def overloads(name: str) -> dict[str, Overload]:
     """PyTorch's overloads of a name that say what tensors they take."""
     made = [parsed(text) for text in _lines().get(name, ()) if "..." not in text]
     return {schema.overload_name: Overload("aten", schema) for schema in made}
+
+
+@lru_cache(None)
+def _recorded() -> dict[str, list[tuple[str, bool, tuple[str, ...]]]]:
+    """(signature, whether PyTorch makes it of other ops, tags) of all of PyTorch's overloads, by name."""
+    found: dict[str, list[tuple[str, bool, tuple[str, ...]]]] = {}
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "below", "aten.tsv")
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            text, made, tags = line.rstrip("\n").split("\t")
+            told = (text, made == "c", () if tags == "-" else tuple(tags.split(",")))
+            found.setdefault(re.split(r"[.(]", text, maxsplit=1)[0], []).append(told)
+    return found
+
+
+@lru_cache(None)
+def recorded(name: str) -> dict[str, Overload]:
+    """All of PyTorch's overloads of a name: those of `overloads` first, as the same objects."""
+    found = dict(overloads(name))
+    for text, _, _ in _recorded().get(name, ()):
+        try:
+            schema = parsed(text)
+        except AttributeError:
+            continue
+        found.setdefault(schema.overload_name, Overload("aten", schema))
+    return found
+
+
+def anyone(name: str) -> Overload:
+    """The overload of a dotted name, "_softmax.default"."""
+    own, _, overload = name.partition(".")
+    return recorded(own)[overload]
 
 
 class Overload:
@@ -136,8 +172,65 @@ class Overload:
     def function(self) -> Callable[..., Any]:
         """What runs."""
         if self._call is None:
-            self._call = special(self._schema) or self._of_row()
+            from rushlight.below.telling import RUN
+
+            self._call = special(self._schema) or RUN.get(self._schema.name) or self._of_row()
         return self._call
+
+    @property
+    def overloadpacket(self) -> Any:
+        """The op that it is an overload of."""
+        return packet(self._schema.name) if self.namespace == "aten" else self
+
+    @property
+    def _overloadpacket(self) -> Any:
+        return self.overloadpacket
+
+    @property
+    def _opname(self) -> str:
+        return self._schema.name
+
+    @property
+    def _overloadname(self) -> str:
+        return self._schema.overload_name
+
+    @property
+    def op(self) -> Any:
+        """What runs it."""
+        return self.__call__
+
+    _op = op
+
+    def name(self) -> str:
+        """"aten::add.Tensor"; without "default"."""
+        overload = self._schema.overload_name
+        return f"{self.namespace}::{self._schema.name}" + f".{overload}" * (overload != "default")
+
+    @property
+    def _told(self) -> tuple[str, bool, tuple[str, ...]]:
+        own = self._schema
+        return next((t for t in _recorded().get(own.name, ()) if t[0] == own.text), ("", False, ()))
+
+    @property
+    def tags(self) -> list[Any]:
+        """What PyTorch says of the op: torch.Tag.core, ..."""
+        from rushlight.library import Tag
+
+        return [Tag[name] for name in self._told[2] if name in Tag.__members__]
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the result shares memory with an argument that it does not write to."""
+        return bool(re.search(r"\([a-z]\)", self._schema.text)) and not self._schema.writes
+
+    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
+        """Whether PyTorch has registered something for the key; of composites: that they are composites."""
+        composite = str(key).rpartition(".")[2] == "CompositeImplicitAutograd"
+        return self._told[1] == composite if composite else not self._told[1]
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """The op by those that it is made of; NotImplemented where it is one of its own."""
+        return self(*args, **kwargs) if self._told[1] else NotImplemented
 
     def row(self) -> tuple[Row, dict[str, str]]:
         """The row, and the signature's parameter for each of its own; NotImplementedError without one."""
@@ -155,8 +248,15 @@ class Overload:
                                   "it")
 
     def _of_row(self) -> Callable[..., Any]:
-        row, matched = self.row()
         name = self._schema.name
+        try:
+            row, matched = self.row()
+        except NotImplementedError:
+            method = lookup("Tensor", name) if self._schema.writes else None
+            if method is None:
+                raise
+            rest = [p.name for p in self._schema.arguments[1:] if p.name != "generator"]
+            return lambda self, **given: method(self, *[given[n] for n in rest])
         call = (lookup("Tensor", name)
                 or lookup("nn.functional", name)) if self._schema.writes else function(row)
         return _translated(call, {theirs: ours for ours, theirs in matched.items()})
@@ -173,7 +273,14 @@ class Overload:
         return {p.name: given[p.name] if p.name in given else p.whole_default for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(**self.bound(args, kwargs))
+        listening = sys.modules.get("rushlight.below.hearing")
+        call = listening and listening.running(self, args, kwargs)
+        return call.run() if call else self.function(**self.bound(args, kwargs))
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether PyTorch makes it of other ops before listeners below autograd hear of it."""
+        return self._told[1]
 
     def _public(self) -> Any:
         """What programs call the op by, which equals each of its overloads, as policies of checkpoints
@@ -356,14 +463,24 @@ class Packet:
         self._name, self._function = name, function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return (self._function or next(iter(overloads(self._name).values())))(*args, **kwargs)
+        return (self._function or self._fitting(args, kwargs))(*args, **kwargs)
+
+    def _fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The first overload that takes these arguments."""
+        several = list(recorded(self._name).values())
+        for found in several:
+            try:
+                bound = found.bound(args, kwargs)
+            except TypeError:
+                continue
+            if all(fits(p.type, bound[p.name], False) for p in found._schema.arguments):
+                return found
+        return several[0]
 
     def __getattr__(self, overload: str) -> Any:
         if overload.startswith("__"):  # what Python asks for, also of a packet that is being made
             raise AttributeError(f"'OpOverloadPacket' object has no attribute '{overload}'")
-        found = overloads(self._name).get(overload, self._function)
-        if overload == "default" and self._name in _NAMED:
-            return self
+        found = overloads(self._name).get(overload) or recorded(self._name).get(overload, self._function)
         if found is None:
             raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
                                  f"'{overload}'")
@@ -380,20 +497,23 @@ class Packet:
 
     def overloads(self) -> list[str]:
         """The overloads' names."""
-        return list(overloads(self._name))
+        return list(recorded(self._name))
 
+    @property
+    def __name__(self) -> str:  # type: ignore[override]
+        return self._name
 
-# Ops of PyTorch's that are only names here: programs compare by them.
-_NAMED = ("convolution", "convolution_backward", "_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl")
+    @property
+    def _qualified_op_name(self) -> str:
+        return f"aten::{self._name}"
 
 
 @lru_cache(None)
 def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
-    if name.startswith("__") or found is None and not overloads(name) and (
-            name not in _NAMED):
-        raise AttributeError(f"torch.ops.aten has no op {name!r} in Rushlight")
+    if name.startswith("__") and not recorded(name) or found is None and not recorded(name):
+        return attribute("rushlight.ops.aten", name)
     return Packet(name, found)
 
 

@@ -140,7 +140,7 @@ class _Unlifted:
 
     def inputs(self, _: list[str], body: list[str]) -> list[str]:
         """The parameters; a line that takes them apart comes first."""
-        count, keys = len(self.spec.children[0].children), self.spec.children[1].keys
+        count, keys = len(self.spec.children_specs[0].children_specs), self.spec.children_specs[1].keys
         given = f"([{', '.join(self.names[:count])}], {{{', '.join(f'{k!r}:{k}' for k in keys)}}})"
         if self.leaves:
             body.insert(0, f"{', '.join(self.leaves)}, = fx_pytree.tree_flatten_spec({given}, self._in_spec)")

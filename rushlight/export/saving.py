@@ -172,7 +172,7 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     call = model["graph_module"]["module_call_graph"][0]["signature"]
     inner, outer = told.structure_of(call["in_spec"]), told.structure_of(call["out_spec"])
     names = [told.identifier(name) for name in call["forward_arg_names"]]
-    for key in inner.children[1].keys:
+    for key in inner.children_specs[1].keys:
         told.identifier(key)
     sample = torch.load(io.BytesIO(read("data/sample_inputs/model.pt")),
                         weights_only=True) if sampled else None

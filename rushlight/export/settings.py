@@ -3,14 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
+
+from rushlight.base.elsewhere import attribute
 
 max_autotune = max_autotune_gemm = coordinate_descent_tuning = False
 epilogue_fusion = freezing = cpp_wrapper = False
 fx_graph_cache = True
-triton, cpp, aot_inductor = SimpleNamespace(), SimpleNamespace(), SimpleNamespace()
+
+
+def __getattr__(name: str) -> Any:
+    """The others have PyTorch's defaults."""
+    return attribute("rushlight._inductor.config", name)
 
 
 def patch(changes: dict[str, Any] | str | None = None, value: Any = None, **named: Any

@@ -22,7 +22,8 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
                          f"{given}")
     found = {name: t for d in dicts for name, t in d.items()}
     if len(found) < sum(map(len, dicts)):
-        raise ValueError("some names appeared in multiple dictionaries; behavior of functional call is "
+        repeated = [name for name in found if sum(name in d for d in dicts) > 1]
+        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
                          "ambiguous")
     return _functional_call(module, given if isinstance(given, dict) else found, args, kwargs,
                             tie_weights=tie_weights, strict=strict)

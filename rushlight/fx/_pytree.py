@@ -9,7 +9,7 @@ from rushlight.base.pytree import Tree, flatten
 def tree_flatten_spec(given: tuple[list[Any], dict[str, Any]], spec: Tree) -> list[Any]:
     """The leaves of (args, kwargs), which must be structured like `spec`; ValueError if they are not."""
     args, kwargs = given
-    keys = spec.children[1].keys
+    keys = spec.children_specs[1].keys
     if kwargs.keys() != set(keys):
         raise ValueError(f"expected the keywords {list(keys)}, but got {list(kwargs)}")
     leaves, tree = flatten((tuple(args), {key: kwargs[key] for key in keys}))

@@ -7,6 +7,8 @@ import keyword
 import re
 from typing import Any
 
+from rushlight.dispatch.written import OF_NN, OF_TORCH
+
 _REFLECTABLE = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**",
                 "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
 REFLECTABLE = {name: f"{{}} {sign} {{}}" for name, sign in _REFLECTABLE.items()} | {"getitem": "{}[{}]"}
@@ -15,13 +17,6 @@ MAGIC = REFLECTABLE | {"eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}", "gt"
 INPLACE = {f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _REFLECTABLE.items()} | {
     "setitem": "{}[{}] = {}"}
 _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
-# Functions of nn.functional that PyTorch has in its own modules of compiled code, as the text calls them.
-_C_NN = frozenset("gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
-                  "avg_pool3d scaled_dot_product_attention".split())
-_TORCH = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
-                   "avg_pool1d bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle "
-                   "channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity "
-                   "hardshrink threshold_ adaptive_avg_pool1d".split())
 
 
 class Namespace:
@@ -112,6 +107,6 @@ def qualified(function: Any) -> str:
             raise RuntimeError("Unable to represent lambda") from error
     module = public(function.__module__)
     if module == "torch.nn.functional":
-        module = "torch._C._nn" if name in _C_NN else "torch" if name in _TORCH else module
+        module = "torch._C._nn" if name in OF_NN else "torch" if name in OF_TORCH else module
     module = "torch.Tensor" if module == "torch.tensor.tensor" else module
     return f"{module}.{name}"

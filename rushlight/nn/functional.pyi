@@ -29,33 +29,33 @@ def upsample_bilinear(input: Tensor, size: Sequence[int] | int | None = None, sc
     """Deprecated: use interpolate with align_corners=True."""
 def upsample_nearest(input: Tensor, size: Sequence[int] | int | None = None, scale_factor: Any = None) -> Tensor:
     """Deprecated: use interpolate."""
-def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The mean of windows that divide the last 1 dims into output_size parts."""
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The mean of windows that divide the last 2 dims into output_size parts."""
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The mean of windows that divide the last 3 dims into output_size parts."""
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: Literal[False] = False) -> Tensor:
     """The maximum of windows that divide the last 1 dims into output_size parts."""
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 1 dims into output_size parts."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int], return_indices: Literal[False] = False) -> Tensor:
     """The maximum of windows that divide the last 2 dims into output_size parts."""
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 2 dims into output_size parts."""
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 2 dims into output_size parts, and its place."""
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int], return_indices: Literal[False] = False) -> Tensor:
     """The maximum of windows that divide the last 3 dims into output_size parts."""
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None] | Sequence[int] | None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 3 dims into output_size parts."""
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 3 dims into output_size parts, and its place."""
@@ -63,11 +63,11 @@ def affine_grid(theta: Tensor, size: Sequence[int] | int, align_corners: bool | 
     """The grid (N, *space, dims) of an image (N, C, *space) under affine maps theta (N, dims, dims + 1)."""
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """dropout that keeps SELU's mean and variance."""
-def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (), padding: int | str | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] = (), padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
     """The mean of each window of the last 1 dims."""
-def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
     """The mean of each window of the last 2 dims."""
-def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
     """The mean of each window of the last 3 dims."""
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Normalise each channel over batch and space, by its own or the running moments
@@ -85,7 +85,7 @@ def celu_(input: Tensor, alpha: int | float | complex = 1.0) -> Tensor:
     """In-place version of celu."""
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
     """The 1-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1) -> Tensor:
     """The 2-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
@@ -93,7 +93,7 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
     """The 3-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
     """The 1-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, dilation: int | Sequence[int] = 1) -> Tensor:
     """The 2-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."""
@@ -136,18 +136,18 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 def fold(input: Tensor, output_size: int | Sequence[int | None] | None, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
     """Columns added up where their windows lie: the transpose of unfold."""
 @overload
-def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of drawn windows of the last 2 dims (with its place, if return_indices)."""
 @overload
-def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of the last 2 dims (with its place, if return_indices)."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of the last 2 dims (with its place, if return_indices)."""
 @overload
-def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The maximum of drawn windows of the last 3 dims (with its place, if return_indices)."""
 @overload
-def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of the last 3 dims (with its place, if return_indices)."""
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of the last 3 dims (with its place, if return_indices)."""
@@ -216,34 +216,34 @@ def lp_pool3d(input: Tensor, norm_type: int | float | complex, kernel_size: int 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """max(0, -y (x1 - x2) + margin)."""
 @overload
-def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
 @overload
-def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
-def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
 @overload
-def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
 @overload
-def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
-def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
 @overload
-def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
 @overload
-def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
-def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, output_size: int | Sequence[int | None] | None = None) -> Tensor:
     """The maxima of 1-d windows put back at their places, 0 elsewhere."""
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, output_size: int | Sequence[int | None] | Sequence[int] | None = None) -> Tensor:
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
     """The maxima of 2-d windows put back at their places, 0 elsewhere."""
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, output_size: int | Sequence[int | None] | Sequence[int] | None = None) -> Tensor:
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: int | Sequence[int] | None = None) -> Tensor:
     """The maxima of 3-d windows put back at their places, 0 elsewhere."""
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))."""

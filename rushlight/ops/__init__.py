@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.machinery import PathFinder
 
 # In order of need: a family may use the rows of those before it.
 FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
@@ -22,6 +23,22 @@ def __getattr__(name: str) -> object:
         return NAMESPACES[name]
     if name == "rushlight":
         return import_module("rushlight.export.overloads").OWN
-    if name != "aten":
+    if name == "aten":
+        return import_module("rushlight.ops.aten")
+    if name.startswith("__") or PathFinder.find_spec(name, __path__) is not None:
+        # A family of ours that is not loaded yet, or Python's own question.
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
-    return import_module("rushlight.ops.aten")
+    try:
+        return import_module("rushlight.base.elsewhere").attribute("rushlight.ops", name)
+    except AttributeError:
+        return _Empty(name)
+
+
+class _Empty:
+    """torch.ops.NAME where nobody has defined an op of that name yet: PyTorch answers to any name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(f"'_OpNamespace' '{self.__dict__['_name']}' object has no attribute '{name}'")

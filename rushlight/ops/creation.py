@@ -13,6 +13,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import number
+from rushlight.base.determinism import fill_unwritten
 from rushlight.base.layout import (
     Ints, Layout, as_tuple, contiguous_strides, dense_strides, extent, format_strides)
 from rushlight.base.promotion import of_number
@@ -45,8 +46,9 @@ class Fill(NamedTuple):
         if dense and value.__class__ is int and not value:
             return np.zeros(sizes, of)  # pages that are zero already, without touching them
         out = np.empty(sizes, of) if dense else _strided(sizes, strides, of)  # type: ignore[arg-type]
-        if value is not None:
-            out.fill(value)
+        if value is None:
+            return fill_unwritten(out)
+        out.fill(value)
         return out
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.accumulate import add_at
+from rushlight.base.determinism import alert
 from rushlight.ops.along import FEW, take_along
 from rushlight.ops.copying import formatted, in_format
 from rushlight.ops.machine import machine
@@ -299,6 +300,7 @@ def _unpool_row(n: int) -> None:
         for d, w, s in zip(default, wanted, step, strict=True):
             if not d - s < w < d + s:
                 raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
+        alert(f"max_unpooling{max(n, 2)}d_forward_out")
         flat = input.detach().new_zeros((*input.shape[:-n], math.prod(wanted)))
         found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).unflatten(-1, wanted)
         return in_format(found, input) if n == 2 else found

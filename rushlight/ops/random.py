@@ -170,7 +170,9 @@ def _no_data(on: Any) -> bool:
 def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, generator: "Any" = None,
             dtype: "dtype | None" = None, device: "device | None" = None) -> Any:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
-    if size is None:
+    if high is None and size is not None:
+        low, high = None, low
+    elif size is None:
         low, high, size = None, low if low is not None else high, high if low is not None else None
     if size is None or high is None or isinstance(size, int):
         missing = "high" if high is None else "size"

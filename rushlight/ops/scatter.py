@@ -10,6 +10,7 @@ import numpy as np
 from rushlight.base import advanced, dtype as dt
 from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
+from rushlight.base.determinism import alert
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
 from rushlight.ops.copying import duplicate
@@ -280,6 +281,8 @@ def _prod_rule(include_self: bool, grad: Any, input: Any, dim: int, index: Any, 
 @writes(order="K")
 def put(input, index, source, accumulate: "bool" = False) -> None:
     """input, seen as flat, with source written (or added) at the positions `index`."""
+    if not accumulate:
+        alert("put_")
     if input.dtype != source.dtype:
         raise RuntimeError("put_(): self and source expected to have the same dtype, but got "
                            f"self.dtype = {legacy(input)} and source.dtype = {legacy(source)}")

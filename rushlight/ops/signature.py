@@ -17,7 +17,18 @@ REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
 
 # NumPy's names for PyTorch's parameters, which PyTorch accepts as keywords; `from` is Python's.
 SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input",
-            "x2": "other", "self": "input", "from": "from_"}
+            "x2": "other", "self": "input", "from": "from_", "axis0": "dim0", "axis1": "dim1"}
+
+# What PyTorch calls a parameter in another overload of an op, or in a method or function of its own.
+_PIECES = {"sections": "indices_or_sections", "indices": "indices_or_sections",
+           "tensor_indices_or_sections": "indices_or_sections"}
+_SIZES = {"split_size": "split_size_or_sections", "split_sizes": "split_size_or_sections", "tensor": "input"}
+OTHERWISE: dict[str, dict[str, str]] = {
+    "split": _SIZES, "unsafe_split": _SIZES, "split_copy": _SIZES,
+    "tensor_split": _PIECES, "hsplit": _PIECES, "vsplit": _PIECES, "dsplit": _PIECES,
+    "isin": {"element": "elements", "test_element": "test_elements"},
+    "transpose": {"axis0": "dim0", "axis1": "dim1"},
+}
 
 
 class Param:
@@ -108,8 +119,9 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
     """Keywords in NumPy's spelling as PyTorch's; TypeError for those that are neither."""
     known = {p.name: p.default for p in params}
     renamed: dict[str, Any] = {}
+    synonyms = {**SYNONYMS, **OTHERWISE[op]} if op in OTHERWISE else SYNONYMS
     for key, value in extra.items():
-        name = key if key in known else SYNONYMS.get(key, key)
+        name = key if key in known else synonyms.get(key, key)
         if key == "self" and params and params[0].name == "input":
             name = "input"
         # A prologue hands defaults on as well: they give way to what the caller wrote.

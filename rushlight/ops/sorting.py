@@ -225,7 +225,7 @@ def _medians(name: str, doc: str, skip_nan: bool) -> None:
         return _median_all(input, skip_nan) if dim is None else row(input, dim, keepdim)
     row = opaque(along, name=f"_{name}_dim", doc=f"{name} along a dim.", where=("aten",), node=name,
                  vjp=put_back)
-    composite(body, name=name, doc=doc)
+    composite(body, name=name, doc=doc, out=True)
 
 
 _medians("median", "The (lower) median of all elements; with dim, (values, indices) along it. nan "

@@ -19,17 +19,19 @@ class LBFGS(Optimizer):
     """Up to max_iter quasi-Newton iterations in every step; all parameters as one vector.
 
     step(closure) calls the closure again and again: it must clear gradients, compute the loss, run
-    backward and return the loss. line_search_fn is None (steps of lr) or "strong_wolfe".
+    backward and return the loss. line_search_fn is None (steps of lr) or "strong_wolfe"; `maximize` goes up.
     """
 
     def __init__(self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20,
                  max_eval: int | None = None, tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9,
-                 history_size: int = 100, line_search_fn: str | None = None) -> None:
+                 history_size: int = 100, line_search_fn: str | None = None, *,
+                 maximize: bool = False) -> None:
         check_lr(lr)
         super().__init__(params, {"lr": lr, "max_iter": max_iter,
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
-            "history_size": history_size, "line_search_fn": line_search_fn})
+            "history_size": history_size, "line_search_fn": line_search_fn,
+            **({"maximize": True} if maximize else {})})  # absent in files of older releases
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
@@ -45,7 +47,7 @@ class _Run:
     def __init__(self, optimizer: LBFGS, closure: Callable[[], Any]) -> None:
         self.options = optimizer.param_groups[0]
         self.params: list[Tensor] = self.options["params"]
-        self.closure = closure
+        self.closure, self.sign = closure, -1 if self.options.get("maximize") else 1
         self.state = optimizer.state[self.params[0]]
         self.state.setdefault("func_evals", 0)
         self.state.setdefault("n_iter", 0)
@@ -53,7 +55,7 @@ class _Run:
 
     def loop(self) -> Any:
         first = self.closure()
-        self.loss, self.grad = float(first), self._flat_grad()
+        self.loss, self.grad = self.sign * float(first), self._flat_grad()
         self._count(1)
         while not self._converged() and self._iterate():
             pass
@@ -120,11 +122,12 @@ class _Run:
     # --- parameters as one vector -------------------------------------------------------------------
 
     def _evaluate(self) -> tuple[float, Tensor]:
-        return float(self.closure()), self._flat_grad()
+        return self.sign * float(self.closure()), self._flat_grad()
 
     def _flat_grad(self) -> Tensor:
         grads = (rushlight.zeros_like(p) if p.grad is None else p.grad for p in self.params)
-        return rushlight.cat([_real(g.resolve_conj()).reshape(-1) for g in grads])
+        flat = rushlight.cat([_real(g.resolve_conj()).reshape(-1) for g in grads])
+        return flat if self.sign > 0 else flat.neg_()
 
     def _add(self, t: Any, direction: Tensor) -> None:
         offset = 0

@@ -11,6 +11,8 @@ from typing import Any
 
 import rushlight as torch
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 Tensor = torch.Tensor
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine",

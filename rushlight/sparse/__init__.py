@@ -15,7 +15,7 @@ from rushlight.tensor.tensor import Tensor
 def _compressing(layout: Any) -> Any:
     names = ("blocksize", "dense_dim") if layout in BLOCKS else ("dense_dim",)
 
-    def convert(self: Tensor, *args: Any, **options: Any) -> SparseTensor:
+    def convert(self: Tensor, *args: Any, **options: Any) -> Tensor:
         given = dict(zip(names, args, strict=False)) | options
         return ops.compress(self, layout, name=f"dense_to_{layout.name}", **given)
     convert.__name__, convert.__doc__ = f"to_{layout.name}", f"The same matrix as {layout}."
@@ -46,7 +46,7 @@ def _values(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor
 
 def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None,
                       device: Any = None, requires_grad: bool = False, check_invariants: bool | None = None,
-                      is_coalesced: bool | None = None, pin_memory: bool = False) -> SparseTensor:
+                      is_coalesced: bool | None = None, pin_memory: bool = False) -> Tensor:
     """A COO tensor of values (nnz, *dense dims) at indices (sparse dims, nnz); the size alone: empty."""
     if values is None:
         size, indices = tuple(indices), torch.zeros(len(indices), 0, dtype=torch.int64)
@@ -71,7 +71,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
 def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *,
                              dtype: Any = None, layout: Any = None, device: Any = None,
                              requires_grad: bool = False, check_invariants: bool | None = None,
-                             pin_memory: bool = False) -> SparseTensor:
+                             pin_memory: bool = False) -> Tensor:
     """A matrix in a compressed layout: row or column i has values[c[i]:c[i + 1]], c the compressed_indices.
 
     layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. A value has the sizes of a block, in the
@@ -99,7 +99,7 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
 
 
 def _maker(layout: Any) -> Any:
-    def made(*args: Any, **options: Any) -> SparseTensor:
+    def made(*args: Any, **options: Any) -> Tensor:
         given = dict(zip((*PARTS[layout], "size"), args, strict=False)) | options
         return sparse_compressed_tensor(*[given.pop(name) for name in PARTS[layout]], layout=layout, **given)
     made.__name__, made.__doc__ = f"{layout.name}_tensor", sparse_compressed_tensor.__doc__
@@ -109,7 +109,7 @@ def _maker(layout: Any) -> Any:
 sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor = map(_maker, COMPRESSED)
 
 
-def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> SparseTensor:
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
     """A matrix with these rows (n, length) as diagonals at offsets (n): element i of each lies in column i.
 
     layout: COO by default, or CSR or CSC.
@@ -150,7 +150,7 @@ def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
 
 
 def sampled_addmm(input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1,
-                  out: Any = None) -> SparseTensor:
+                  out: Any = None) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), at input's places alone."""
     if input.dtype.itemsize < 4 or not (input.dtype.is_floating_point or input.dtype.is_complex):
         raise RuntimeError("sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
@@ -160,6 +160,6 @@ def sampled_addmm(input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any 
     return found if out is None else out._become(found)
 
 
-def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
+def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax) along dim of the numbers that there are."""
     return softmax(input, dim, dtype=dtype, log=True)  # type: ignore[no-any-return]

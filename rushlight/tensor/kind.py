@@ -35,7 +35,9 @@ CPU_KINDS: dict[np.dtype[Any], Kind] = {}
 
 
 def kind(dtype: dt.dtype, where: device = CPU, conj: bool = False, neg: bool = False) -> Kind:
-    """The interned Kind."""
+    """The interned Kind; an index of the device says nothing here, and is left away."""
+    if where.index is not None and where.type in ("cpu", "meta"):
+        where = CPU if where.type == "cpu" else META
     key = (dtype.name, str(where), conj, neg)
     found = _kinds.get(key)
     if found is None:

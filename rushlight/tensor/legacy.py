@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.determinism import fill_unwritten
 from rushlight.base.size import Size
 from rushlight.tensor.construct import infer, is_sequence
 from rushlight.tensor.tensor import Tensor, alias, wrap
@@ -36,7 +37,7 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
         sizes = tuple(first) if isinstance(first, Size) else tuple(map(int, args))
         if any(n < 0 for n in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
-        return wrap(np.empty(sizes, of.np))
+        return wrap(fill_unwritten(np.empty(sizes, of.np)))
     if len(args) > 1:
         raise TypeError("new() received an invalid combination of arguments - got ("
                         f"{', '.join(type(a).__name__ for a in args)}); expected sizes or one "

@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight.base import dtype as dt
 from rushlight.base import layout, promotion
-from rushlight.base.device import Default, device
+from rushlight.base.device import Default, device as _device
 from rushlight.base.size import Size
 from rushlight.derive import cast
 from rushlight.tensor.tensor import Tensor
@@ -97,23 +97,23 @@ def set_default_tensor_type(t: Any) -> None:
     raise TypeError(f"invalid type object: only floating-point types are supported, got {t!r}")
 
 
-def get_default_device() -> device:
+def get_default_device() -> _device:
     """The device of new tensors."""
     return Default.value
 
 
-def get_device_module(where: Any = None) -> Any:
+def get_device_module(device: Any = None) -> Any:
     """torch.cpu, torch.cuda, ...: the module of a device; RuntimeError where it has none."""
-    kind = device("cpu" if where is None else where).type
+    kind = _device("cpu" if device is None else device).type
     if kind not in ("cpu", "cuda", "mps", "xpu"):
-        raise RuntimeError(f"Device '{where}' does not have a corresponding module registered as "
+        raise RuntimeError(f"Device '{device}' does not have a corresponding module registered as "
                            f"'torch.{kind}'.")
     return import_module(f"rushlight.{kind}")
 
 
-def set_default_device(where: Any) -> None:
+def set_default_device(device: Any) -> None:
     """Set the device of new tensors; the CPU is the only one that holds data here."""
-    wanted = device("cpu" if where is None else where)
+    wanted = _device("cpu" if device is None else device)
     if wanted.type not in ("cpu", "meta"):
         from rushlight.tensor.kind import unavailable
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from rushlight.base import listing
 from rushlight.base.dtype import FLOATING
-from rushlight.base.lazy import package
+from rushlight.base.lazy import is_ours, package
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
 from rushlight.tensor.gradient import Gradient
@@ -31,8 +31,19 @@ def lookup(namespace: str, name: str) -> Any:
     return import_module("rushlight.dispatch.door").lookup(namespace, name)
 
 
+# Classes with a __torch_dispatch__ of their own.
+BELOW: set[type] = set()
+
+
 class TensorMeta(type):
     """Finds Tensor.NAME in the op table when it is first asked for."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], own: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, own, **options)
+        if "__torch_dispatch__" in own or any(base in BELOW for base in cls.__mro__):
+            import_module("rushlight.below.methods").adopt(cls)
+        if "__torch_function__" in own and not is_ours(cls):
+            import_module("rushlight.dispatch.heard").adopt(cls)
 
     def __getattr__(cls, name: str) -> Any:
         if not name.startswith("__") or name in cls._operators:
@@ -98,9 +109,20 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return made.requires_grad_() if require_grad else made
 
+    @staticmethod
+    def _make_wrapper_subclass(cls: type, size: Any, **options: Any) -> Any:
+        """An instance of `cls`, which has a `__torch_dispatch__`, of this size, and without memory."""
+        return import_module("rushlight.below.classes").make_wrapper_subclass(cls, size, **options)
+
 
 # Classes of tensors that are wrapped in a level of vmap or of forward mode (transforms/levels.py).
 WRAPPED: set[type] = set()
+
+
+class LISTENING:
+    """Stands among WRAPPED while somebody may listen below autograd."""
+
+
 _UNSET = frozenset({"_b", "_grad", "_hidden", "__array_struct__", "__array_interface__", "__array_ufunc__",
                     "__torch_function__", "__cuda_array_interface__"})
 

@@ -16,16 +16,22 @@ from rushlight.base.device import device as _device
 from rushlight.base.dtype import dtype as _dtype
 from rushlight.base.size import Size
 from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, kthvalue as _kthvalue_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
-from rushlight.sparse.tensor import SparseTensor
 from rushlight.tensor.generator import Generator
 from rushlight.tensor.geometry import MemoryFormat, StorageLayout
 from rushlight.tensor.kind import Kind
 from rushlight.utils.hooks import RemovableHandle
 from typing import Any, Literal, Self, overload
 
+from rushlight.tensor.storage import storage as storage
+BELOW: set[_type]
+class LISTENING:
+    """Stands among WRAPPED while somebody may listen below autograd."""
+
 class TensorMeta(_type):
     """Finds Tensor.NAME in the op table when it is first asked for."""
 
+    def __init__(self, name: str, bases: tuple[_type, ...], own: dict[str, Any], **options: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
 WRAPPED: set[_type]
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
@@ -80,6 +86,9 @@ class Tensor(metaclass=TensorMeta):
     def __setitem__(self, index: Any, value: Any) -> None: ...
     def __setstate__(self, state: Any) -> None: ...
     def __str__(self) -> str: ...
+    @classmethod
+    def __torch_dispatch__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
     def as_subclass(self, cls: _type) -> Any:
@@ -336,8 +345,8 @@ class Tensor(metaclass=TensorMeta):
         """to(torch.int8)."""
     def contiguous(self, memory_format: MemoryFormat = ...) -> Tensor:
         """This tensor if its elements lie in that order, else a copy."""
-    def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
-        """Write src, broadcast and converted, into this tensor; src may be a number."""
+    def copy_(self, src: Tensor = ..., non_blocking: _bool = False, *, other: Tensor = ...) -> Tensor:
+        """Write src (PyTorch's keyword: other), broadcast and converted, into this tensor; it may be a number."""
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
@@ -381,34 +390,34 @@ class Tensor(metaclass=TensorMeta):
         """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     def type(self, dtype: _dtype | None = None, non_blocking: _bool = False, **kwargs: Any) -> Any:
         """The legacy type's name; with an argument, a conversion."""
-    def view(self, *size: Sequence[_int] | _int, dtype: _dtype | None = None) -> Tensor:
+    def view(self, *given: Any, size: Sequence[_int] | _int | None = None, dtype: _dtype | None = None) -> Tensor:
         """The same elements in another shape, or the same bytes as another dtype."""
     def zero_(self) -> Tensor:
         """Write zeros everywhere."""
     def ccol_indices(self) -> Tensor: ...
-    def coalesce(self) -> SparseTensor:
+    def coalesce(self) -> Tensor:
         """The same tensor with places in order, each once."""
     def col_indices(self) -> Tensor: ...
     def crow_indices(self) -> Tensor: ...
     def indices(self) -> Tensor: ...
     def is_coalesced(self) -> _bool: ...
     def row_indices(self) -> Tensor: ...
-    def sparse_mask(self, mask: SparseTensor) -> SparseTensor:
+    def sparse_mask(self, mask: Tensor) -> Tensor:
         """A tensor's numbers at the places that mask has."""
     def to_dense(self, dtype: _dtype | None = None, **_: Any) -> Tensor:
         """A dense tensor of the same numbers."""
-    def to_sparse(self, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> SparseTensor:
+    def to_sparse(self, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Tensor:
         """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
         layout.
         """
-    def to_sparse_bsc(self, *args: Any, **options: Any) -> SparseTensor:
+    def to_sparse_bsc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsc."""
-    def to_sparse_bsr(self, *args: Any, **options: Any) -> SparseTensor:
+    def to_sparse_bsr(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsr."""
     def to_sparse_coo(self) -> Any: ...
-    def to_sparse_csc(self, *args: Any, **options: Any) -> SparseTensor:
+    def to_sparse_csc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_csc."""
-    def to_sparse_csr(self, *args: Any, **options: Any) -> SparseTensor:
+    def to_sparse_csr(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_csr."""
     def values(self) -> Tensor: ...
     def _conj(self) -> Tensor:
@@ -1003,10 +1012,10 @@ class Tensor(metaclass=TensorMeta):
     def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arithmetic mean."""
     @overload
-    def median(self) -> Tensor:
+    def median(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
     @overload
-    def median(self, dim: _int, keepdim: _bool = False) -> _median_result:
+    def median(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
         """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
     @overload
     def min(self, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1051,10 +1060,10 @@ class Tensor(metaclass=TensorMeta):
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The mean of what is not nan."""
     @overload
-    def nanmedian(self) -> Tensor:
+    def nanmedian(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The median of what is not nan; with dim, (values, indices) along it."""
     @overload
-    def nanmedian(self, dim: _int, keepdim: _bool = False) -> _nanmedian_result:
+    def nanmedian(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
         """The median of what is not nan; with dim, (values, indices) along it."""
     def nanquantile(self, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """quantile of what is not nan."""
@@ -1184,7 +1193,15 @@ class Tensor(metaclass=TensorMeta):
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
         """The tensor laid out repeats[i] times along each dim; more repeats than dims add dims."""
-    def repeat_interleave(self, repeats: Tensor | _int | _float | _complex | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    @overload
+    def repeat_interleave(self, *, output_size: _int | None = None) -> Tensor:
+        """Each element (or slice along dim) several times, one copy after the other.
+
+        repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
+        positions repeated by it. dim None flattens input.
+        """
+    @overload
+    def repeat_interleave(self, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each element (or slice along dim) several times, one copy after the other.
 
         repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
@@ -1438,11 +1455,7 @@ class Tensor(metaclass=TensorMeta):
         """A complex tensor as a real one with a last dim of (real, imaginary)."""
     def vsplit(self, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 0."""
-    @overload
-    def where(self, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
-        """input where condition, else other."""
-    @overload
-    def where(self) -> tuple[Tensor, ...]:
+    def where(self, condition: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
         """input where condition, else other."""
     def xlogy(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * log(other), 0 where input is 0 (unless other is nan)."""

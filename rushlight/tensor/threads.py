@@ -1,12 +1,14 @@
 """How kernels run: the number of threads, and PyTorch's switches for reproducible results.
 
-Results here never depend on the number of threads or on chance, so the switches are only kept.
+Results here never depend on the number of threads or on chance; what the switch of determinism does beside
+being kept is in base/determinism.py.
 """
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
+from rushlight.base.determinism import Determinism
 from rushlight.compiler import pool
 
 _PRECISIONS = ("highest", "high", "medium")
@@ -15,7 +17,6 @@ _LEVELS = ("default", "warn", "error")
 
 class _State:
     interop: int = 0
-    level: int = 0
     precision: str = "highest"
 
 
@@ -48,35 +49,38 @@ def set_num_interop_threads(int: Any) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Kept; all results are reproducible without it."""
+    """Refuse what PyTorch refuses, or warn, and fill memory that is not written to; all results are
+    reproducible without it."""
     if not isinstance(mode, bool):
         raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
                         f"{type(mode).__name__}")
-    _State.level = 0 if not mode else 1 if warn_only else 2
+    Determinism.level = 0 if not mode else 1 if warn_only else 2
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether use_deterministic_algorithms is on."""
-    return _State.level > 0
+    return Determinism.level > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether it is on with warn_only."""
-    return _State.level == 1
+    return Determinism.level == 1
 
 
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2: off, with warn_only, on."""
-    return _State.level
+    return Determinism.level
 
 
 def set_deterministic_debug_mode(debug_mode: "int | str") -> None:
     """The same by "default", "warn", "error" or 0, 1, 2."""
+    if not isinstance(debug_mode, (str, int)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     allowed: Any = _LEVELS if isinstance(debug_mode, str) else range(3)
     if debug_mode not in allowed:
         expected = "one of `default`, `warn`, `error`" if allowed is _LEVELS else "0, 1, or 2"
         raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
-    _State.level = allowed.index(debug_mode)
+    Determinism.level = allowed.index(debug_mode)
 
 
 def get_float32_matmul_precision() -> str:

@@ -18,11 +18,18 @@ class TypedStorage:
 
     dtype: dt.dtype
 
-    def __init__(self, size: int = 0, *, wrap_storage: UntypedStorage | None = None,
-                 dtype: dt.dtype | None = None) -> None:
+    def __init__(self, size: Any = 0, *, wrap_storage: UntypedStorage | None = None,
+                 dtype: dt.dtype | None = None, device: Any = None) -> None:
+        """Room for `size` elements, or a sequence of them; device: "cpu" or "meta"."""
         self.dtype = dtype or getattr(type(self), "dtype", None) or dt.get_default_dtype()
-        self._untyped_storage = (UntypedStorage(size * self.dtype.itemsize)
-                                 if wrap_storage is None else wrap_storage)
+        if wrap_storage is not None:
+            self._untyped_storage = wrap_storage
+            return
+        many = size if isinstance(size, int) else len(size)
+        self._untyped_storage = UntypedStorage(many * self.dtype.itemsize,
+                                               device="cpu" if device is None else device)
+        if not isinstance(size, int):
+            self._elements()[:] = size
 
     @property
     def device(self) -> device:

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.device import device
+from rushlight.base.device import CPU, META, device as as_device
+from rushlight.base.dtype import uint8
+from rushlight.tensor.kind import kind
+from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import SHARED, Storage, address
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -16,16 +19,19 @@ from rushlight.tensor.tensor import Tensor, storage
 class UntypedStorage:
     """A flat run of bytes, shared by every tensor that views it.
 
-    UntypedStorage(n): n bytes. UntypedStorage(sequence): these bytes.
+    UntypedStorage(n): n bytes. UntypedStorage(sequence): these bytes. device: "cpu", or "meta" (no bytes).
     """
 
     def __init__(self, size: Any = 0, *, device: Any = "cpu") -> None:
-        if str(device) != "cpu":
-            raise RuntimeError(f"UntypedStorage: expected device 'cpu', got {device}")
+        where = kind(uint8, as_device(device)).device
+        if where is META:
+            self._hold(meta_array((size if isinstance(size, int) else len(size),), np.uint8, (1,)))
+            self.device = where
+            return
         self._hold(np.zeros(size, np.uint8) if isinstance(size, int) else np.array(size, np.uint8))
 
     def _hold(self, flat: np.ndarray[Any, Any]) -> None:
-        self._shared, self._view, self.device = Storage(), flat, device("cpu")
+        self._shared, self._view, self.device = Storage(), flat, CPU
         self._shared._bytes = flat
 
     @classmethod

@@ -81,3 +81,75 @@ def test_saved_tensors_may_be_written_to():
             y.zero_()
         z.backward()
     assert x.grad.tolist() == [4, 4, 4]
+
+
+def test_what_the_caller_gave_is_handed_on_as_it_was():
+    seen = []
+
+    class Given:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func, args[1:], dict(kwargs or {})))
+            return 1
+    g, x, named, spread = Given(), torch.ones(2, 3), {"dim": 1}, (0, True)
+    torch.sum(g)
+    torch.sum(g, 0)
+    torch.sum(g, dim=0, keepdim=False)
+    torch.sum(g, **named)
+    torch.sum(g, *spread)
+    torch.add(g, x, alpha=1)
+    torch.add(input=g, other=x)
+    torch.clamp(g, min=0)
+    torch.permute(g, (1, 0))
+    torch.diagonal(g, 0, -1, -2)
+    torch.where(g, x, 2.0)
+    torch.nn.functional.linear(g, x)
+    assert [(func.__name__, args, kwargs) for func, args, kwargs in seen] == [
+        ("sum", (), {}), ("sum", (0,), {}), ("sum", (), {"dim": 0, "keepdim": False}), ("sum", (), {"dim": 1}),
+        ("sum", (0, True), {}), ("add", (x,), {"alpha": 1}), ("add", (), {"input": g, "other": x}),
+        ("clamp", (), {"min": 0}), ("permute", ((1, 0),), {}), ("diagonal", (0, -1, -2), {}),
+        ("where", (x, 2.0), {}), ("linear", (x,), {})]
+
+
+def test_modes_hear_attributes_and_methods_that_are_no_ops():
+    x = torch.ones(2, 3, requires_grad=True)
+    with Noted() as mode:
+        assert x.shape == (2, 3) and len(x) == 2 and x.dtype is torch.float32
+        x.detach()
+        x.grad = None
+        assert torch.Tensor.detach.__name__ == "detach" and torch.Tensor.shape.__get__ == shape
+    assert mode.names == ["__get__", "__len__", "__get__", "detach", "__set__"]
+
+
+shape = torch.Tensor.shape.__get__
+
+
+def test_classes_hear_them_too_and_may_be_left_out():
+    heard = []
+
+    class Hearing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            heard.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+    x = torch.ones(2, 3).as_subclass(Hearing).requires_grad_()
+    (x * 2).sum().backward()
+    assert type(x.grad) is torch.Tensor and type(x.detach()) is Hearing and x.dim() == 2 and x[0].size(0) == 3
+    assert heard == ["requires_grad_", "mul", "sum", "backward", "__get__", "detach", "dim", "__getitem__", "size"]
+    with torch._C.DisableTorchFunctionSubclass():
+        assert type(x + 1) is torch.Tensor
+
+
+def test_lists_of_what_can_be_taken_over():
+    stand_ins = overrides.get_testing_overrides()
+    assert stand_ins[torch.add](1, 2) == -1 and torch.tensor in overrides.get_ignored_functions()
+    assert torch.add in overrides.get_overridable_functions()[torch]
+    assert overrides.resolve_name(torch.nn.functional.gelu) == "torch.nn.functional.gelu"
+    assert overrides.resolve_name(torch.Tensor.add_) == "torch.Tensor.add_" and overrides.resolve_name(3) is None
+    assert overrides.is_tensor_method_or_property(torch.Tensor.add_)
+    assert not overrides.is_tensor_method_or_property(torch.nn.functional.gelu)
+
+    @overrides.wrap_torch_function(lambda a, b: (b,))
+    def own(a, b):
+        return a
+    assert own(1, torch.ones(1).as_subclass(Said)) == ("own", (Said,)) and own(1, 2) == 1

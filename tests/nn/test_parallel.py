@@ -39,3 +39,20 @@ def test_names_that_modules_bear_too():
     import rushlight.nn.parallel.scatter_gather
 
     assert callable(rushlight.nn.parallel.replicate) and not callable(rushlight.nn.parallel.scatter_gather)
+
+
+def test_functions_below_nn_functional():
+    inner = torch._C._nn
+    x, w = torch.ones(2, 3), torch.ones(4, 3)
+    assert inner.linear(x, w).tolist() == [[3.0] * 4] * 2
+    assert inner.gelu(x).tolist() == torch.nn.functional.gelu(x).tolist()
+    assert inner.pad_sequence([x, x[:1]], True).shape == (2, 2, 3)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing_of_the_kind'"):
+        inner.nothing_of_the_kind
+    assert torch._nnpack_available() is False and not torch.backends.nnpack.is_available()
+
+
+def test_a_name_in_two_dicts_is_told():
+    with pytest.raises(ValueError, match=r"\['weight'\] appeared in multiple dictionaries"):
+        torch.func.functional_call(nn.Linear(1, 1), ({"weight": torch.ones(1, 1)}, {"weight": torch.ones(1, 1)}),
+                                   torch.ones(1, 1))

@@ -72,3 +72,21 @@ def test_lbfgs_finds_the_bottom_of_rosenbrocks_valley() -> None:
     o.step(closure)
     o.step(closure)
     assert torch.allclose(p, torch.ones(2, dtype=torch.float64), atol=1e-4)
+
+
+@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
+def test_lbfgs_goes_up_as_it_goes_down(line_search: str | None) -> None:
+    ends = []
+    for sign, maximize in ((1, False), (-1, True)):
+        p = torch.tensor([-1.2, 1.0], dtype=torch.float64, requires_grad=True)
+        o = torch.optim.LBFGS([p], lr=0.1, line_search_fn=line_search, maximize=maximize)
+
+        def closure() -> torch.Tensor:
+            o.zero_grad()
+            loss = sign * ((1 - p[0]) ** 2 + (p[1] - p[0] ** 2) ** 2)
+            loss.backward()
+            return loss
+        o.step(closure)
+        ends.append(p.detach())
+    assert torch.equal(*ends)
+    assert "maximize" in o.state_dict()["param_groups"][0]

@@ -175,8 +175,9 @@ print(subprocess.run([sys.executable, "-c", "import torchvision; print(torchvisi
                      capture_output=True, text=True).stdout)
 import torchvision.models.segmentation.deeplabv3
 import torchvision.models.detection
+torchvision.models.detection.retinanet_resnet50_fpn()
 """)
     done = subprocess.run([sys.executable, "-m", "rushlight", "p.py"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=60, env={"PYTHONPATH": str(Path(torch.__file__).parents[1]), "PATH": ""})
     assert done.stdout.split() == ["rushlight_vision.transforms", "0.28.0", "(224,", "224)", "rushlight_vision"]
-    assert "which has no module torchvision.models.detection" in done.stderr
+    assert "torchvision.models.detection.retinanet_resnet50_fpn can be imported but is not there" in done.stderr

@@ -13,31 +13,13 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight.distributed.checkpoint.api import CheckpointException
 from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.distributed.tensor.placements import box
 from rushlight.serialize.atomic import replacing_path
 from rushlight.serialize.plain import Tensors, decode, encode
 
 MANIFEST = "manifest.json"
-
-
-class CheckpointException(Exception):
-    """What went wrong on which rank: `failures`, {rank: message}."""
-
-    def __init__(self, message: str, failures: dict[int, str]) -> None:
-        super().__init__(message + "".join(f"\n  rank {rank}: {text}" for rank, text in failures.items()))
-        self.failures = failures
-
-
-class FileSystemWriter:
-    """Says where save() writes."""
-
-    def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
-        self.path = path
-
-
-class FileSystemReader(FileSystemWriter):
-    """Says where load() reads."""
 
 
 def _folder(checkpoint_id: Any, storage: Any) -> str:

@@ -16,6 +16,8 @@ from rushlight.distributed.tensor.dtensor import make
 from rushlight.distributed.tensor.placements import Replicate, Shard
 from rushlight.nn.parameter import Parameter
 
+__path__: list[str] = []  # modules below it: base/nowhere.tsv
+
 
 def managed(module: Any) -> Managed | None:
     """What fully_shard knows of a module."""

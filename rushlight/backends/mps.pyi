@@ -1,0 +1,8 @@
+# Written by `python tools/stubs.py`.
+"""torch.backends.mps: Apple's Metal takes no part."""
+from typing import Any
+
+def is_available(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def is_built(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""

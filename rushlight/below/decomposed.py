@@ -1,0 +1,189 @@
+"""Ops that are rows here and made of others in PyTorch, spelled in those: what a listener below autograd
+hears.
+
+Each function takes the row's arguments by its names. What PyTorch's own composites do with shapes and sizes
+is repeated where a listener can tell the difference; numbers are the row's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+
+F = torch.nn.functional
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """t, then addmm or mm; more dims are folded into one."""
+    if input.dim() == 2 and bias is not None:
+        return torch.addmm(bias, input, weight.t())
+    if input.dim() > 2 and bias is not None and input.is_contiguous():
+        found = torch.addmm(bias, input.view(-1, input.shape[-1]), weight.t())
+        return found.view(*input.shape[:-1], weight.shape[0])
+    found = matmul(input, weight.t())
+    return found if bias is None else torch.add(found, bias)
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """dot, mv, mm or bmm of what is folded or expanded to them."""
+    a, b = input.dim(), other.dim()
+    if a == 1 and b == 1:
+        return torch.dot(input, other)
+    if a == 2 and b == 1:
+        return torch.mv(input, other)
+    if a == 1 and b == 2:
+        return torch.mm(input.unsqueeze(0), other).squeeze(0)
+    if a == 2 and b == 2:
+        return torch.mm(input, other)
+    if a >= 3 and b in (1, 2):
+        sizes = [*input.shape[:-1], *other.shape[1:]]
+        flat = input.reshape(-1, input.shape[-1])
+        return (torch.mv(flat, other) if b == 1 else torch.mm(flat, other)).view(sizes)
+    wide = input.unsqueeze(0) if a == 1 else input
+    tall = other.unsqueeze(-1) if b == 1 else other
+    batch = torch.broadcast_shapes(wide.shape[:-2], tall.shape[:-2])
+    n, m, p, count = wide.shape[-2], wide.shape[-1], tall.shape[-1], math.prod(batch)
+    found = torch.bmm(
+        wide.expand(*batch, n, m).reshape(count, n, m), tall.expand(*batch, m, p).reshape(count, m, p)
+    )
+    return found.view([*batch, *[n] * (a > 1), *[p] * (b > 1)])
+
+
+def reshape(input: Any, shape: Any) -> Any:
+    """A view where strides allow it, else one of a copy."""
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    try:
+        return input.view(sizes)
+    except RuntimeError:
+        return input.clone(memory_format=torch.contiguous_format).view(sizes)
+
+
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """reshape to fewer dims."""
+    if input.dim() == 0:
+        return reshape(input, (1,))
+    first, last = start_dim % input.dim(), end_dim % input.dim()
+    if first == last:
+        return input
+    merged = math.prod(input.shape[first : last + 1])
+    return reshape(input, [*input.shape[:first], merged, *input.shape[last + 1 :]])
+
+
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """log_softmax and nll_loss; NotImplemented for probabilities and smoothing, which go whole."""
+    if target.is_floating_point() or label_smoothing or size_average is not None or reduce is not None:
+        return NotImplemented
+    dim = 0 if input.dim() == 1 else 1
+    return F.nll_loss(
+        torch.log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction
+    )
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """bernoulli_ of an empty mask, which is scaled and multiplied."""
+    if not training or p == 0 or inplace:
+        return input if not inplace else NotImplemented
+    if p == 1:
+        return input * torch.zeros_like(input)
+    return NotImplemented
+
+
+def square(input: Any) -> Any:
+    """The second power."""
+    return torch.pow(input, 2)
+
+
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """A permutation."""
+    source = [source] if isinstance(source, int) else list(source)
+    destination = [destination] if isinstance(destination, int) else list(destination)
+    source, destination = ([d % input.dim() for d in dims] for dims in (source, destination))
+    rest, order = [d for d in range(input.dim()) if d not in source], [0] * input.dim()
+    for d, s in zip(destination, source, strict=True):
+        order[d] = s
+    for d, s in zip([d for d in range(input.dim()) if d not in destination], rest, strict=True):
+        order[d] = s
+    return input.permute(order)
+
+
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+    """A slice."""
+    start = int(start)
+    start += input.shape[dim] * (start < 0)
+    return torch.ops.aten.slice.Tensor(input, dim, start, start + length)
+
+
+def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
+    """split by a size."""
+    size = -(-input.shape[dim] // chunks)
+    return torch.split(input, size, dim)
+
+
+def expand_as(input: Any, other: Any) -> Any:
+    """expand to its sizes."""
+    return input.expand(other.shape)
+
+
+def outer(input: Any, vec2: Any) -> Any:
+    """A product of a column and a row."""
+    return input.view(input.shape[0], 1) * vec2
+
+
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The mean of absolute differences."""
+    if weight is not None or size_average is not None or reduce is not None:
+        return NotImplemented
+    found = (input - target).abs()
+    return found if reduction == "none" else found.mean() if reduction == "mean" else found.sum()
+
+
+def _sum_of_outers(input: Any, other: Any) -> Any:
+    """What linear's gradient is to its weight: mm of one transposed."""
+    if input.dim() != 2:
+        input, other = input.reshape(-1, input.shape[-1]), other.reshape(-1, other.shape[-1])
+    return torch.mm(input.t(), other)
+
+
+def instead(name: str) -> Callable[..., Any] | None:
+    """What a row is made of; None where it is an op of its own."""
+    return _TABLE.get(name)
+
+
+_TABLE: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (
+        linear,
+        matmul,
+        reshape,
+        flatten,
+        cross_entropy,
+        dropout,
+        square,
+        movedim,
+        narrow,
+        chunk,
+        expand_as,
+        outer,
+        l1_loss,
+        _sum_of_outers,
+    )
+}

@@ -1,0 +1,321 @@
+"""The planners that save() and load() use: nested dicts are flattened, each chunk is written once."""
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import rushlight as torch
+from rushlight.base.size import Size
+from rushlight.distributed.checkpoint.metadata import (BytesStorageMetadata, ChunkStorageMetadata, Metadata,
+                                                       MetadataIndex, TensorProperties,
+                                                       TensorStorageMetadata)
+from rushlight.distributed.checkpoint.planner import (LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan,
+                                                      SavePlanner, TensorWriteData, WriteItem, WriteItemType)
+from rushlight.distributed.checkpoint.saving import _local, _place
+from rushlight.distributed.tensor.dtensor import DTensor
+
+__all__ = ["DefaultLoadPlanner", "DefaultSavePlanner", "create_default_global_load_plan",
+           "create_default_global_save_plan", "create_default_local_load_plan",
+           "create_default_local_save_plan"]
+
+
+def flatten_state_dict(state_dict: Any) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
+    """({"a.b.0": value}, {"a.b.0": ("a", "b", 0)}) of nested dicts, and of lists of tensors or dicts."""
+    flat: dict[str, Any] = {}
+    paths: dict[str, tuple[Any, ...]] = {}
+
+    def visit(value: Any, path: tuple[Any, ...]) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                visit(inner, (*path, str(key)))
+        elif _nested(value):
+            for number, inner in enumerate(value):
+                visit(inner, (*path, number))
+        else:
+            name = ".".join(map(str, path))
+            if name in flat:
+                raise ValueError(f"duplicated flatten key {name}")
+            flat[name], paths[name] = value, path
+
+    visit(state_dict, ())
+    return flat, paths
+
+
+def _nested(value: Any) -> bool:
+    """Whether it is a list of which a part has a place of its own: a tensor, a dict, such a list."""
+    return isinstance(value, list) and any(
+        isinstance(v, (torch.Tensor, Mapping)) or _nested(v) for v in value)
+
+
+def set_element(root: Any, path: tuple[Any, ...], value: Any) -> None:
+    """Put a value at its place in nested dicts and lists."""
+    for key in path[:-1]:
+        root = root[key]
+    if isinstance(root, list):
+        root[path[-1]] = value
+    else:
+        root[next((k for k in root if str(k) == path[-1]), path[-1])] = value
+
+
+class DefaultSavePlanner(SavePlanner):
+    """Each rank writes its chunks of DTensors; what all have is written by one of them.
+
+    flatten_state_dict: nested dicts become one, of dotted names. dedup_save_to_lowest_rank: what several
+    have is written by the first of them instead of by whoever has least to write.
+    """
+
+    def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
+                 dedup_replicated_tensors: bool | None = None, dedup_save_to_lowest_rank: bool = False,
+                 enable_plan_caching: bool = False) -> None:
+        self.flatten_state_dict, self.flatten_sharded_tensors = flatten_state_dict, flatten_sharded_tensors
+        self.dedup_save_to_lowest_rank = dedup_save_to_lowest_rank
+        self.mappings: dict[str, tuple[Any, ...]] = {}
+
+    def set_up_planner(self, state_dict: dict[str, Any], storage_meta: Any = None,
+                       is_coordinator: bool = False) -> None:
+        """What is to be saved."""
+        if self.flatten_state_dict:
+            state_dict, self.mappings = flatten_state_dict(state_dict)
+        self.state_dict, self.is_coordinator = state_dict, is_coordinator
+
+    def create_local_plan(self) -> SavePlan:
+        """This rank's chunks; of what is no DTensor all, where it is the coordinator."""
+        plan = create_default_local_save_plan(self.state_dict, self.is_coordinator)
+        self.plan = replace(plan, planner_data=self.mappings) if self.flatten_state_dict else plan
+        return self.plan
+
+    def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
+        """Each chunk once, and the metadata. ValueError where chunks overlap or leave gaps."""
+        all_plans = _written_once(all_plans, self.dedup_save_to_lowest_rank)
+        plans, metadata = create_default_global_save_plan(all_plans)
+        if self.flatten_state_dict:
+            merged: dict[str, Any] = {}
+            for plan in plans:
+                merged.update(plan.planner_data or {})
+            metadata.planner_data = merged
+        problems = _problems(metadata)
+        if problems:
+            raise ValueError("Failed to validate global plan: " + "; ".join(problems))
+        self.global_plan, self.metadata = plans, metadata
+        return plans, metadata
+
+    def finish_plan(self, new_plan: SavePlan) -> SavePlan:
+        """The plan as it came back."""
+        self.plan = new_plan
+        return new_plan
+
+    def resolve_data(self, write_item: WriteItem) -> Any:
+        """The tensor, or a BytesIO of what torch.save writes."""
+        return self.transform_object(write_item, self.lookup_object(write_item.index))
+
+    def lookup_object(self, index: MetadataIndex) -> Any:
+        """What an item is of; a DTensor's part."""
+        found = self.state_dict[index.fqn]
+        return _local(found) if isinstance(found, torch.Tensor) else found
+
+    def transform_object(self, write_item: WriteItem, object: Any) -> Any:
+        """A tensor as it is, all else as bytes."""
+        if write_item.type != WriteItemType.BYTE_IO:
+            return object
+        buffer = io.BytesIO()
+        torch.save(object, buffer)
+        buffer.seek(0)
+        return buffer
+
+
+class DefaultLoadPlanner(LoadPlanner):
+    """Fills tensors in place and puts other values in their places, whatever ranks wrote them.
+
+    allow_partial_load: what the checkpoint lacks stays as it is; otherwise RuntimeError.
+    """
+
+    def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
+                 allow_partial_load: bool = False) -> None:
+        self.flatten_state_dict, self.flatten_sharded_tensors = flatten_state_dict, flatten_sharded_tensors
+        self.allow_partial_load = allow_partial_load
+        self.original_state_dict: dict[str, Any] = {}
+        self.mappings: dict[str, tuple[Any, ...]] = {}
+
+    def set_up_planner(self, state_dict: dict[str, Any], metadata: Metadata | None = None,
+                       is_coordinator: bool = False) -> None:
+        """What is to be filled."""
+        self.original_state_dict = state_dict
+        if self.flatten_state_dict:
+            state_dict, self.mappings = flatten_state_dict(state_dict)
+        self.state_dict, self.metadata, self.is_coordinator = state_dict, metadata, is_coordinator
+
+    def create_local_plan(self) -> LoadPlan:
+        """What this rank needs."""
+        if self.metadata is None:
+            raise AssertionError("set_up_planner() has not been given metadata")
+        return create_default_local_load_plan(self.state_dict, self.metadata, not self.allow_partial_load)
+
+    def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
+        """The plans as they are."""
+        return global_plan
+
+    def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
+        """The plan as it came back."""
+        return central_plan
+
+    def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
+        """Put what torch.save wrote at its place."""
+        loaded, name = torch.load(value, weights_only=False), read_item.dest_index.fqn
+        if self.flatten_state_dict:
+            set_element(self.original_state_dict, self.mappings[name], loaded)
+        else:
+            self.state_dict[name] = loaded
+
+    def resolve_tensor(self, read_item: ReadItem) -> Any:
+        """The box of a tensor that is filled."""
+        return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))
+
+    def commit_tensor(self, read_item: ReadItem, tensor: Any) -> None:
+        """Nothing: it was filled in place."""
+
+    def lookup_tensor(self, index: MetadataIndex) -> Any:
+        """This rank's part of a tensor."""
+        return _local(self.state_dict[index.fqn])
+
+    def transform_tensor(self, read_item: ReadItem, tensor: Any) -> Any:
+        """The item's box of it."""
+        return narrowed(tensor, read_item.dest_offsets, read_item.lengths)
+
+
+def narrowed(tensor: Any, offsets: Any, lengths: Any) -> Any:
+    """A box of a tensor, as a view."""
+    for dim, (start, length) in enumerate(zip(offsets, lengths, strict=True)):
+        tensor = tensor.narrow(dim, start, length)
+    return tensor
+
+
+# --- what both are made of ------------------------------------------------------------------------
+
+
+def _chunk(t: Any) -> ChunkStorageMetadata:
+    offsets, sizes = _place(t)
+    return ChunkStorageMetadata(Size(offsets), Size(sizes))
+
+
+def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
+    """A rank's chunks, tensors and values."""
+    items = []
+    for name, value in state_dict.items():
+        if isinstance(value, torch.Tensor):
+            chunk = _chunk(value)
+            if isinstance(value, DTensor) and 0 in chunk.sizes:
+                continue
+            kind = WriteItemType.SHARD if isinstance(value, DTensor) else WriteItemType.TENSOR
+            data = TensorWriteData(chunk, TensorProperties.create_from_tensor(_local(value)), value.shape)
+            items.append(WriteItem(MetadataIndex(name, chunk.offsets), kind, tensor_data=data))
+        else:
+            items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
+    return SavePlan(items)
+
+
+def _written_once(plans: list[SavePlan], to_first: bool) -> list[SavePlan]:
+    """Of what several ranks have, all items but one taken out."""
+    having: dict[MetadataIndex, list[int]] = {}
+    size: dict[MetadataIndex, int] = {}
+    for rank, plan in enumerate(plans):
+        for item in plan.items:
+            having.setdefault(item.index, []).append(rank)
+            size[item.index] = item.tensor_storage_size() or 1
+    load, writer = [0] * len(plans), {}
+    for index, ranks in having.items():
+        rank = ranks[0] if to_first else min(ranks, key=load.__getitem__)
+        writer[index] = rank
+        load[rank] += size[index]
+    return [replace(plan, items=[item for item in plan.items if writer[item.index] == rank])
+            for rank, plan in enumerate(plans)]
+
+
+def create_default_global_save_plan(all_plans: list[SavePlan], rewrite_index_hints: bool = True
+                                    ) -> tuple[list[SavePlan], Metadata]:
+    """The plans, their items with the numbers of chunks, and the metadata of what they write."""
+    known: dict[str, Any] = {}
+    plans = []
+    for plan in all_plans:
+        items = []
+        for item in plan.items:
+            index, data = item.index, item.tensor_data
+            if data is None:
+                known[index.fqn] = BytesStorageMetadata()
+                items.append(item)
+                continue
+            entry = known.setdefault(index.fqn, TensorStorageMetadata(data.properties, data.size, []))
+            number = len(entry.chunks)
+            entry.chunks.append(data.chunk)
+            hinted = MetadataIndex(index.fqn, index.offset, number)
+            items.append(replace(item, index=hinted) if rewrite_index_hints else item)
+        plans.append(replace(plan, items=items))
+    return plans, Metadata(known)
+
+
+def _problems(metadata: Metadata) -> list[str]:
+    """What is wrong with tensors' chunks."""
+    found = []
+    for name, entry in metadata.state_dict_metadata.items():
+        if not isinstance(entry, TensorStorageMetadata) or not entry.size:
+            continue
+        for number, chunk in enumerate(entry.chunks):
+            ends = [a + n for a, n in zip(chunk.offsets, chunk.sizes, strict=True)]
+            if any(end > size for end, size in zip(ends, entry.size, strict=True)):
+                found.append(f"{name}: chunk {number} lies outside of {tuple(entry.size)}")
+            if any(_meet(chunk, other) for other in entry.chunks[:number]):
+                found.append(f"{name}: chunk {number} overlaps another one")
+        if sum(chunk.sizes.numel() for chunk in entry.chunks) != entry.size.numel():
+            found.append(f"{name}: the chunks do not fill {tuple(entry.size)}")
+    return found
+
+
+def _meet(a: ChunkStorageMetadata, b: ChunkStorageMetadata) -> bool:
+    return all(x < y + m and y < x + n
+               for x, n, y, m in zip(a.offsets, a.sizes, b.offsets, b.sizes, strict=True))
+
+
+def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True
+                                   ) -> LoadPlan:
+    """What a rank reads. RuntimeError for a missing name (if strict), ValueError for another shape."""
+    items = []
+    for name, value in state_dict.items():
+        entry = metadata.state_dict_metadata.get(name)
+        if entry is None:
+            if strict:
+                raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
+        elif isinstance(entry, BytesStorageMetadata):
+            place, none = MetadataIndex(name), Size((0,))
+            items.append(ReadItem(LoadItemType.BYTE_IO, place, none, place, none, none))
+        else:
+            if not isinstance(value, torch.Tensor):
+                raise ValueError(f"Invalid checkpoint metadata for {name}, expected BytesStorageMetadata but "
+                                 f"found {type(entry)}")
+            if tuple(value.shape) != tuple(entry.size):
+                raise ValueError(f"Size mismatch between saved {entry.size} and current: {value.shape} for "
+                                 f"{name}")
+            items += _tensor_items(name, entry, _chunk(value))
+    return LoadPlan(items)
+
+
+def _tensor_items(name: str, entry: TensorStorageMetadata, own: ChunkStorageMetadata) -> list[ReadItem]:
+    """The boxes that stored chunks and a rank's own chunk have in common."""
+    found = []
+    for number, stored in enumerate(entry.chunks):
+        if not _meet(own, stored) and own.sizes.numel():
+            continue
+        begins = [max(a, b) for a, b in zip(own.offsets, stored.offsets, strict=True)]
+        ends = [min(a + n, b + m) for a, n, b, m in
+                zip(own.offsets, own.sizes, stored.offsets, stored.sizes, strict=True)]
+        here = Size(b - a for b, a in zip(begins, own.offsets, strict=True))
+        there = Size(b - a for b, a in zip(begins, stored.offsets, strict=True))
+        found.append(ReadItem(LoadItemType.TENSOR, MetadataIndex(name, own.offsets), here,
+                              MetadataIndex(name, stored.offsets, number), there,
+                              Size(e - b for e, b in zip(ends, begins, strict=True))))
+    return found
+
+
+def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]:
+    """The plans as they are."""
+    return all_plans

@@ -1,0 +1,262 @@
+"""Checkpoints in a folder, in PyTorch's form: files of items, one after the other, and a pickle."""
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import uuid
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import rushlight as torch
+from rushlight.base.size import Size
+from rushlight.distributed.checkpoint.default_planner import narrowed
+from rushlight.distributed.checkpoint.metadata import (BytesStorageMetadata, ChunkStorageMetadata, Metadata,
+                                                       StorageMeta, TensorProperties, TensorStorageMetadata)
+from rushlight.distributed.checkpoint.planner import (LoadItemType, LoadPlan, LoadPlanner, SavePlan,
+                                                      SavePlanner, WriteItemType)
+from rushlight.distributed.checkpoint.saving import MANIFEST, _read
+from rushlight.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
+from rushlight.distributed.work import Future
+from rushlight.serialize.atomic import replacing_path
+from rushlight.serialize.pickler import dump
+
+__all__ = ["FileSystemReader", "FileSystemWriter"]
+SUFFIX, METADATA = ".distcp", ".metadata"
+_MODULES = ("metadata", "filesystem", "planner")
+
+
+@dataclass
+class _StorageInfo:
+    """Where an item lies: file, first byte, length."""
+
+    relative_path: str
+    offset: int
+    length: int
+    transform_descriptors: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if v is not None}
+
+
+@dataclass
+class _StoragePrefix:
+    """What a rank's files begin with."""
+
+    prefix: str
+
+
+def _done(value: Any) -> Future:
+    found = Future()
+    found.set_result(value)
+    return found
+
+
+class FileSystemWriter(StorageWriter):
+    """Writes to a folder, which it makes. overwrite: whether one that has a checkpoint may be written to.
+
+    The other options are PyTorch's and change nothing: files are written one after the other.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], single_file_per_rank: bool = True,
+                 sync_files: bool = True, thread_count: int = 1, per_thread_copy_ahead: int = 10_000_000,
+                 cache_staged_state_dict: bool = False, overwrite: bool = True, **options: Any) -> None:
+        self.path = Path(path)
+        self.single_file_per_rank, self.sync_files = single_file_per_rank, sync_files
+        self.overwrite = overwrite
+        self.save_id = str(uuid.uuid4())
+
+    def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
+        """Begin a checkpoint, in another folder if one is told."""
+        if checkpoint_id:
+            self.path = Path(checkpoint_id)
+        self.save_id = str(uuid.uuid4())
+
+    def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
+        """Nothing."""
+
+    def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
+        """Make the folder. RuntimeError where it has a checkpoint that is not to be overwritten."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if (self.path / METADATA).exists() and not self.overwrite:
+            raise RuntimeError("Checkpoint already exists and self.overwrite=False.")
+        return plan
+
+    def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
+        """Give each rank its files' names."""
+        return [replace(plan, storage_data=_StoragePrefix(f"__{rank}_")) for rank, plan in enumerate(plans)]
+
+    def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future:
+        """Write the items, bytes first."""
+        names = (f"{plan.storage_data.prefix}{number}{SUFFIX}" for number in range(len(plan.items) + 1))
+        items = sorted(plan.items, key=_is_tensor)
+        groups = [items] if self.single_file_per_rank else [[item] for item in items]
+        results: list[WriteResult] = []
+        for name, group in zip(names, groups, strict=False):
+            if not group:
+                continue
+            with open(self.path / name, "wb") as file:
+                for item in group:
+                    start = file.tell()
+                    self._write(file, planner.resolve_data(item))
+                    size = file.tell() - start
+                    results.append(WriteResult(item.index, size, _StorageInfo(name, start, size)))
+                if self.sync_files:
+                    file.flush()
+                    os.fsync(file.fileno())
+        return _done(results)
+
+    @staticmethod
+    def _write(file: Any, data: Any) -> None:
+        if isinstance(data, io.BytesIO):
+            file.write(data.getbuffer())
+            return
+        # A file of its own within the file: torch.save counts positions from its beginning.
+        buffer = io.BytesIO()
+        torch.save(data.detach().cpu().contiguous().clone(), buffer)
+        file.write(buffer.getbuffer())
+
+    def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
+        """Write the metadata, which makes the checkpoint complete."""
+        metadata.storage_data = {one.index: one.storage_data for rank in results for one in rank}
+        metadata.storage_meta = self.storage_meta()
+        metadata.version = "1.0.0"
+        with replacing_path(os.fspath(self.path / METADATA)) as temporary, open(temporary, "wb") as file:
+            file.write(dump(metadata, _nothing))
+
+    def storage_meta(self) -> StorageMeta | None:
+        """Where it was saved, and the save's own name."""
+        return StorageMeta(checkpoint_id=self.checkpoint_id, save_id=self.save_id)
+
+    @property
+    def checkpoint_id(self) -> str:
+        """The folder."""
+        return os.fspath(self.path)
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
+        """Whether it is a path here."""
+        return isinstance(checkpoint_id, Path) or "://" not in os.fspath(checkpoint_id)
+
+
+def _is_tensor(item: Any) -> bool:
+    return bool(item.type != WriteItemType.BYTE_IO)
+
+
+def _nothing() -> Any:
+    def persistent_id(value: Any) -> None:
+        return None
+    return persistent_id
+
+
+class FileSystemReader(StorageReader):
+    """Reads from a folder: PyTorch's form, and tells the metadata of Rushlight's."""
+
+    def __init__(self, path: str | os.PathLike[str], _extension_registry: Any = None, **options: Any) -> None:
+        self.path = Path(path)
+        self.storage_data: dict[Any, _StorageInfo] = {}
+
+    def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
+        """Read another folder, if one is told."""
+        self.storage_data = {}
+        if checkpoint_id:
+            self.path = Path(checkpoint_id)
+
+    def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
+        """What the folder holds. FileNotFoundError where it has no checkpoint."""
+        path = self.path / METADATA
+        if not path.exists() and (self.path / MANIFEST).exists():
+            return _of_manifest(_read(os.fspath(self.path)))
+        with open(path, "rb") as file:
+            metadata = _Unpickler(file).load()
+        if getattr(metadata, "storage_meta", None) is None:
+            metadata.storage_meta = StorageMeta()
+        return metadata  # type: ignore[no-any-return]
+
+    def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any,
+                              **kwargs: Any) -> None:
+        """Note where items lie."""
+        if metadata.storage_data is None:
+            raise RuntimeError(f"the checkpoint in {self.path} is in Rushlight's own form, which planners do "
+                               "not read: load() without a planner does")
+        self.storage_data = metadata.storage_data
+
+    def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
+        """The plan as it is."""
+        return plan
+
+    def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
+        """The plans as they are."""
+        return plans
+
+    def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future:
+        """Read the items, file by file."""
+        files: dict[str, list[Any]] = {}
+        for item in plan.items:
+            files.setdefault(self.storage_data[item.storage_index].relative_path, []).append(item)
+        for name, items in files.items():
+            with open(self.path / name, "rb") as file:
+                for item in items:
+                    self._read(file, item, planner)
+        return _done(None)
+
+    def _read(self, file: Any, item: Any, planner: LoadPlanner) -> None:
+        info = self.storage_data[item.storage_index]
+        file.seek(info.offset)
+        data = io.BytesIO(file.read(info.length))
+        if item.type == LoadItemType.BYTE_IO:
+            planner.load_bytes(item, data)
+            return
+        stored = narrowed(torch.load(data, map_location="cpu", weights_only=True), item.storage_offsets,
+                          item.lengths)
+        target = planner.resolve_tensor(item).detach()
+        if target.size() != stored.size():
+            raise AssertionError(f"req {item.storage_index} mismatch sizes {target.size()} vs "
+                                 f"{stored.size()}")
+        target.copy_(stored)
+        planner.commit_tensor(item, target)
+
+    @property
+    def checkpoint_id(self) -> str:
+        """The folder."""
+        return os.fspath(self.path)
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
+        """Whether it is a path here."""
+        return FileSystemWriter.validate_checkpoint_id(checkpoint_id)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads metadata, and calls nothing but what metadata is made of."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        room = module.replace("rushlight", "torch", 1)
+        if room in [f"torch.distributed.checkpoint.{own}" for own in _MODULES]:
+            from importlib import import_module
+
+            return getattr(import_module(room.replace("torch", "rushlight", 1)), name)
+        if room == "torch" and (name == "Size" or isinstance(getattr(torch, name, None), torch.dtype)):
+            return getattr(torch, name)
+        if name == "_get_layout":
+            return _layout
+        if (module, name) in (("collections", "OrderedDict"), ("builtins", "set"), ("builtins", "frozenset")):
+            return super().find_class(module, name)
+        if module in ("pathlib", "pathlib._local"):
+            return Path
+        raise pickle.UnpicklingError(f"a checkpoint's metadata has no {module}.{name}")
+
+
+def _layout(name: str) -> Any:
+    return getattr(torch, name.removeprefix("torch."))
+
+
+def _of_manifest(manifest: dict[str, Any]) -> Metadata:
+    """The metadata of a folder in Rushlight's own form."""
+    known: dict[str, Any] = {name: BytesStorageMetadata() for name in manifest["values"]}
+    for name, entry in manifest["tensors"].items():
+        chunks = [ChunkStorageMetadata(Size(p["offsets"]), Size(p["sizes"])) for p in entry["parts"]]
+        properties = TensorProperties(dtype=getattr(torch, entry["dtype"].removeprefix("torch.")))
+        known[name] = TensorStorageMetadata(properties, Size(entry["shape"]), chunks)
+    return Metadata(known)

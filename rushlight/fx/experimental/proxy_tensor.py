@@ -1,0 +1,240 @@
+"""torch.fx.experimental.proxy_tensor: make_fx, which records what a call computes as a graph of aten ops.
+
+A mode below autograd writes a node for each op that it hears; tensors are known by identity, or by lying in
+the same way in the same memory. The function runs on the numbers that it is given, whatever `tracing_mode`
+says: sizes are numbers of the graph.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rushlight as torch
+from rushlight.base.pytree import flatten
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node, map_aggregate
+from rushlight.fx.proxy import Proxy
+from rushlight.fx.tracer import GraphAppendingTracer
+from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+
+__all__ = [
+    "ProxyTorchDispatchMode",
+    "PythonKeyTracer",
+    "disable_proxy_modes_tracing",
+    "dispatch_trace",
+    "get_innermost_proxy_mode",
+    "get_isolated_graphmodule",
+    "get_proxy_mode",
+    "make_fx",
+]
+
+
+class PythonKeyTracer(GraphAppendingTracer):
+    """The tracer of the graph: what the function needs beside its arguments is the root's."""
+
+    def __init__(self, graph: Graph | None = None) -> None:
+        super().__init__(Graph() if graph is None else graph)
+        self.root = torch.nn.Module()
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """Writes nodes to `tracer.graph`. decompositions: functions by overload, which are run in the op's
+    place."""
+
+    def __init__(
+        self, tracer: PythonKeyTracer, tracing_mode: str = "real", decompositions: Any = None
+    ) -> None:
+        super().__init__()
+        self.tracer, self.tracing_mode = tracer, tracing_mode
+        self.decompositions = decompositions or {}
+        self.nodes: dict[int, Node] = {}
+        self.kept: list[Any] = []
+        self.places: dict[tuple[Any, ...], Node] = {}
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """True: it is the framework's own."""
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in self.decompositions:
+            with self:
+                found = self.decompositions[func](*args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        given = map_aggregate((tuple(args), dict(kwargs)), self.argument)
+        found = func(*args, **kwargs)
+        node = self.tracer.graph.call_function(func, *given, name=func._schema.name)
+        self.record(found, node)
+        return found
+
+    def argument(self, value: Any) -> Any:
+        """A tensor as its node; everything else as it is."""
+        return self.node(value) if isinstance(value, torch.Tensor) else value
+
+    def record(self, found: Any, node: Node) -> None:
+        """`node` is what has been found from here on."""
+        if isinstance(found, torch.Tensor):
+            self.knows(found, node)
+        elif isinstance(found, (tuple, list)):
+            for i, item in enumerate(found):
+                part = self.tracer.graph.call_function(operator.getitem, (node, i))
+                self.record(item, part)
+
+    def knows(self, t: Any, node: Node) -> None:
+        """`node` is the tensor from here on."""
+        self.nodes[id(t)] = node
+        self.kept.append(t)
+        self.places[_place(t)] = node
+        node.meta.setdefault("val", t.detach() if t.requires_grad else t)
+
+    def node(self, t: Any) -> Node:
+        """The node of a tensor; what is not known becomes an attribute of the root."""
+        known = self.nodes.get(id(t)) or self.places.get(_place(t))
+        if known is None:
+            kind = "_param_constant" if isinstance(t, torch.nn.Parameter) else "_tensor_constant"
+            number = 0
+            while hasattr(self.tracer.root, f"{kind}{number}"):
+                number += 1
+            setattr(self.tracer.root, f"{kind}{number}", t)
+            known = self.tracer.graph.get_attr(f"{kind}{number}")
+            self.knows(t, known)
+        return known
+
+
+def _place(t: Any) -> tuple[Any, ...]:
+    return t.data_ptr(), t.dtype, tuple(t.shape), t.stride()
+
+
+def _names(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """A name for each leaf of the arguments, after the parameters."""
+    try:
+        params = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        params = []
+    simple = params and all(p.kind is not p.VAR_POSITIONAL for p in params)
+    names: list[str] = []
+    for i, arg in enumerate(args):
+        base = params[i].name if simple and i < len(params) else f"arg{i}"
+        names += [f"{base}_{number}" for number in range(1, len(flatten(arg)[0]) + 1)]
+    return names
+
+
+def make_fx(
+    f: Callable[..., Any],
+    decomposition_table: Any = None,
+    tracing_mode: str = "real",
+    _allow_non_fake_inputs: bool = False,
+    *,
+    pre_dispatch: bool = False,
+    record_module_stack: bool = False,
+    _allow_fake_constant: bool = False,
+    _error_on_data_dependent_ops: bool = True,
+    **options: Any,
+) -> Callable[..., GraphModule]:
+    """A function that calls f(*args) and gives what was computed as a GraphModule of torch.ops.aten ops.
+
+    decomposition_table: functions by overload that stand for ops. tracing_mode: "real", "fake" and "symbolic"
+    record the same graph. ValueError for another.
+    """
+    if tracing_mode not in ("real", "fake", "symbolic"):
+        raise ValueError(f'tracing_mode must be "real", "fake" or "symbolic", got {tracing_mode!r}')
+
+    def traced(*args: Any) -> GraphModule:
+        tracer = PythonKeyTracer()
+        mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
+        leaves, spec = flatten(args)
+        names = _names(f, args)
+        own = []
+        for name, leaf in zip(names, leaves, strict=True):
+            node = tracer.graph.placeholder(name)
+            if isinstance(leaf, torch.Tensor):
+                leaf = (
+                    leaf.detach()
+                    .clone(memory_format=torch.preserve_format)
+                    .requires_grad_(leaf.requires_grad)
+                )
+                mode.knows(leaf, node)
+            own.append(leaf)
+        with mode:
+            found = f(*spec.unflatten(own))
+        # What is given back may be an argument, or a container.
+        result = torch.utils._pytree.tree_map(mode.argument, found)
+        tracer.graph.output(result)
+        tracer.graph.eliminate_dead_code(_impure)
+        nested = any(not isinstance(a, torch.Tensor) and flatten([a])[1].num_nodes > 2 for a in args)
+        module = GraphModule(tracer.root, tracer.graph, getattr(f, "__name__", "GraphModule"))
+        return _flattening(module) if nested else module
+
+    return traced
+
+
+def _impure(node: Node) -> bool:
+    if node.op in ("placeholder", "output"):
+        return True
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.writes
+
+
+def _flattening(module: GraphModule) -> GraphModule:
+    """The module, called with the containers that its inputs were leaves of."""
+    inner = module.forward
+    module.forward = lambda *args: inner(*flatten(args)[0])  # type: ignore[method-assign]
+    return module
+
+
+def dispatch_trace(root: Callable[..., Any], tracer: Any, concrete_args: tuple[Any, ...] = ()) -> GraphModule:
+    """make_fx(root)(*concrete_args)."""
+    return make_fx(root)(*concrete_args)
+
+
+def get_isolated_graphmodule(
+    func: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    tracing_mode: str = "real",
+    decomposition_table: Any = None,
+) -> GraphModule:
+    """What func(*args, **kwargs) computes, as a graph of all tensors among the arguments."""
+    leaves, spec = flatten((list(args), kwargs))
+
+    def flat(*values: Any) -> Any:
+        own_args, own_kwargs = spec.unflatten(values)
+        return func(*own_args, **own_kwargs)
+
+    return make_fx(flat, decomposition_table, tracing_mode)(*leaves)
+
+
+def get_innermost_proxy_mode() -> Any:
+    """The mode that is recording, or None."""
+    return next(
+        (m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, ProxyTorchDispatchMode)),
+        None,
+    )
+
+
+get_proxy_mode = get_innermost_proxy_mode
+
+
+@contextmanager
+def disable_proxy_modes_tracing() -> Iterator[Any]:
+    """A context in which nothing is recorded."""
+    from rushlight.utils._python_dispatch import _disable_current_modes
+
+    with _disable_current_modes() as modes:
+        yield modes
+
+
+def get_proxy_slot(
+    obj: Any, tracer: Any, default: Any = None, transform: Callable[[Any], Any] = lambda p: p
+) -> Any:
+    """The Proxy of a tensor that is being traced, or the default."""
+    mode = get_innermost_proxy_mode()
+    node = mode.nodes.get(id(obj)) if mode is not None else None
+    return default if node is None else transform(Proxy(node, tracer))

@@ -1,0 +1,48 @@
+"""torch.utils.swap_tensors."""
+
+from __future__ import annotations
+
+import copyreg
+import weakref
+from typing import Any
+
+from rushlight.autograd.node import AccumulateGrad
+from rushlight.tensor.tensor import Tensor
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Exchange all that two tensors are: data, class, attributes, gradient; who holds one holds the other
+    then.
+
+    RuntimeError for tensors that are weakly referenced, have different __slots__, or whose gradient
+    function is held by a graph.
+    """
+    for t, name in ((t1, "t1"), (t2, "t2")):
+        own = t._g._leaf if isinstance(t._g, AccumulateGrad) else None
+        if any(held is not own for held in weakref.getweakrefs(t)):
+            raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
+    if _slots(type(t1)) != _slots(type(t2)):
+        raise RuntimeError("Cannot swap t1 and t2 if they have different slots")
+    classes, attributes = (type(t1), type(t2)), (dict(t1.__dict__), dict(t2.__dict__))
+    states = _state(t1), _state(t2)
+    for t, cls, given, state in zip(
+        (t1, t2), reversed(classes), reversed(attributes), reversed(states), strict=True
+    ):
+        t.__class__ = cls
+        t.__dict__.clear()
+        t.__dict__.update(given)
+        for name in _slots(cls):
+            if name in state:
+                setattr(t, name, state[name])
+            elif hasattr(t, name):
+                delattr(t, name)
+        if isinstance(t._g, AccumulateGrad):
+            t._g._leaf = weakref.ref(t)
+
+
+def _slots(cls: type) -> set[str]:
+    return {*copyreg._slotnames(cls)} | {"_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden"}  # type: ignore[attr-defined]
+
+
+def _state(t: Tensor) -> dict[str, Any]:
+    return {name: getattr(t, name) for name in _slots(type(t)) if hasattr(t, name)}

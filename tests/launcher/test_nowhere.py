@@ -1,0 +1,91 @@
+"""Names that exist so that they can be imported, and say so when they are called."""
+
+import subprocess
+import sys
+import typing
+
+import pytest
+
+import rushlight as torch
+import rushlight.utils.data.graph  # noqa: F401  a module of the table, by our own name
+from rushlight.base import nowhere
+
+
+def run(code):
+    found = subprocess.run([sys.executable, "-m", "rushlight", "-c", code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def test_imports_by_any_way():
+    code = """if True:
+    import torch
+    import torch.ao.quantization as quantization, torchvision.models.video, torch.distributed._tensor.api
+    from torch.ao.quantization import QConfig, get_default_qconfig
+    from torch.distributed.pipelining import *
+    from torch.nn.quantized.modules.conv import Conv2d
+    from torch.distributed._tensor.placement_types import Shard
+    from torch.distributed._tensor.device_mesh import init_device_mesh
+    import torch._inductor.lowering, torch.ops, torch.package
+    print(torch.ao.quantization is quantization, quantization.QConfig is QConfig, PipelineStage.__name__)
+    print(torch.nn.modules.conv.Module is torch.nn.Module, torch.distributed._tensor is torch.distributed.tensor)
+    """
+    assert run(code) == "True True PipelineStage\nTrue True\n"
+
+
+def test_what_it_can_be_used_for():
+    absent = torch.ao.quantization.QConfig
+    assert (
+        nowhere.is_absent(absent) and nowhere.is_absent(torch.ao) and not nowhere.is_absent(torch.nn.Linear)
+    )
+    assert typing.get_args(typing.Optional[absent]) == (absent, type(None))
+    assert not isinstance(3, absent) and absent[int] is absent
+
+    class Layer(torch.nn.Module, absent):
+        pass
+
+    with pytest.raises(
+        NotImplementedError, match="torch.ao.quantization.QConfig can be imported but is not there"
+    ):
+        Layer()
+    with pytest.raises(
+        NotImplementedError, match=r"torch.ao.quantization.MinMaxObserver.with_args can be imported"
+    ):
+        torch.ao.quantization.MinMaxObserver.with_args(dtype=torch.int8)
+    assert not hasattr(absent, "__wrapped__") and not hasattr(absent, "_is_protocol")
+
+
+def test_kinds():
+    assert issubclass(torch.package.PackagingError, Exception)
+    assert torch.ao.quantization.QuantType.STATIC is not torch.ao.quantization.QuantType.DYNAMIC
+    assert (
+        torch.distributed.elastic.timer.api.TimerServer.__module__ == "torch.distributed.elastic.timer.api"
+    )
+
+
+def test_decorators_leave_the_refusal_to_the_call():
+    @torch._inductor.lowering.register_lowering("op", type_promotion_kind=None)
+    def lowered(x):
+        return x
+
+    with pytest.raises(
+        NotImplementedError, match="torch._inductor.lowering.register_lowering can be imported"
+    ):
+        lowered(1)
+
+
+def test_ops_of_nobody():
+    assert not hasattr(torch.ops.nobody, "op") and hasattr(torch.ops, "nobody")
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'nobody' object has no attribute 'op'"):
+        torch.ops.nobody.op  # noqa: B018
+
+
+def test_the_table_is_read_only_when_a_name_is_not_found():
+    code = "import sys, torch; torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward(); torch.optim.Adam"
+    assert run(f"{code}; print('rushlight.base.nowhere' in sys.modules)") == "False\n"
+
+
+def test_every_line_is_read():
+    for module in nowhere._LINES:
+        for name, mark in nowhere.names(module).items():
+            assert mark == "" or mark[0] in "!@=:>?", (module, name, mark)
