@@ -39,9 +39,9 @@ def differentiate(root: Expr, wrt: list[Expr], complex_: bool = False) -> list[E
 
 
 def _unmasked(g: Expr) -> tuple[Expr, list[tuple[Expr, bool]]]:
-    """A gradient without the choices that make it 0 elsewhere, and these, the innermost last: whether it is the
-    first branch of each. In a branch that is not taken a derivative may be infinite, and 0 times it nan: so the
-    choice is made after the product.
+    """A gradient without the choices that make it 0 elsewhere, and these, the innermost last: whether it is
+    the first branch of each. In a branch that is not taken a derivative may be infinite, and 0 times it nan:
+    so the choice is made after the product.
     """
     masks: list[tuple[Expr, bool]] = []
     while g.op == "where" and (is_const(g.src[1], 0) or is_const(g.src[2], 0)):
