@@ -39,7 +39,7 @@ class _Functions:
             raise AttributeError(name)
         import rushlight as torch
 
-        for room in (torch.ops.aten, torch.nn.utils.rnn, torch.nn.functional):
+        for room in (torch.nn.utils.rnn, torch.ops.aten, torch.nn.functional):
             found = getattr(room, name, None)
             if found is not None:
                 setattr(self, name, found)

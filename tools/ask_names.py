@@ -158,6 +158,7 @@ def main(uses: str, out: str, pytorch: str = "") -> None:
         answers = {name: have(name, how) for name, how in wanted["names"].items() if how}
     else:
         answers = theirs(names)
+    empty = [name for name, how in answers.items() if how and _by_name_only(name)] if pytorch else []
     taken: dict[str, bool] = {}
     for use in sorted({use for project in projects for use in project["keywords"]}):
         name, _, keyword = use[:-1].partition("(")
@@ -165,8 +166,15 @@ def main(uses: str, out: str, pytorch: str = "") -> None:
             _KNOWN[name] = keywords_of(name)
         known = _KNOWN[name]
         taken[use] = bool(answers.get(name)) and (known is None or keyword in known)
+    told = {"names": answers, "keywords": taken, "by name only": empty}
     with open(out, "w", encoding="utf-8") as file:
-        json.dump({"names": answers, "keywords": taken}, file, indent=0, sort_keys=True)
+        json.dump(told, file, indent=0, sort_keys=True)
+
+
+def _by_name_only(name: str) -> bool:
+    from rushlight.base.nowhere import is_absent
+
+    return is_absent(imported(name))
 
 
 _KNOWN: dict[str, set[str] | None] = {}

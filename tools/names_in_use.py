@@ -228,6 +228,11 @@ def page(uses_path: Path, answers: Path, show: int) -> None:
         for name, projects, count in rows[:show]:
             print(f"{projects:4} {count:5} {name}")
     print("".join(lines[:4]))
+    empty = ours["by name only"]
+    count = sum(tallies[0].uses[name] for name in empty)
+    share = _percent(count, sum(tallies[0].uses.values()))
+    lines.append(f"\nThere by name only, and refusing when called: {len(empty)} names, {count} uses "
+                 f"({share}).\n")
     head = PAGE.read_text(encoding="utf-8").partition(MARK)[0] if PAGE.exists() else ""
     PAGE.write_text(head + MARK + "\n" + "".join(lines), encoding="utf-8")
 

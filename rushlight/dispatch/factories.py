@@ -13,6 +13,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, Default, device
+from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.size import Size
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
@@ -105,6 +106,9 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
             found = found.reshape(out._a.shape)  # written where out has its elements, whatever its shape
         else:
             _resize(row, out, found)
+    drawn = row.name != "randperm" and any(p.name == "generator" for p in row.params)
+    if drawn or row.options.get("counted"):
+        check_apart_from_itself(out._m)  # the others write, as PyTorch's do
     if not row.options.get("unwritten"):
         outputs.write(row.name, out, found)
     return out

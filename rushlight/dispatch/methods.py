@@ -321,6 +321,11 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         self._s = source._s
         place(self, source._m, kind(source._k.dtype, source._k.device, self._k.conj, self._k.neg))
         return self
+    if hasattr(source, "_untyped_storage"):
+        if source.dtype is not self._k.dtype:
+            raise RuntimeError(f"Expected a Storage of type {self._k.dtype.legacy} or an UntypedStorage, but "
+                               f"got type {source.dtype.legacy} for argument 1 'storage'")
+        source = source.untyped()
     flat = storage(source).bytes(source._m) if isinstance(source, Tensor) else source._bytes()
     shared = storage(source) if isinstance(source, Tensor) else source._shared
     sizes = (flat.size // self._k.dtype.itemsize,) if size is None else tuple(size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight import distributed
+from rushlight.base.elsewhere import attribute
 from rushlight.distributed.groups import default_group as _get_default_group
 from rushlight.distributed.groups import world as _world
 
@@ -16,4 +17,7 @@ def _get_default_store() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(distributed, name)
+    try:
+        return getattr(distributed, name)
+    except AttributeError:
+        return attribute(__name__, name)

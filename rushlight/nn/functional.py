@@ -18,10 +18,13 @@ _HOMES = {name: "rushlight.nn.multihead_attention" for name in (
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        return _find(name)
     from importlib import import_module
 
+    if name not in _HOMES:
+        try:
+            return _find(name)
+        except AttributeError:
+            return import_module("rushlight.base.elsewhere").attribute(__name__, name)
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return found
 

@@ -112,6 +112,10 @@ def _aliased(obj: Any, of: Dtype | None, copy: bool | None) -> Tensor | None:
         return wrap(infer(obj))
     if isinstance(obj, np.ndarray):
         return from_numpy(obj)
+    if type(obj).__name__ == "PyCapsule":
+        from rushlight.tensor.bridge import from_dlpack
+
+        return from_dlpack(obj)
     if hasattr(type(obj), "__dlpack__"):
         return from_numpy(np.from_dlpack(obj))
     try:

@@ -86,7 +86,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 when empty."""
-        return address(self._bytes()) if self.nbytes() else 0
+        return address(self._bytes()) if self.nbytes() and self.device.type != "meta" else 0
 
     def __len__(self) -> int:
         return self.nbytes()

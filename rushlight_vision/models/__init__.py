@@ -25,8 +25,7 @@ def __getattr__(name: str) -> Any:
         return _weights.enum(name)
     home = _HERE.get(name)
     if home is None:
-        raise AttributeError(f"module 'torchvision.models' has no attribute {name!r} in Rushlight yet; there "
-                             f"are {', '.join(sorted(_HERE))}")
+        return import_module("rushlight.base.elsewhere").attribute(__name__, name)
     module = import_module(f"{__name__}.{home}")
     # A family may have the name of its one builder, which then is what programs mean.
     found = globals()[name] = getattr(module, name, module)

@@ -35,3 +35,12 @@ def test_empty_writes_nothing():
     x = torch.full((2, 4), -1.)
     assert torch.empty(4, out=x[0]).tolist() == [-1.] * 4
     assert torch.empty(5, out=x.narrow(1, 1, 2)).shape == (5,) and bool((x == -1.).all())
+
+
+@pytest.mark.parametrize("call", [
+    lambda out: torch.linspace(0, 1, 4, out=out), lambda out: torch.arange(0, 4., out=out),
+    lambda out: torch.logspace(0, 1, 4, out=out), lambda out: torch.rand(4, out=out)])
+def test_numbers_that_differ_are_not_written_to_one_place(call):
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single"):
+        call(torch.ones(1).expand(4))
+    assert torch.ones(4, out=torch.zeros(1).expand(4)).tolist() == [1.] * 4

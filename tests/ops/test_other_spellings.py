@@ -56,3 +56,10 @@ def test_storages_on_a_device():
     assert held.tolist() == [1, 2] and held.dtype is torch.int32
     assert torch.UntypedStorage(3, device="meta").device.type == "meta"
     assert torch.UntypedStorage(3, device="meta").nbytes() == 3
+
+
+def test_a_capsule_is_a_tensor():
+    x = torch.ones(2)
+    seen = torch.asarray(torch.utils.dlpack.to_dlpack(x), copy=False)
+    seen[0] = 5.
+    assert x.tolist() == [5., 1.]
