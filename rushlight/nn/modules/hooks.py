@@ -120,7 +120,8 @@ class _WrappedHook:
 class Hooks:
     """The part of Module that runs hooks around forward and backward."""
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
+    def register_forward_pre_hook(self, hook: Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any], *,
+                                  prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args)` before forward; a result replaces the arguments.
 
@@ -130,8 +131,10 @@ class Hooks:
         marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
         return add_hook(self._forward_pre_hooks, hook, prepend=prepend, marks=marks)
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
-                              with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(self,
+                              hook: Callable[[Any, Any, Any], Any] | Callable[[Any, Any, Any, Any], Any],
+                              *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; a result replaces the output.
 
         `with_kwargs`: `hook(module, args, kwargs, output)`. `always_call`: also when forward
@@ -146,7 +149,8 @@ class Hooks:
         """Call `hook(module, grad_output)` before the module's gradients are computed."""
         return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(self, hook: Callable[[Any, Any, Any], Any], prepend: bool = False
+                                    ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` once the inputs' gradients are known."""
         self._claim(True)
         return add_hook(self._backward_hooks, hook, prepend=prepend)
