@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from enum import Enum
+from importlib import import_module
 from typing import Any
 
+from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import methods, state
 from rushlight.dispatch.overrides import disabled as _disabled_torch_function_impl
 from rushlight.tensor.generator import Generator
@@ -18,6 +21,8 @@ TensorBase = _TensorBase = Tensor
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_functions":
+        return import_module("rushlight.autograd.natives")
     from rushlight.base.elsewhere import attribute
 
     return attribute(__name__, name)
@@ -27,6 +32,56 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The arguments of `to` as (device, dtype, non_blocking, memory_format)."""
     where, dtype, _, order = methods._to_arguments(args, dict(kwargs))
     return where, dtype, bool(kwargs.get("non_blocking", False)), order
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops on tensors that require gradients are recorded in this thread."""
+    return LOCAL.enabled
+
+
+def _current_graph_task_id() -> int:
+    """A number of the running backward; -1 outside."""
+    return import_module("rushlight.autograd.tasks").current_graph_task_id()  # type: ignore[no-any-return]
+
+
+def _current_graph_task_execution_order() -> list[Any]:
+    """The nodes that the running backward goes through, in its order."""
+    return import_module("rushlight.autograd.tasks").current_graph_task_execution_order()  # type: ignore[no-any-return]
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the running backward runs a node."""
+    return import_module("rushlight.autograd.tasks").will_engine_execute_node(node)  # type: ignore[no-any-return]
+
+
+class _WeakTensorRef:
+    """A weak reference to a tensor: `expired()` says whether it is gone."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether nobody holds the tensor any more."""
+        return self._reference() is None
+
+
+class _Autograd:
+    """torch._C._autograd: what is there of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "SavedTensor":
+            return import_module("rushlight.autograd.savedvalues").SavedTensor
+        packing = import_module("rushlight.autograd.packing")
+        if name == "_saved_tensors_hooks_is_enabled":
+            return packing.enabled
+        if name == "_push_saved_tensors_default_hooks":
+            return packing.push
+        if name == "_pop_saved_tensors_default_hooks":
+            return packing.pop
+        raise AttributeError(f"module 'torch._C._autograd' has no attribute '{name}'")
+
+
+_autograd = _Autograd()
 
 
 class _Functions:

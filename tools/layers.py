@@ -21,7 +21,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("tensor/gradient.py", "autograd"): "a leaf's node; the engine and hooks when they are called",
     ("autograd/forward_ad.py", "transforms"): "PyTorch names this module; duals are made there",
     ("autograd/forward_ad.py", "user rooms"): "make_dual checks as func.jvp does",
-    ("autograd/functional.py", "user rooms"): "PyTorch names this module; it is written on torch.func",
+    ("autograd/functional.py", "user rooms"): "PyTorch names this module; forward mode is torch.func's",
+    ("autograd/savedvalues.py", "dispatch"): "it reads what the rows' nodes keep",
     ("autograd/function.py", "dispatch"): "custom Functions keep tensors as the rows' nodes do",
 }
 

@@ -22,6 +22,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
 from rushlight.base.callers import warn
+from rushlight.base.errors import warn_once
 from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import preserve_format, strided
@@ -63,11 +64,16 @@ class _Wanted:
         return useful
 
     def stops_at(self, node: Node, grad: Any, accumulate: bool) -> bool:
-        """Keep what is wanted of a node's gradients; whether nothing wanted lies beyond it."""
+        """Keep what is wanted of a node's gradients; whether the node is not to run.
+
+        backward(inputs=...) runs the nodes of its inputs, too: hooks on them see that.
+        """
         if node in self.nodes:
+            if accumulate:
+                return False
             self.take(node, grad)
             if node.__class__ is AccumulateGrad:
-                return not accumulate
+                return True
         return not any(e is not None and e[0] in self.useful for e in node.next)
 
     def take(self, node: Node, grad: Any) -> None:
@@ -82,8 +88,8 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
     before = LOCAL.enabled
     LOCAL.enabled = create
-    current = hooks.begin_run(wanted is not None, (
-        lambda: _below([node for node, _, _ in roots])) if wanted is None else lambda: wanted.useful)
+    current = hooks.begin_run(wanted is not None, accumulate, partial(_reached, roots, wanted),
+                              partial(_order, roots, wanted))
     if TAPE:
         TAPE[-1].walk()
     try:
@@ -92,6 +98,19 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     finally:
         LOCAL.enabled = before
         hooks.leave_run(current)
+
+
+def _reached(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> set[Node]:
+    """The nodes that get a gradient."""
+    return _below([node for node, _, _ in roots]) if wanted is None else wanted.useful
+
+
+def _order(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> list[Node]:
+    """The same in the order of their turns."""
+    nodes = _reached(roots, wanted)
+    leaf = next((node for node in nodes if node.__class__ is AccumulateGrad), None)
+    turns = _turns(roots, leaf) if leaf is not None else {}
+    return sorted(nodes, key=lambda node: turns.get(node, -node.seq))
 
 
 def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, float]:
@@ -116,11 +135,10 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if node.hooks is not None and (wanted is None or node in wanted.useful):
-            escape("a hook of the graph runs")
-            grad = hooks.before(node, grad)
-        if wanted is not None and wanted.stops_at(node, grad, accumulate):
-            continue
+        if node.hooks is not None or wanted is not None:
+            grad = _arrived(node, grad, wanted, accumulate)
+            if grad is _STOP:
+                continue
         if node.__class__ is AccumulateGrad:
             if accumulate:
                 add(node, grad, create)
@@ -144,6 +162,20 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
                     heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
         results = g = e = None
+
+
+_STOP: Any = object()
+
+
+def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> Any:
+    """What a node is to run with, its hooks having seen it; _STOP where it is not to run."""
+    hooked = node.hooks is not None and (wanted is None or node in wanted.useful)
+    if hooked:
+        escape("a hook of the graph runs")
+        grad = hooks.received(node, grad)
+    if wanted is not None and wanted.stops_at(node, grad, accumulate):
+        return _STOP
+    return hooks.before(node, grad) if hooked else grad
 
 
 def apply(node: Node, grad: Any) -> Any:
@@ -208,14 +240,22 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         grad = grad.to(leaf.dtype)
     held = leaf.grad
     if held is None:
-        # A gradient that nobody else holds becomes the leaf's own; others are copied.
-        leaf._grad = grad if create else hooks.own(grad, leaf)
+        # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
+        # differentiated again: a write to the leaf's must not reach another's.
+        leaf._grad = _recorded_copy(grad, leaf) if create else hooks.own(grad, leaf)
     elif create or held.requires_grad:
         leaf._grad = held + grad
     else:
         held.add_(grad)
     if node.hooks is not None:
         hooks.accumulated(node, leaf)
+
+
+def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
+    """A gradient of a leaf, which gradients flow through."""
+    if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
+        return grad.clone()
+    return leaf.detach().new_empty(leaf._a.shape).copy_(grad)  # type: ignore[no-any-return]
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
@@ -277,6 +317,13 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     grads = _listed(grad_tensors, len(outs))
     keep = create_graph if retain_graph is None else retain_graph
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
+    if create_graph:
+        warn_once("Using backward() with create_graph=True will create a reference cycle between the "
+                  "parameter and "
+                  "its gradient which can cause a memory leak. We recommend using autograd.grad when "
+                  "creating the "
+                  "graph to avoid this. If you have to use this function, make sure to reset the .grad "
+                  "fields of your parameters to None after use to break the cycle and avoid the leak.")
     if inputs is None:
         run(roots, keep, create_graph)
         return
@@ -284,10 +331,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     wanted = _Wanted(_tracked(targets), [node for node, _, _ in roots])
+    for t in targets:
+        if t._g.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
+            t.retain_grad()
     run(roots, keep, create_graph, wanted)
-    for t, g in zip(targets, wanted.found, strict=True):
-        if g is not None and t._g.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
-            t._grad = g if t.grad is None else t.grad + g
 
 
 def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
@@ -320,12 +367,18 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
     if materialize_grads:
-        return tuple(t.new_zeros(t.shape) if g is None else g for t, g in zip(ins, wanted.found, strict=True))
+        return tuple(_zeros(t, create_graph) if g is None else g
+                     for t, g in zip(ins, wanted.found, strict=True))
     if not allow_unused and any(g is None for g in wanted.found):
         place = next(i for i, g in enumerate(wanted.found) if g is None)
         raise RuntimeError(f"The differentiated Tensor at index {place} appears to not have been used in "
                            "the graph. Set allow_unused=True if this is the desired behavior.")
     return tuple(wanted.found)
+
+
+def _zeros(like: Tensor, tracked: bool) -> Tensor:
+    found = like.new_zeros(like.shape)
+    return found.requires_grad_() if tracked else found  # type: ignore[no-any-return]
 
 
 def _inner(tensors: list[Any]) -> list[Any]:
@@ -336,6 +389,11 @@ def _inner(tensors: list[Any]) -> list[Any]:
 def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool,
              unused: bool | None) -> tuple[Any, ...]:
     batches = _listed(grads, len(outs))
+    if None in batches:
+        raise ValueError("vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
+                         "is a "
+                         "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give "
+                         "each output its batch of gradients.")
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
         if g._a.shape[1:] != o._a.shape:
             raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad as "

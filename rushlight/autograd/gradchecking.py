@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -183,8 +184,7 @@ def _check_backward(func: Callable[..., Any], inputs: tuple[Any, ...], under_vma
 
 def _batched(run: Callable[..., Any], like: Tensor) -> None:
     """run(seed) of two seeds at once, by vmap, against one after the other."""
-    from rushlight.autograd.functional import vmap
-
+    vmap = import_module("rushlight.func.vmapping").vmap
     draws = np.random.default_rng(0)
     seeds = [wrap(draws.normal(size=like._a.shape).astype(like._a.dtype)) for _ in range(2)]
     try:

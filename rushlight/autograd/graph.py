@@ -7,14 +7,29 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from rushlight.autograd.function import FunctionCtx
 from rushlight.autograd.hooks import Handle, current_run, queue_callback
-from rushlight.autograd.node import GradientEdge, Node, get_gradient_edge
+from rushlight.autograd.natives import DelayedError, UndefinedGrad
+from rushlight.autograd.node import GradientEdge, Node as _Node, get_gradient_edge
 from rushlight.autograd.packing import HOOKS, pop, push
 from rushlight.tensor.tensor import Tensor, storage
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
            "get_gradient_edge", "increment_version", "queue_callback", "register_multi_grad_hook",
            "save_on_cpu", "saved_tensors_hooks"]
+
+
+class _Nodes(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, (_Node, FunctionCtx, DelayedError, UndefinedGrad))
+
+
+class Node(metaclass=_Nodes):
+    """Any node of a graph, for isinstance and issubclass: name(), next_functions, metadata, register_hook,
+    register_prehook."""
 
 
 class saved_tensors_hooks:

@@ -93,23 +93,56 @@ def retain(t: Any) -> None:
         _of(t._g).retained[t._i] = weakref.ref(t)
 
 
-def before(node: Node, grad: Any) -> Any:
-    """Run the tensor hooks and pre-hooks of a node on the gradient(s) it has received."""
+def move_retained(t: Any, old: Node, node: Node, number: int) -> None:
+    """What a tensor keeps of its gradient is kept at its new place."""
+    for at, reference in list(old.hooks.retained.items()) if old.hooks is not None else ():
+        if reference() is t:
+            del old.hooks.retained[at]
+            _of(node).retained[number] = reference
+
+
+def _listed(node: Node, grad: Any) -> list[Any]:
+    """The gradients of all results of a node, None where there is none."""
+    if not node.multi:
+        return [grad]
+    return [*grad, *[None] * (node.results() - len(grad))]
+
+
+def received(node: Node, grad: Any) -> Any:
+    """Run the tensors' hooks of a node on the gradients it has received; keep what is to be kept."""
     h: Hooks = node.hooks
-    grads = grad if node.multi else [grad]
+    if not (h.tensor or h.retained):
+        return grad
+    grads = _listed(node, grad)
     for number, hook in list(h.tensor.values()):
-        if number < len(grads) and grads[number] is not None:
-            grads[number] = _replaced(hook(grads[number]), grads[number])
-    for hook in list(h.pre.values()):
-        found = hook(tuple(grads))
-        if found is not None:
-            grads = list(found) if isinstance(found, (tuple, list)) else [found]
+        grads[number] = _replaced(hook(grads[number]), grads[number])
     for number, reference in h.retained.items():
         t = reference()
-        if t is not None and number < len(grads) and grads[number] is not None:
+        if t is not None and grads[number] is not None:
             held = t.grad
             t._grad = grads[number] if held is None else held + grads[number]
     return grads if node.multi else grads[0]
+
+
+def before(node: Node, grad: Any) -> Any:
+    """Run the pre-hooks of a node that is about to run."""
+    if not node.hooks.pre:
+        return grad
+    grads = _listed(node, grad)
+    for hook in list(node.hooks.pre.values()):
+        found = hook(tuple(grads))
+        if found is not None:
+            grads = _counted(found, len(grads))
+    return grads if node.multi else grads[0]
+
+
+def _counted(found: Any, wanted: int) -> list[Any]:
+    """What a node's hook gives in place of gradients: as many."""
+    values = list(found) if isinstance(found, (tuple, list)) else [found]
+    if len(values) != wanted:
+        raise RuntimeError(f"hook has returned an incorrect number of values (got {len(values)}, but "
+                           f"expected {wanted})")
+    return values
 
 
 def _replaced(found: Any, grad: Any) -> Any:
@@ -117,6 +150,8 @@ def _replaced(found: Any, grad: Any) -> Any:
         return grad
     if not hasattr(found, "_a"):
         raise TypeError(f"hook should return a Tensor or None, got {type(found).__name__}")
+    if grad is None:
+        raise RuntimeError("can't replace a empty gradient with a non-empty value")
     if found._a.shape != grad._a.shape:
         raise RuntimeError(f"hook has changed the size of value: expected {list(grad.shape)}, "
                            f"got {list(found.shape)}")
@@ -130,7 +165,7 @@ def after(node: Node, results: Any, grad: Any) -> Any:
     for hook in list(h.post.values()):
         found = hook(tuple(results), outputs)
         if found is not None:
-            results = found if isinstance(found, (tuple, list)) else (found,)
+            results = _counted(found, len(results))
     return results
 
 
@@ -182,17 +217,23 @@ _ALONE = _calibrate()
 # --- callbacks at the end of a run (Variable._execution_engine.queue_callback) --------------------
 
 
+_numbers = itertools.count()
+
+
 class Run:
     """One run of the engine; `partial` where it looks for the gradients of given tensors only.
 
-    reached() tells the nodes that get a gradient.
+    accumulates: whether leaves' `.grad` is added to. reached() tells the nodes that get a gradient, order()
+    in which order. number: one higher for each run.
     """
 
-    __slots__ = ("callbacks", "partial", "reached", "__weakref__")
+    __slots__ = ("callbacks", "partial", "accumulates", "reached", "order", "number", "__weakref__")
 
-    def __init__(self, partial: bool, reached: Callable[[], set[Node]]) -> None:
+    def __init__(self, partial: bool, accumulates: bool, reached: Callable[[], set[Node]],
+                 order: Callable[[], list[Node]]) -> None:
         self.callbacks: list[Callable[[], None]] = []
-        self.partial, self.reached = partial, reached
+        self.partial, self.accumulates, self.reached, self.order = partial, accumulates, reached, order
+        self.number = next(_numbers)
 
 
 class _Runs(threading.local):
@@ -205,9 +246,9 @@ class _Runs(threading.local):
 _runs = _Runs()
 
 
-def begin_run(partial: bool, reached: Callable[[], set[Node]]) -> Run:
+def begin_run(*what: Any) -> Run:
     """Open a run; callbacks queued inside belong to it."""
-    run = Run(partial, reached)
+    run = Run(*what)
     _runs.stack.append(run)
     return run
 

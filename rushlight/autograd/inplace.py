@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import AccumulateGrad, Node, edge
+from rushlight.autograd.node import AccumulateGrad, Node, edge, set_apart
+from rushlight.base.dtype import FLOATING
 from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -33,6 +34,11 @@ def check_writable(target: Tensor, tracked: bool) -> None:
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
                 "in-place operation that would mutate a captured Tensor. This is not supported; please "
                 "rewrite the function being transformed to accept the mutated Tensor(s) as inputs.")
+    refuse_inference(target)
+
+
+def refuse_inference(target: Tensor) -> None:
+    """Refuse to change a tensor of inference mode outside of it."""
     s = target._s
     if s is not None and s.inference and not LOCAL.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. "
@@ -60,7 +66,11 @@ def _check_view(target: Tensor) -> None:
     if not LOCAL.enabled:
         return
     step, t = getattr(target, "_b", None), target
+    if step is not None and target._g.__class__ is AccumulateGrad and target._g.apart is not None:
+        _refuse_apart(target._g.apart.mode)
     while step is not None:
+        if step[1] is None and " " in step[2]:
+            raise RuntimeError(step[2])
         if step[1] is None:
             raise RuntimeError(f"Output {t._i} of {step[2]} is a view and is being modified inplace. "
                                "This view is the output of a function that returns multiple views. "
@@ -73,11 +83,32 @@ def _check_view(target: Tensor) -> None:
                            "in-place operation. Do it under torch.no_grad(), or on a clone().")
 
 
+def _refuse_apart(mode: str) -> None:
+    if mode:
+        name, normal = (mode, "with grad mode enabled") if mode == "no_grad" else ("inference", "in normal "
+                                                                                                "mode")
+        raise RuntimeError(f"A view was created in {name} mode and is being modified inplace {normal}. Given "
+                           "that this use case is ambiguous and error-prone, it is forbidden. You can "
+                           "clarify "
+                           "your code by moving both the view and the inplace either both inside the "
+                           f"{mode} block (if "
+                           "you don't want the inplace to be tracked) or both outside (if you want the "
+                           "inplace to be tracked).")
+
+
 def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...], step: Any = None) -> None:
     """Note that `view` is again(base, *args), so that writes through it can reach the base; step: see()'s."""
     view._b = (base, again, args, step)
+    if base._g is not None and not LOCAL.enabled:
+        unrecorded(view)
     if base._g.__class__ is not AccumulateGrad:  # no write can ever be recorded through a leaf's views
         remember(view, view._s)
+
+
+def unrecorded(view: Tensor) -> None:
+    """Of a view of a tensor that requires grad, taken where nothing is recorded: so it requires grad, too."""
+    if view._k.dtype.category >= FLOATING and not view._s.inference:  # type: ignore[union-attr]
+        set_apart(view, "inference_mode" if LOCAL.inference else "no_grad")
 
 
 def remember(view: Tensor, s: Any) -> None:
@@ -100,6 +131,10 @@ class CopySlices(Node):
     """base with the part seen through a chain of views replaced: gradients to both."""
 
     __slots__ = ()
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::CopySlices"
 
     def apply(self, grad: Any) -> Any:
         """(gradient of the old base, gradient of what was written)."""
@@ -128,17 +163,40 @@ def view_chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
     return t, tuple(reversed(steps))
 
 
+def switched(base: Tensor) -> None:
+    """Let earlier views of a tensor know that it now requires grad as a leaf, or does so no more."""
+    for reference in base._s.views or ():  # type: ignore[union-attr]
+        view = reference()
+        if view is not None and view is not base and view_chain(view)[0] is base:
+            if base._g is None:
+                if view._g.__class__ is AccumulateGrad and view._g.apart is not None:
+                    view._g = None
+            elif view._g is None and view._k.dtype.category >= FLOATING:
+                set_apart(view, "")
+
+
+def moved(t: Tensor, node: Any, number: int) -> None:
+    """Give a tensor another place in the graph; a gradient that it keeps is that of the new place."""
+    old = t._g
+    t._g, t._i = node, number
+    if old is not None and old is not node and t.__dict__.get("_retains_grad"):
+        # Here: hooks are loaded by a program that has some.
+        from rushlight.autograd.hooks import move_retained
+
+        move_retained(t, old, node, number)
+
+
 def rebase(target: Tensor, result: Tensor) -> None:
     """After a write: `target` (and the base it is a view of) takes `result`'s place in the graph."""
     root, chain = view_chain(target)
     if root is target:
-        root._g, root._i = result._g, result._i
+        moved(root, result._g, result._i)
     else:
-        root._g, root._i = CopySlices((edge(root), edge(result)), chain), 0
+        moved(root, CopySlices((edge(root), edge(result)), chain), 0)
     for reference in storage(root).views or ():
         view = reference()
         if view is not None and view is not root:
             above, steps = view_chain(view)
             if above is root and all(again is not None for again, _ in steps):
                 found = replay(root, steps)
-                view._g, view._i = found._g, found._i
+                moved(view, found._g, found._i)

@@ -12,6 +12,7 @@ from rushlight.tensor.storage import FRESH, INFERENCE, INFERRING
 class _Local(threading.local):
     enabled = True
     inference = False
+    multithreading = True
     # Of each function that torch.func differentiates right now, what it may read and not write.
     transforms: tuple[Any, ...] = ()
 

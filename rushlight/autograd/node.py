@@ -30,7 +30,7 @@ class Node:
     """A recorded op. `apply(grad)` gives one gradient per edge; nodes with several results set
     `multi` and get a list of gradients, None where there is none."""
 
-    __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
+    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
     # Whether place() says what a profiler names it by, its class or what dispatch/names.py's `named` takes.
     placed = False
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
@@ -51,6 +51,10 @@ class Node:
         """One gradient per edge of `next`."""
         raise NotImplementedError(f"{type(self).__name__} has no gradient rule")
 
+    def results(self) -> int:
+        """How many results the op had that may have gradients."""
+        return getattr(self, "count", 0) if self.multi else 1
+
     def release(self) -> None:
         """Let go of the tensors that were saved; a node that saved none may run again."""
         saved = self.saved
@@ -65,6 +69,9 @@ class Node:
         """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
         from rushlight.autograd.engine import apply
 
+        wanted = self.results()
+        if wanted and len(grads) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(grads)} arguments instead")
         found = apply(self, list(grads) if self.multi else grads[0])
         return found[0] if isinstance(found, tuple) and len(found) == 1 else found
 
@@ -79,7 +86,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The nodes that this one's gradients flow into."""
-        return tuple((None, 0) if edge is None else (edge[0].settle(), edge[1]) for edge in self.next)
+        return tuple((None, 0) if edge is None or getattr(edge[0], "apart", None) else (
+            edge[0].settle(), edge[1]) for edge in self.next)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -109,8 +117,20 @@ class Node:
 
         return on_node(self, hook, "pre")
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from rushlight.autograd.savedvalues import look_up
+
+            return look_up(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from rushlight.autograd.savedvalues import names_of
+
+        return [*super().__dir__(), *names_of(self)]
+
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
 
 
 class _Traces:
@@ -152,10 +172,44 @@ class AccumulateGrad(Node):
         super().__init__()
         self._leaf = weakref.ref(leaf)
 
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::AccumulateGrad"
+
     @property
     def variable(self) -> Any:
         """The leaf; None when nobody holds it any more."""
         return self._leaf()
+
+    @property
+    def apart(self) -> "Apart | None":
+        """Of a view that was taken where nothing is recorded: where; None of a leaf of its own."""
+        return self._leaf if self._leaf.__class__ is Apart else None
+
+
+class Apart:
+    """Stands for the leaf where there is none: a view requires grad as its base does, but whoever took it
+    recorded nothing, so gradients that come to it are let go. mode: the mode in which it was taken."""
+
+    __slots__ = ("mode",)
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def __call__(self) -> None:
+        """There is no leaf."""
+
+
+_APART = {mode: Apart(mode) for mode in ("no_grad", "inference_mode", "")}
+
+
+def set_apart(view: Any, mode: str) -> None:
+    """Let a view of what requires grad say so too; mode: "no_grad" or "inference_mode" if it was taken there,
+    "" where its base began to require grad later."""
+    node = new(AccumulateGrad)
+    Node.__init__(node)
+    node._leaf = _APART[mode]
+    view._g = node
 
 
 def edge(t: Any) -> Edge | None:
@@ -178,7 +232,8 @@ class GradientEdge(NamedTuple):
 
     @property
     def _g(self) -> Node:
-        return self.node
+        # A Function's node is its ctx for a program.
+        return getattr(self.node, "_node", self.node)
 
     @property
     def _i(self) -> int:
@@ -190,7 +245,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     if tensor._g is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require "
                            "gradients")
-    return GradientEdge(tensor._g, tensor._i)
+    return GradientEdge(tensor._g.settle(), tensor._i)
 
 
 def listed(values: Any) -> list[Any]:

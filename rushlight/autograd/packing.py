@@ -39,6 +39,11 @@ def push(pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None
     TRACES.add(_pack_node)
 
 
+def enabled() -> bool:
+    """Whether pairs of hooks may be put in place."""
+    return HOOKS.refusal is None
+
+
 def pop() -> None:
     """Take the innermost pair away."""
     HOOKS.stack.pop()
@@ -54,14 +59,15 @@ class PackedTensor:
                  number: int) -> None:
         self._value, self._unpack, self._edge, self._number = value, unpack, edge, number
 
-    def restore(self, node: Node) -> Tensor:
-        """What the unpack hook makes of it, where the kept tensor stood in the graph of `node`."""
+    def restore(self, node: Node, attached: bool = False) -> Tensor:
+        """What the unpack hook makes of it, where the kept tensor stood in the graph of `node`; a result of
+        the node itself only where that is recorded, or if it is to be `attached`."""
         _tell(self._unpack)
         found = self._unpack(self._value)
         if not isinstance(found, Tensor):
             raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                             f"type {type(found).__name__}")
-        own = self._number >= 0 and LOCAL.enabled
+        own = self._number >= 0 and (LOCAL.enabled or attached)
         return alias(found, *((node, self._number) if own else self._edge))
 
 
@@ -71,9 +77,12 @@ def _tell(hook: Any) -> None:
         escape("a saved-tensor hook runs")
 
 
-def pack(node: Node, t: Tensor, number: int) -> PackedTensor:
-    """Hand a tensor that `node` keeps to the innermost pack hook; number: which result of it, or -1."""
-    hook, unpack = HOOKS.stack[-1]
+def pack(node: Node, t: Tensor, number: int, hooks: Any = None) -> PackedTensor:
+    """Hand a tensor that `node` keeps to a pack hook, the innermost or one of a pair of its own.
+
+    number: which result of the node it is, or -1.
+    """
+    hook, unpack = hooks or HOOKS.stack[-1]
     _tell(hook)
     given = t if number < 0 else alias(t, node, number)
     version = storage(given).version

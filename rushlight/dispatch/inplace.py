@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
+from rushlight.autograd.inplace import check_writable, rebase, refuse_inference, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import can_cast
@@ -187,6 +187,7 @@ def _geometric(row: Row) -> Callable[..., Any]:
         from rushlight.dispatch.door import function
 
         target, rest = _target(row, args, kwargs)
+        refuse_inference(target)
         seen = function(row)(target, *rest, **kwargs)
         if target._g is not None and LOCAL.enabled:
             check_writable(target, True)

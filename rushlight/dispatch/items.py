@@ -22,11 +22,12 @@ from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
 from rushlight.dispatch.methods import copy_, fill_
 from rushlight.dispatch.state import CLASSES, LONE, MODES, PLAIN, STACK, interpret
+from rushlight.ops.index import BASIC
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
 from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
-from rushlight.tensor.tensor import Tensor, alias, storage, wrap, wrap_view
+from rushlight.tensor.tensor import WRAPPED, Tensor, alias, storage, wrap, wrap_view
 
 Basic = tuple[Any, ...]
 Indices = tuple["Tensor | None", ...]
@@ -166,6 +167,8 @@ def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: s
 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
+    if self.__class__ in WRAPPED:
+        return BASIC(self, basic, ones)  # type: ignore[no-any-return]
     return _view(self, view(self._m, basic, ones), basic, ones, None)
 
 

@@ -177,7 +177,7 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
         size = a.shape[-1] * a.itemsize // dtype.itemsize
         array = a.view(dtype.np) if a.size else np.empty((*a.shape[:-1], size), dtype.np)
     out = wrap_view(array, self, kind(dtype, self._k.device))
-    track_view(out, self, _view_dtype, (dtype,))
+    track_view(out, self, Tensor.view, (dtype,))
     return out
 
 

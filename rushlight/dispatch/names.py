@@ -129,6 +129,7 @@ _LABELS |= {
     "stft": lambda v: None if v["return_complex"] is False else "TransposeBackward1",
     **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
                     _over("GridSampler")),
+    "unique": lambda v: "Unique2Backward0" if v["dim"] is None else "UniqueDimBackward0",
     "split": lambda v: "SplitBackward0" if isinstance(
         v["split_size_or_sections"], int) else "SplitWithSizesBackward0",
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.autograd.inplace import refuse_inference
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.callers import warn
 from rushlight.base.layout import check_apart_from_itself, shared
@@ -32,6 +33,8 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
         raise RuntimeError(f"{op}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad; leave out= away "
                            "or run it under torch.no_grad()")
+    for o in outs:
+        refuse_inference(o)
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         result = compute()

@@ -160,7 +160,11 @@ class Reducer:
         if combine == "add":
             return self._through_map(x, _spread(g, shape))
         if combine in ("max", "min"):
-            mask = (x == result).to(g.dtype)
+            mask = x == result
+            # nan is the extreme where there is one, and unequal to itself; without transforms one may look.
+            if LOCAL.enabled or WRAPPED or result._k.on_meta or np.isnan(result._a).any():
+                mask = mask | (x.isnan() & result.isnan())
+            mask = mask.to(g.dtype)
             return mask * (g / mask.sum(axes, True))
         return product_gradient(x, result, g, axes)
 
@@ -234,7 +238,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     """Of prod: the product of all other elements, which holds at zeros too."""
     if not axes:
         return g
-    if bool((x._a != 0).all()) and not LOCAL.enabled:
+    if not (LOCAL.enabled or WRAPPED) and bool((x._a != 0).all()):
         return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._a.ndim) if i not in axes]

@@ -133,6 +133,7 @@ class Rules:
 
 
 def _attach(node: Node, outputs: Sequence[Any]) -> None:
+    node.count = len(outputs)
     for number, t in enumerate(outputs):
         if isinstance(t, Tensor) and t._k.dtype.category >= 2:
             t._g, t._i = node, number

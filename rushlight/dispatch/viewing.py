@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.inplace import remember
+from rushlight.autograd.inplace import remember, unrecorded
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.dtype import from_numpy_dtype
@@ -21,7 +21,7 @@ from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.storage import INFERENCE, strided
-from rushlight.tensor.tensor import Tensor, storage
+from rushlight.tensor.tensor import WRAPPED, Tensor, storage
 
 Run = Callable[..., Any]
 Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
@@ -40,7 +40,10 @@ def see(step: Step, t: Tensor) -> Tensor:
     out._i = 0
     out._s = s
     out._b = (t, again, rest, step)
-    if t._g.__class__ is not AccumulateGrad:  # as in track_view
+    g = t._g
+    if g is not None and not LOCAL.enabled:
+        unrecorded(out)
+    if g.__class__ is not AccumulateGrad:  # as in track_view
         known = s.views
         if known is None or len(known) >= s.prune_at:
             remember(out, s)
@@ -57,7 +60,7 @@ def view_runner(row: Row) -> Run:
     marks = row.options.get("marks")
 
     def again(t: Any, *rest: Any) -> Any:
-        return run(t, *rest)
+        return run(t, *rest) if t.__class__ not in WRAPPED else row(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
         way = NotImplemented if native is None else native(t._m, *rest)
@@ -68,7 +71,7 @@ def view_runner(row: Row) -> Run:
             mark(out, *((t._k.conj, t._k.neg) if marks is None else marks(t._k, *rest)))
         if not lasting or t._k.lazy or out._k.lazy:
             out._b = (t, again, rest, None)
-        if t._g is not None and LOCAL.enabled:
+        if t._g is not None and LOCAL.enabled and not t._s.inference:  # type: ignore[union-attr]
             rules.record((t, *rest), out)
         return out
     return run

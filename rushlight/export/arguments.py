@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.dtype import NAMED
 from rushlight.base.pytree import LEAF, Tree
 from rushlight.export.listener import Value
 from rushlight.export.symbols import Sym
@@ -19,7 +20,7 @@ DTYPES = {name: code for code, name in enumerate(
     "bfloat16".split(), 1)} | {
     "uint16": 28, "float8_e4m3fn": 29, "float8_e5m2": 30, "float8_e4m3fnuz": 31, "float8_e5m2fnuz": 32,
     "uint32": 34, "uint64": 35}
-_BY_CODE = {code: getattr(torch, name) for name, code in DTYPES.items() if hasattr(torch, name)}
+_BY_CODE = {code: NAMED[name] for name, code in DTYPES.items() if name in NAMED}
 _FORMATS = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d,
             4: torch.preserve_format}
 _SYMPY = {ast.Mult: "Mul", ast.Add: "Add", ast.FloorDiv: "FloorDiv"}

@@ -200,6 +200,9 @@ def make(primal: Any, tangent: Any, level: Forward) -> Any:
         raise RuntimeError("Trying to set a forward gradient that has a different size than that of the "
                            f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
                            f"while the given forward gradient is of size {list(tangent.shape)}.")
+    if level.holds(tangent):
+        raise RuntimeError("Trying to set a forward gradient that has a forward gradient at the same level. "
+                           "This is not supported.")
     return dual(primal.view_as(primal), tangent, level)
 
 

@@ -162,7 +162,14 @@ def _slices(a: Array, d: int, places: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
 
 
-@opaque
+def _underivable(name: str) -> Any:
+    """The rule of an op whose results require grad though they have none: backward says so."""
+    def rule(s: Any, *grads: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    return rule
+
+
+@opaque(vjp=_underivable("_unique2"))
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""
@@ -183,7 +190,7 @@ def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
     return _chosen((values.astype(input.dtype), back, count), return_inverse, return_counts)
 
 
-@opaque
+@opaque(vjp=_underivable("unique_consecutive"))
 def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bool" = False,
                        dim: "int | None" = None) -> Any:
     """The elements (slices, with dim) without those that equal their predecessor."""

@@ -211,7 +211,7 @@ class SparseTensor(Tensor):
             suffixes.append(f"dtype={self.dtype!r}")
         suffixes.append(f"layout={self.layout!r}")
         if self.grad_fn is not None:
-            suffixes.append(f"grad_fn=<{self.grad_fn.name()}>")
+            suffixes.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
         elif self.requires_grad:
             suffixes.append("requires_grad=True")
         if self.is_sparse:

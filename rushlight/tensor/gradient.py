@@ -51,22 +51,15 @@ class Gradient:
             raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                             f"{type(requires_grad).__name__}")
         if requires_grad:
-            if self._g is None:
-                if self._k.dtype.category < dt.FLOATING:
-                    raise RuntimeError("only Tensors of floating point dtype can require gradients; "
-                                       f"got {self._k.dtype}, convert with .float() first")
-                if self._s is not None and self._s.inference:
-                    raise RuntimeError("Setting requires_grad=True on inference tensor outside "
-                                       "InferenceMode is not allowed.")
-                self._g = AccumulateGrad(self)
-            elif getattr(self._g, "open", False):
-                refuse_switch()
+            _track(self)
         elif self._g is not None:
             if self._g.__class__ is not AccumulateGrad:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you "
                                    "want to use a computed variable in a subgraph that doesn't "
                                    "require differentiation use var_no_grad = var.detach().")
-            self._g = None
+            if self._g.apart is None:
+                self._g = None
+                _switched(self)
         return self
 
     @property
@@ -179,6 +172,32 @@ class Gradient:
         from rushlight.autograd.hooks import after_accumulation
 
         return after_accumulation(self, hook)
+
+
+def _track(t: Any) -> None:
+    """Make a tensor a leaf that requires grad, if it does not yet."""
+    if t._g is None:
+        if t._k.dtype.category < dt.FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients; "
+                               f"got {t._k.dtype}, convert with .float() first")
+        if t._s is not None and t._s.inference and not LOCAL.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside "
+                               "InferenceMode is not allowed.")
+        t._g = AccumulateGrad(t)
+        _switched(t)
+    elif t._g.__class__ is AccumulateGrad:
+        if t._g.apart is not None:
+            t._g = AccumulateGrad(t)
+    elif getattr(t._g, "open", False):
+        refuse_switch()
+
+
+def _switched(leaf: Any) -> None:
+    """Earlier views of a tensor require grad as it does."""
+    if leaf._s is not None and leaf._s.views:
+        from rushlight.autograd.inplace import switched
+
+        switched(leaf)
 
 
 def zero_gradient(grad: Any) -> None:

@@ -265,7 +265,7 @@ def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
     prefix = "tensor(" if kind in ("Tensor", "Parameter") else kind + "("
     text, suffixes = _body(t, len(prefix), contents)
     if t.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
+        suffixes.append(f"grad_fn=<{type(t.grad_fn).__name__}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
     text = _add_suffixes(prefix + text, suffixes, len(prefix))

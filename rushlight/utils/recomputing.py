@@ -124,7 +124,7 @@ class _Checkpoint:
         if value is None:
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked "
-                "once. If you are calling ctx.saved_tensors in backward, make sure to do so only once.")
+                "once. If you are calling ctx.saved_tensor in backward, make sure to do so only once.")
         place.values[run] = None
         return value
 

@@ -53,7 +53,7 @@ def _describe(case: Case) -> str:
 
 
 def test_node_name() -> None:
-    node = SimpleNamespace(name=lambda: "MulBackward0")
+    node = type("MulBackward0", (), {})()
     t = _tensor(np.array([1.0, 2.5], np.float32), grad_fn=node, requires_grad=True)
     assert printing.tensor_repr(t) == "tensor([1.0000, 2.5000], grad_fn=<MulBackward0>)"
 

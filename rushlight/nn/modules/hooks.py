@@ -4,8 +4,8 @@ A module without hooks never gets here: Module.__call__ goes straight to forward
 """
 from __future__ import annotations
 
+import sys
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -13,51 +13,43 @@ import rushlight as torch
 from rushlight.base.callers import warn
 from rushlight.utils.hooks import BackwardHook, RemovableHandle, add_hook
 
-_global_buffer_registration_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_module_registration_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_parameter_registration_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_backward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_backward_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_forward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_forward_hooks: OrderedDict[int, Any] = OrderedDict()
-_global_forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
-_global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
-# Whether the global backward hooks are full ones; None before there are any.
-_global_is_full_backward_hook: bool | None = None
+
+def _tables() -> Any:
+    """The module whose variables the global tables are: a program may put others in their place."""
+    return sys.modules["rushlight.nn.modules.module"]
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, buffer)` on every registration; a result replaces the buffer."""
-    return add_hook(_global_buffer_registration_hooks, hook)
+    return add_hook(_tables()._global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, submodule)` on every registration; a result replaces the submodule."""
-    return add_hook(_global_module_registration_hooks, hook)
+    return add_hook(_tables()._global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, param)` on every registration; a result replaces the parameter."""
-    return add_hook(_global_parameter_registration_hooks, hook)
+    return add_hook(_tables()._global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, args)` before every module's forward; a result replaces the arguments."""
-    return add_hook(_global_forward_pre_hooks, hook)
+    return add_hook(_tables()._global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
                                  always_call: bool = False) -> RemovableHandle:
     """`hook(module, args, output)` after every module's forward; a result replaces the output."""
-    marks = [_global_forward_hooks_with_kwargs] if with_kwargs else []
-    marks += [_global_forward_hooks_always_called] if always_call else []
-    return add_hook(_global_forward_hooks, hook, marks=tuple(marks))
+    marks = [_tables()._global_forward_hooks_with_kwargs] if with_kwargs else []
+    marks += [_tables()._global_forward_hooks_always_called] if always_call else []
+    return add_hook(_tables()._global_forward_hooks, hook, marks=tuple(marks))
 
 
 def _claim_global(full: bool) -> None:
-    global _global_is_full_backward_hook
-    _check_kind(_global_is_full_backward_hook, full, "as a global Module hook")
-    _global_is_full_backward_hook = full
+    _check_kind(_tables()._global_is_full_backward_hook, full, "as a global Module hook")
+    _tables()._global_is_full_backward_hook = full
 
 
 def _check_kind(before: bool | None, full: bool, where: str) -> None:
@@ -69,18 +61,18 @@ def _check_kind(before: bool | None, full: bool, where: str) -> None:
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Deprecated: use register_module_full_backward_hook."""
     _claim_global(False)
-    return add_hook(_global_backward_hooks, hook)
+    return add_hook(_tables()._global_backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, grad_output)` before every module's backward."""
-    return add_hook(_global_backward_pre_hooks, hook)
+    return add_hook(_tables()._global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, grad_input, grad_output)` after every module's backward."""
     _claim_global(True)
-    return add_hook(_global_backward_hooks, hook)
+    return add_hook(_tables()._global_backward_hooks, hook)
 
 
 class _WrappedHook:
@@ -168,12 +160,14 @@ class Hooks:
         """The full backward hooks and the others, global ones first."""
         full: list[Any] = []
         other: list[Any] = []
-        (full if _global_is_full_backward_hook is True else other).extend(_global_backward_hooks.values())
+        tables = _tables()
+        (full if tables._global_is_full_backward_hook is True else other).extend(
+            tables._global_backward_hooks.values())
         (full if self._is_full_backward_hook is True else other).extend(self._backward_hooks.values())
         return full, other
 
     def _get_backward_pre_hooks(self) -> list[Any]:
-        return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+        return [*_tables()._global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         """forward() with all hooks around it."""
@@ -201,7 +195,7 @@ class Hooks:
             raise
 
     def _run_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
+        for key, hook in (*_tables()._global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
             if key in self._forward_pre_hooks_with_kwargs:
                 found = hook(self, args, kwargs)
                 if found is None:
@@ -217,7 +211,7 @@ class Hooks:
         return args, kwargs
 
     def _run_forward_hooks(self, args: Any, kwargs: Any, result: Any, called: set[int]) -> Any:
-        for key, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
+        for key, hook in (*_tables()._global_forward_hooks.items(), *self._forward_hooks.items()):
             called.add(key)
             found = self._run_forward_hook(key, hook, args, kwargs, result)
             if found is not None:
@@ -225,16 +219,16 @@ class Hooks:
         return result
 
     def _run_forward_hook(self, key: int, hook: Any, args: Any, kwargs: Any, result: Any) -> Any:
-        if key in self._forward_hooks_with_kwargs or key in _global_forward_hooks_with_kwargs:
+        if key in self._forward_hooks_with_kwargs or key in _tables()._global_forward_hooks_with_kwargs:
             return hook(self, args, kwargs, result)
         return hook(self, args, result)
 
     def _run_always_called(self, args: Any, kwargs: Any, result: Any, called: set[int]) -> None:
         """After an error: run the hooks registered with always_call that have not run yet."""
-        pairs = ((_global_forward_hooks, _global_forward_hooks_always_called),
+        pairs = ((_tables()._global_forward_hooks, _tables()._global_forward_hooks_always_called),
                  (self._forward_hooks, self._forward_hooks_always_called))
         for table, always in pairs:
-            where = "global module" if table is _global_forward_hooks else "module"
+            where = "global module" if table is _tables()._global_forward_hooks else "module"
             for key in [k for k in table if k in always and k not in called]:
                 try:
                     found = self._run_forward_hook(key, table[key], args, kwargs, result)

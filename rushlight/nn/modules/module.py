@@ -16,13 +16,22 @@ from typing import Any, TypeVar
 import rushlight as torch
 from rushlight.nn.modules.conversion import Conversion
 from rushlight.nn.modules import hooks
-from rushlight.nn.modules.hooks import (
-    _global_backward_hooks, _global_backward_pre_hooks, _global_buffer_registration_hooks,
-    _global_forward_hooks, _global_forward_pre_hooks, _global_module_registration_hooks,
-    _global_parameter_registration_hooks)
 from rushlight.nn.modules.state import State, _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys
 from rushlight.nn.modules.tree import Tree, _addindent
 from rushlight.nn.parameter import Buffer, Parameter
+
+# Hooks of all modules. PyTorch has them here, where programs put fresh tables in their place.
+_global_buffer_registration_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_module_registration_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_parameter_registration_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_backward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_backward_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_forward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_forward_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
+_global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+# Whether the global backward hooks are full ones; None before there are any.
+_global_is_full_backward_hook: bool | None = None
 
 _TABLES = ("_parameters", "_buffers", "_modules")
 _HOOK_TABLES = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",

@@ -182,6 +182,8 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
             value = getattr(module, tensor_name)
             _check_kept(parametrization(value), value.shape, value.dtype, "module {}",
                         "parametrization(module) {}")
+            if hasattr(parametrization, "right_inverse"):
+                _check_inverse(parametrization.right_inverse(value), value, tensor_name)
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
@@ -208,6 +210,18 @@ def _check_kept(result: Any, shape: Any, dtype: Any, before: str, after: str) ->
             raise ValueError(
                 f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` "
                 f"flag is enabled.\n{before.format(what)}: {expected}\n{after.format(what)}: {got}")
+
+
+def _check_inverse(found: Any, value: Any, name: str) -> None:
+    """ValueError where a further parametrization's right_inverse gives another shape or dtype."""
+    if not isinstance(found, torch.Tensor):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(found).__name__}")
+    for what, got, expected in (("dtype", found.dtype, value.dtype), ("shape", found.shape, value.shape)):
+        if got != expected:
+            raise ValueError("The tensor returned by parametrization.right_inverse must have the same "
+                             f"{what} as "
+                             f"module.{name}, unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: "
+                             f"{expected}\nreturned {what}: {got}")
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,9 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: 
     replaced in the dict.
     """
     args = () if args is None else args if isinstance(args, tuple) else (args,)
+    jit = sys.modules.get("rushlight.jit.modules")
+    if jit is not None and isinstance(module, (jit.ScriptModule, jit.ScriptFunction)):
+        raise RuntimeError("The stateless API can't be used with Jitted modules")
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
 
@@ -62,7 +66,11 @@ def _swap(owner: Any, name: str, value: Any) -> Any:
     for table in (owner._parameters, owner._buffers):
         if name in table:
             # Into the table itself: a parameter may be replaced by any tensor here.
-            previous, table[name] = table[name], value
+            previous = table[name]
+            if value is _MISSING:
+                del table[name]
+            else:
+                table[name] = value
             return previous
     previous = getattr(owner, name, _MISSING)
     if previous is not _MISSING and previous is not None and not isinstance(previous, torch.Tensor):
