@@ -5,15 +5,13 @@ A plain PyTorch program. Run it with Rushlight, or with PyTorch itself:
     python -m rushlight examples/char_gpt.py
     python examples/char_gpt.py
 
-It prints its progress, saves a checkpoint (continue with --resume), draws the loss curve to a PNG
-and prints a sample of the Python that it has learned to write.
+It shows its progress, saves a checkpoint (continue with --resume), and draws char_gpt.png: the losses on
+what it learns from and on what is held out, the learning rate, and what it wrote at each stage. At the end it
+prints a sample of the Python that it has learned to write.
 """
 import argparse
 import math
-import struct
 import sysconfig
-import time
-import zlib
 from pathlib import Path
 
 import torch
@@ -74,11 +72,13 @@ class GPT(nn.Module):
         return logits, F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
 
     @torch.no_grad()
-    def generate(self, ids, count, temperature=0.8):
+    def generate(self, ids, count, temperature=0.8, generator=None):
+        self.eval()
         for _ in range(count):
             logits, _ = self(ids[:, -self.context:])
             probabilities = F.softmax(logits[:, -1] / temperature, dim=-1)
-            ids = torch.cat([ids, torch.multinomial(probabilities, 1)], dim=1)
+            ids = torch.cat([ids, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
+        self.train()
         return ids
 
 
@@ -115,85 +115,44 @@ def learning_rate(step, steps, peak=2e-3, warmup=50):
     return peak * (0.1 + 0.45 * (1 + math.cos(math.pi * min(progress, 1.0))))
 
 
-# --- the loss curve as a PNG, with nothing but the standard library ---------------------------------
-
-DIGITS = {
-    "0": ["111", "101", "101", "101", "111"], "1": ["010", "110", "010", "010", "111"],
-    "2": ["111", "001", "111", "100", "111"], "3": ["111", "001", "111", "001", "111"],
-    "4": ["101", "101", "111", "001", "001"], "5": ["111", "100", "111", "001", "111"],
-    "6": ["111", "100", "111", "101", "111"], "7": ["111", "001", "010", "010", "010"],
-    "8": ["111", "101", "111", "101", "111"], "9": ["111", "101", "111", "001", "111"],
-    ".": ["000", "000", "000", "000", "010"],
-}
-
-
-class Picture:
-    """A white picture to draw lines and digits on, written as a PNG."""
-
-    def __init__(self, width, height):
-        self.width, self.height = width, height
-        self.pixels = bytearray(b"\xff" * (3 * width * height))
-
-    def dot(self, x, y, colour):
-        if 0 <= x < self.width and 0 <= y < self.height:
-            self.pixels[3 * (y * self.width + x):3 * (y * self.width + x) + 3] = bytes(colour)
-
-    def line(self, x0, y0, x1, y1, colour, thick=1):
-        n = max(abs(x1 - x0), abs(y1 - y0), 1)
-        for i in range(n + 1):
-            x, y = round(x0 + (x1 - x0) * i / n), round(y0 + (y1 - y0) * i / n)
-            for k in range(thick * thick):
-                self.dot(x + k % thick, y + k // thick, colour)
-
-    def write(self, text, x, y, scale=3):
-        for place, c in enumerate(text):
-            bits = "".join(DIGITS[c])
-            for k in range(len(bits) * scale * scale):
-                bit, part = divmod(k, scale * scale)
-                if bits[bit] == "1":
-                    self.dot(x + (4 * place + bit % 3) * scale + part % scale,
-                             y + bit // 3 * scale + part // scale, (70, 70, 70))
-
-    def save(self, path):
-        def chunk(kind, data):
-            return (struct.pack(">I", len(data)) + kind + data
-                    + struct.pack(">I", zlib.crc32(kind + data)))
-        row = 3 * self.width
-        rows = b"".join(b"\0" + bytes(self.pixels[row * y:row * (y + 1)]) for y in range(self.height))
-        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)
-        Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
-                               + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
+@torch.no_grad()
+def held_out_loss(model, data, context, windows=32):
+    """The mean loss on windows spread evenly over text that the model does not learn from."""
+    starts = torch.linspace(0, len(data) - context - 1, windows).long()
+    x = torch.stack([data[i:i + context] for i in starts])
+    y = torch.stack([data[i + 1:i + 1 + context] for i in starts])
+    model.eval()
+    _, loss = model(x, y)
+    model.train()
+    return loss.item()
 
 
-def draw_curve(losses, path, width=900, height=480):
-    """Losses (grey) and their running mean (blue) over the steps, with labelled axes."""
-    left, right, top, bottom = 70, 20, 20, 50
-    picture = Picture(width, height)
-    high = math.ceil(max(losses) * 2) / 2
+def draw(history, path):
+    """The losses and the learning rate over the steps, and beside them what was written at each stage."""
+    import matplotlib.pyplot as plt
 
-    def to_x(step):
-        return left + round((width - left - right) * step / max(len(losses) - 1, 1))
-
-    def to_y(loss):
-        return top + round((height - top - bottom) * (1 - loss / high))
-
-    for i in range(6):
-        value, step = high * i / 5, round((len(losses) - 1) * i / 5)
-        picture.line(left, to_y(value), width - right, to_y(value), (228, 228, 228))
-        picture.write(f"{value:.1f}", 18, to_y(value) - 7)
-        picture.write(str(step), to_x(step) - 6 * len(str(step)), height - bottom + 14)
-    for step in range(1, len(losses)):
-        picture.line(to_x(step - 1), to_y(losses[step - 1]), to_x(step), to_y(losses[step]),
-                     (205, 213, 226))
-    mean, previous = losses[0], (to_x(0), to_y(losses[0]))
-    for step, loss in enumerate(losses):
-        mean = 0.95 * mean + 0.05 * loss
-        point = (to_x(step), to_y(mean))
-        picture.line(*previous, *point, (31, 95, 191), thick=2)
-        previous = point
-    picture.line(left, top, left, height - bottom, (70, 70, 70))
-    picture.line(left, height - bottom, width - right, height - bottom, (70, 70, 70))
-    picture.save(path)
+    losses, mean = history["losses"], []
+    for loss in losses:
+        mean.append(loss if not mean else 0.95 * mean[-1] + 0.05 * loss)
+    figure, axes = plt.subplot_mosaic([["loss", "text"], ["rate", "text"]], figsize=(12, 6.5),
+                                      height_ratios=[3, 1], width_ratios=[5, 4], layout="constrained")
+    figure.suptitle("A character-level GPT learns to write Python")
+    axes["loss"].plot(losses, color="tab:blue", alpha=0.25, label="train, each batch")
+    axes["loss"].plot(mean, color="tab:blue", label="train, running mean")
+    axes["loss"].plot(*zip(*history["held_out"]), "o-", color="tab:orange", label="held out")
+    axes["loss"].set(ylabel="loss (nats per character)")
+    axes["loss"].grid(alpha=0.3)
+    axes["loss"].legend()
+    axes["rate"].plot(history["rates"], color="tab:green")
+    axes["rate"].set(xlabel="step", ylabel="learning rate")
+    axes["rate"].grid(alpha=0.3)
+    stages = [f"step {step}\n" + "\n".join(line[:58] for line in text.split("\n")[:6])
+              for step, text in history["stages"]]
+    axes["text"].set(title="what it writes at each stage")
+    axes["text"].axis("off")
+    axes["text"].text(0, 1, "\n\n".join(stages), va="top", family="monospace", fontsize=7, parse_math=False)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
 
 
 def main():
@@ -214,55 +173,67 @@ def main():
     parser.add_argument("--sample", type=int, default=400, help="characters to write at the end")
     options = parser.parse_args()
 
+    from tqdm import tqdm
+
     torch.manual_seed(options.seed)
     text = read_text(options.text)
     characters = sorted(set(text))
     number = {c: i for i, c in enumerate(characters)}
     data = torch.tensor([number[c] for c in text], dtype=torch.long)
+    train, held_out = data[:int(0.95 * len(data))], data[int(0.95 * len(data)):]
     model = GPT(len(characters), options.context, options.width, options.layers, options.heads,
                 options.dropout)
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.95), weight_decay=0.1)
     checkpoint = Path(options.out) / "char_gpt.pt"
-    losses = []
+    history = {"losses": [], "rates": [], "held_out": [], "stages": []}
     if options.resume:
         saved = torch.load(checkpoint)
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         torch.set_rng_state(saved["rng"])
-        losses = saved["losses"]
+        history = saved["history"]
+
+    def write(count, generator=None):
+        prompt = torch.tensor([[number.get("\n", 0)]])
+        return "".join(characters[i] for i in model.generate(prompt, count, generator=generator)[0].tolist())
 
     count = sum(p.numel() for p in model.parameters())
     print(f"{len(text):,} characters, {len(characters)} of them different; {count:,} parameters")
-    start, first = time.perf_counter(), len(losses)
     stop = min(options.steps, options.stop_after or options.steps)
-    for step in range(first, stop):
+    stage = max(options.steps // 4, 1)
+    bar = tqdm(range(len(history["losses"]), stop), initial=len(history["losses"]), total=options.steps,
+               unit="step")
+    for step in bar:
+        if step % stage == 0:
+            # Numbers of its own, so that looking changes nothing in the training.
+            text = write(240, torch.Generator().manual_seed(options.seed))
+            history["stages"].append((step, text.strip("\n")))
+        rate = learning_rate(step, options.steps)
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, options.steps)
-        x, y = get_batch(data, options.batch, options.context)
+            group["lr"] = rate
+        x, y = get_batch(train, options.batch, options.context)
         _, loss = model(x, y)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        losses.append(loss.item())
+        history["losses"].append(loss.item())
+        history["rates"].append(rate)
         if step % options.print_every == 0 or step == stop - 1:
-            done = step - first + 1
-            seconds = time.perf_counter() - start
-            speed = done * options.batch * options.context / seconds
-            left = seconds / done * (stop - 1 - step)
-            print(f"step {step:5d}  loss {losses[-1]:.4f}  {speed:7,.0f} characters/s  "
-                  f"{left:4.0f} s to go", flush=True)
+            history["held_out"].append((step, held_out_loss(model, held_out, options.context)))
+            bar.write(f"step {step:5d}  loss {history['losses'][-1]:.4f}  "
+                      f"held out {history['held_out'][-1][1]:.4f}")
 
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(),
-                "rng": torch.get_rng_state(), "losses": losses}, checkpoint)
+                "rng": torch.get_rng_state(), "history": history}, checkpoint)
+    sample = write(options.sample)
+    if stop == options.steps:
+        history["stages"].append((stop, sample[:240].strip("\n")))
     picture = Path(options.out) / "char_gpt.png"
-    draw_curve(losses, picture)
+    draw(history, picture)
     print(f"saved {checkpoint} and {picture}")
     if options.sample:
-        model.eval()
-        prompt = torch.tensor([[number.get("\n", 0)]])
-        written = model.generate(prompt, options.sample)[0].tolist()
-        print("-" * 72 + "".join(characters[i] for i in written) + "\n" + "-" * 72)
+        print("-" * 72 + sample + "\n" + "-" * 72)
 
 
 if __name__ == "__main__":

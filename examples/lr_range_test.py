@@ -62,14 +62,14 @@ def main():
         print(f"rate {rate:.2e} loss {loss:.4f}")
     print(f"{len(found)} batches, suggested rate {suggestion(found):.2e}")
     if options.plot:
-        import matplotlib
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
+        import matplotlib.pyplot as plt
 
-        pyplot.semilogx(*zip(*found))
-        pyplot.xlabel("learning rate")
-        pyplot.ylabel("loss")
-        pyplot.savefig(options.plot)
+        figure, axes = plt.subplots(layout="constrained")
+        axes.semilogx(*zip(*found))
+        axes.axvline(suggestion(found), color="tab:orange", linestyle="--", label="suggested")
+        axes.set(title="A learning rate range test", xlabel="learning rate", ylabel="loss")
+        axes.legend()
+        figure.savefig(options.plot)
         print(f"drew {options.plot}")
 
 

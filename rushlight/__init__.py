@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
         found = import_module("rushlight.dispatch.door").lookup("torch", name)
     if found is None:
         found = import_module("rushlight.base.elsewhere").attribute("rushlight", name)
-    globals()[name] = found
+    globals()[name] = import_module("rushlight.base.frames").own(found)
     return found
 
 

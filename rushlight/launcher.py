@@ -1,9 +1,10 @@
 """Running PyTorch programs as they are: `import torch` gives Rushlight.
 
-`install_as_torch()` makes every torch.x.y the very module rushlight.x.y, and torchvision.x.y the module
-rushlight_vision.x.y, in this process and in the Python processes that it starts. `python -m rushlight` does
-that and then runs a program the way Python itself would: same arguments, same `__main__`, same tracebacks,
-same exit status.
+One finder makes every torch.x.y the very module rushlight.x.y, and torchvision.x.y the module
+rushlight_vision.x.y. `install_as_torch()` puts it in place in this process and in the Python processes that
+it starts; the package `torch` that standin.py writes into an environment, in every process of that
+environment. `python -m rushlight` does the former and then runs a program the way Python itself would: same
+arguments, same `__main__`, same tracebacks, same exit status.
 """
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
 
-from rushlight.base.elsewhere import explain, place
+from rushlight.base.callers import warn
+from rushlight.base.elsewhere import explain, not_found, place
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # On the path of child processes: packages and distributions named torch and torchvision.
@@ -27,6 +29,11 @@ usage: python -m rushlight PROGRAM [ARGUMENT ...]      run a PyTorch program on 
        python -m rushlight -m MODULE [ARGUMENT ...]    run a module
        python -m rushlight -c CODE [ARGUMENT ...]      run code given as text
        python -m rushlight - [ARGUMENT ...]            run code from the standard input
+       python -m rushlight --install-as-torch [torchvision]    make `import torch` Rushlight in this whole
+                                                       environment, for pip and for every program in it
+       python -m rushlight --uninstall-as-torch        take that back
+       python -m rushlight --as-torch-status           what `torch` is in this environment
+       python -m rushlight --info                      what to add to a report of a problem
 Give options of the interpreter to Python itself: python -O -m rushlight PROGRAM
 """
 
@@ -44,9 +51,41 @@ def install_as_torch() -> None:
         raise RuntimeError("install_as_torch: expected to run before the first `import torch`, but "
                            f"torch is already imported from {getattr(present, '__file__', '?')}; "
                            "call it at the start of the program")
+    _find_torch(distributions=True)
+    _reach_children()
+
+
+def _find_torch(distributions: bool) -> None:
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
-    _reach_children()
+    _FINDER.tells_distributions |= distributions
+
+
+def stand_in(name: str, stamp: str, file: str) -> None:
+    """What the package `torch` or `torchvision` that standin.py wrote into an environment does: it gives way.
+
+    `stamp` says which Rushlight wrote it; one that another wrote is renewed, where that can be.
+    """
+    if name == "torchvision" and import_module("torch").__name__ != "rushlight":
+        raise ImportError("this torchvision stands for Rushlight's, and torch is PyTorch itself; install "
+                          "PyTorch's: pip uninstall torchvision, then pip install torchvision", name=name)
+    del sys.modules[name]
+    _find_torch(distributions=False)
+    sys.modules[name] = import_module(_ROOTS[name])
+    from rushlight.version import __version__, release
+
+    if stamp != f"{release} {__version__}":
+        _renew(name, file)
+
+
+def _renew(name: str, file: str) -> None:
+    from rushlight.standin import renew
+
+    try:
+        renew(name, file)
+    except OSError as error:
+        warn(f"Rushlight is newer than what tells installers of it as {name} ({file}), which cannot be "
+             f"written to: {error}", UserWarning)
 
 
 def _reach_children() -> None:
@@ -80,6 +119,9 @@ def _spec(name: str) -> ModuleSpec | None:
 class _TorchFinder:
     """Finds torch.x.y: it is the module rushlight.x.y under another name; and so for torchvision."""
 
+    # An environment with a stand-in has metadata of its own.
+    tells_distributions = False
+
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """The spec of a torch module; None for other modules and for what Rushlight lacks."""
@@ -88,13 +130,16 @@ class _TorchFinder:
             return None
         if name != "torch.ops" and name.startswith("torch.") and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            raise not_found(name)
         other = place(name[6:]) if root == "torch" else None
         real, found = other, _spec(other) if other else None
         if found is None:
             real, other = _ROOTS[root] + name[len(root):], None
             found = _spec(real)
         if found is None or real is None:
+            # An import fails here and now, with a note; who only asks whether there is one is told no.
+            if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+                raise not_found(name)
             return None
         loader: Any = _SameModule(real, found)
         spec = ModuleSpec(name, loader, origin=found.origin)
@@ -102,9 +147,10 @@ class _TorchFinder:
         spec.submodule_search_locations = found.submodule_search_locations or ([] if other else None)
         return spec
 
-    @staticmethod
-    def find_distributions(context: Any) -> Iterable[Any]:
+    def find_distributions(self, context: Any) -> Iterable[Any]:
         """What importlib.metadata says about torch, for programs that ask for its version."""
+        if not self.tells_distributions:
+            return ()
         if context.name is not None and context.name.lower() not in _ROOTS:
             return ()
         from importlib.metadata import DistributionFinder, MetadataPathFinder
@@ -154,6 +200,13 @@ def main() -> None:
     if first in ("-V", "--version"):
         print(f"Rushlight {import_module('rushlight').__version__}")
         return
+    if first == "--info":
+        print(import_module("rushlight.info").report(), end="")
+        return
+    if first in ("--install-as-torch", "--uninstall-as-torch", "--as-torch-status"):
+        from rushlight.standin import main as stand_in_main
+
+        sys.exit(stand_in_main(arguments))
     install_as_torch()
     _run(_prepare(first, arguments))
 
@@ -267,5 +320,5 @@ def _is_ours(file: str) -> bool:
 def _explain(error: BaseException) -> None:
     """Say why something of torch is not found, and what to use instead: the message alone would puzzle."""
     note = explain(error) if isinstance(error, ImportError) else None
-    if note is not None:
+    if note is not None and note not in getattr(error, "__notes__", ()):
         error.add_note(note)

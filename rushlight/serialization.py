@@ -1,11 +1,11 @@
 """torch.serialization: save, load, and what governs them."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.serialize.api import get_unsafe_globals_in_checkpoint, load, save
 from rushlight.serialize.locations import (default_restore_location, location_tag, register_package,
                                            validate_cuda_device)
@@ -55,5 +55,5 @@ def check_module_version_greater_or_equal(module: Any, req_version_tuple: tuple[
                  f"be compared with tuple {req_version_tuple!s}")
         if error_if_malformed:
             raise RuntimeError(words) from error
-        warnings.warn(f"{words}, but continuing assuming that requirement is met", stacklevel=2)
+        warn(f"{words}, but continuing assuming that requirement is met")
         return True

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from rushlight.amp import state
 from rushlight.amp.casting import castable
 from rushlight.amp.state import is_autocast_available
 from rushlight.base import dtype as dt
+from rushlight.base.callers import warn
 from rushlight.tensor.tensor import Tensor
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -43,7 +43,7 @@ class autocast:
         self._cache_enabled = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         problem = self._problem() if enabled else None
         if problem:
-            warnings.warn(problem, stacklevel=2)
+            warn(problem)
         self._enabled = enabled and problem is None
 
     def _problem(self) -> str | None:
@@ -86,8 +86,8 @@ def older(device: str, default: dt.dtype, module: str) -> type[autocast]:
     """The class torch.DEVICE.amp.autocast, of that module."""
     def __init__(self: autocast, enabled: bool = True, dtype: dt.dtype = default, cache_enabled: bool = True
                  ) -> None:
-        warnings.warn(f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
-                      f"`torch.amp.autocast('{device}', args...)` instead.", FutureWarning, stacklevel=2)
+        warn(f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
+             f"`torch.amp.autocast('{device}', args...)` instead.", FutureWarning)
         autocast.__init__(self, device, enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
     return type("autocast", (autocast,), {

@@ -7,13 +7,13 @@ order is READY, UNSCALED (gradients are down and were checked), STEPPED; update(
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.base.tape import replayed
 from rushlight.optim.optimizer import Optimizer
 
@@ -46,8 +46,7 @@ class GradScaler:
                  backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
         self._device = device
         if enabled and device == "cuda" and not torch.cuda.is_available():
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                          stacklevel=2)
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             enabled = False
         self._enabled = enabled
         if not enabled:
@@ -145,10 +144,10 @@ class GradScaler:
                           kwargs: dict[str, Any]) -> Any:
         """The step of a program's own optimizer that reads `grad_scale` and `found_inf` off itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed "
-                          "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
-                          "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
-                          "directly.", FutureWarning, stacklevel=3)
+            warn("GradScaler is going to stop passing itself as a keyword argument to the passed "
+                 "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
+                 "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
+                 "directly.", FutureWarning)
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
@@ -298,8 +297,8 @@ def older(device: str, module: str) -> type[GradScaler]:
     """The class torch.DEVICE.amp.GradScaler, of that module."""
     def __init__(self: GradScaler, init_scale: float = 2.0**16, growth_factor: float = 2.0,
                  backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
-        warnings.warn(f"`torch.{device}.amp.GradScaler(args...)` is deprecated. Please use "
-                      f"`torch.amp.GradScaler('{device}', args...)` instead.", FutureWarning, stacklevel=2)
+        warn(f"`torch.{device}.amp.GradScaler(args...)` is deprecated. Please use "
+             f"`torch.amp.GradScaler('{device}', args...)` instead.", FutureWarning)
         GradScaler.__init__(self, device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
     return type("GradScaler", (GradScaler,), {

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from rushlight.amp.casting import THREAD, enable
 from rushlight.base import dtype as dt
 from rushlight.base.device import device
+from rushlight.base.callers import warn
 
 # The types of devices that PyTorch has autocast for, and what it casts to there.
 _DEFAULTS = {"cpu": dt.bfloat16, "xla": dt.bfloat16, "hpu": dt.bfloat16, "cuda": dt.float16,
@@ -104,8 +104,8 @@ def _older(name: str, device_type: str, instead: Callable[..., Any], takes: str 
 
     @functools.wraps(instead)
     def call(*args: Any) -> Any:
-        warnings.warn(f"torch.{name}({takes}) is deprecated. Please use torch.{shown} instead.",
-                      DeprecationWarning, stacklevel=2)
+        warn(f"torch.{name}({takes}) is deprecated. Please use torch.{shown} instead.",
+             DeprecationWarning)
         if takes == "enabled" and not isinstance(args[0], bool):
             raise TypeError(f"enabled must be a bool (got {type(args[0]).__name__})")
         return instead(device_type, *args)

@@ -4,6 +4,7 @@
 from rushlight.autograd.function import Function as Function
 from rushlight.autograd.gradchecking import GradcheckError as GradcheckError
 from rushlight.autograd.node import Node as Node
+from rushlight.autograd.savedvalues import SavedTensor as SavedTensor
 from rushlight.autograd.function import Variable as Variable
 from rushlight.autograd import anomaly as anomaly
 from rushlight.autograd.engine import backward as backward
@@ -23,9 +24,14 @@ from rushlight.autograd.mode import inference_mode as inference_mode
 from rushlight.autograd import inplace as inplace
 from rushlight.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from rushlight.autograd.mode import is_grad_enabled as is_grad_enabled
+from rushlight.autograd.tasks import is_multithreading_enabled as is_multithreading_enabled
 from rushlight.autograd import mode as mode
+from rushlight.autograd import natives as natives
 from rushlight.autograd.mode import no_grad as no_grad
 from rushlight.autograd import node as node
 from rushlight.autograd.function import once_differentiable as once_differentiable
+from rushlight.autograd import savedvalues as savedvalues
 from rushlight.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
 from rushlight.autograd.mode import set_grad_enabled as set_grad_enabled
+from rushlight.autograd.tasks import set_multithreading_enabled as set_multithreading_enabled
+from rushlight.autograd import tasks as tasks

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from rushlight.autograd import engine, hooks
 from rushlight.autograd.node import TRACES, Node
+from rushlight.base.callers import warn
 
 # Frames that say nothing of the program: what launched it, and the way from an operator to its kernel.
 _PLACES = ("launcher.py", "__main__.py", "dispatch", "tensor")
@@ -55,7 +55,7 @@ def _tell(node: Node) -> None:
     why = ("No forward pass information available. Enable detect anomaly during forward pass for more "
            "information." if trace is None else
            f"Traceback of forward call that caused the error:\n{''.join(trace)}")
-    warnings.warn(f"Error detected in {node.name()}. {why}", stacklevel=4)
+    warn(f"Error detected in {node.name()}. {why}")
 
 
 class set_detect_anomaly:
@@ -77,8 +77,8 @@ class detect_anomaly(set_detect_anomaly):
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and "
-                      "should only be enabled for debugging.", stacklevel=2)
+        warn("Anomaly Detection has been enabled. This mode will increase the runtime and "
+             "should only be enabled for debugging.")
 
     def __enter__(self) -> None:
         self._before = (_State.enabled, _State.check_nan)

@@ -7,7 +7,6 @@ they get their gradients, in hooks or in memory, each comes right after the last
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
@@ -22,6 +21,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
+from rushlight.base.callers import warn
 from rushlight.base.errors import warn_once
 from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
@@ -302,8 +302,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
              create_graph: bool = False, grad_variables: Any = None, inputs: Any = None) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves (only of `inputs`, if given)."""
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
-                      stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
                                "`backward()`. Please only use `grad_tensors`.")
@@ -324,7 +323,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
                   "its gradient which can cause a memory leak. We recommend using autograd.grad when "
                   "creating the "
                   "graph to avoid this. If you have to use this function, make sure to reset the .grad "
-                  "fields of your parameters to None after use to break the cycle and avoid the leak.", 2)
+                  "fields of your parameters to None after use to break the cycle and avoid the leak.")
     if inputs is None:
         run(roots, keep, create_graph)
         return

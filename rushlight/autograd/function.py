@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from rushlight.autograd.mode import LOCAL, no_grad
 from rushlight.autograd.natives import DelayedError
 from rushlight.autograd.node import Node, edge, freed, new
 from rushlight.autograd.packing import HOOKS, PackedTensor, pack
+from rushlight.base.callers import warn
 from rushlight.dispatch.formulanodes import fit
 from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
 from rushlight.dispatch.state import MODES, interpret, wrapped
@@ -148,9 +148,9 @@ class FunctionCtx:
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Long without a meaning."""
-        warnings.warn("function 'mark_shared_storage' is deprecated. Tensors with shared storages are "
+        warn("function 'mark_shared_storage' is deprecated. Tensors with shared storages are "
                       "automatically "
-                      "tracked. Note that calls to `set_()` are not tracked", FutureWarning, stacklevel=2)
+                      "tracked. Note that calls to `set_()` are not tracked", FutureWarning)
 
     def mark_non_differentiable(self, *args: Any) -> None:
         """Say which results have no gradient."""
@@ -168,8 +168,8 @@ class FunctionCtx:
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of saved_tensors."""
-        warnings.warn("'saved_variables' is deprecated; use "
-                      "'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn("'saved_variables' is deprecated; use "
+                      "'saved_tensors'", DeprecationWarning)
         return self._node.tensors()
 
     @property
@@ -261,10 +261,10 @@ class Function(metaclass=FunctionMeta):
     _node_cls: type[FunctionNode]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+        warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all "
                       "static, so you "
                       "should invoke them on the class itself. Instantiating an autograd function will raise "
-                      "an error in a future version of PyTorch.", DeprecationWarning, stacklevel=2)
+                      "an error in a future version of PyTorch.", DeprecationWarning)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please "
@@ -396,8 +396,8 @@ def _check_dirty(node: FunctionNode, args: tuple[Any, ...], outputs: Any, record
                                "output. "
                                "The inputs that are modified inplace must all be outputs of the Function.")
         if not any(d is a for a in args):
-            warnings.warn("Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
-                          "input, there is no need to pass it to mark_dirty().", stacklevel=4)
+            warn("Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                          "input, there is no need to pass it to mark_dirty().")
         if recording and d._g is not None and d.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if recording and d._is_view() and sum(isinstance(o, Tensor) for o in outputs) > 1:

@@ -1,7 +1,6 @@
 """gradcheck: gradients against finite differences."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.engine import grad as _grad
+from rushlight.base.callers import warn
 from rushlight.tensor.tensor import Tensor, wrap
 
 
@@ -103,9 +103,9 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
         if not isinstance(t, Tensor) or not t.requires_grad:
             continue
         if t.dtype.name not in ("float64", "complex128"):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or "
-                          "complex. This check will likely fail if all the inputs are not of double "
-                          "precision floating point or complex. ", stacklevel=3)
+            warn(f"Input #{i} requires gradient and is not a double precision floating point or "
+                 "complex. This check will likely fail if all the inputs are not of double "
+                 "precision floating point or complex. ")
         if not t.is_sparse and any(st == 0 and n > 1 for st, n in zip(t.stride(), t.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "

@@ -7,13 +7,13 @@ they stand side by side the result has their dims in that place, otherwise in fr
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rushlight.base.accumulate import Array, add_at
+from rushlight.base.callers import warn
 from rushlight.base.layout import laid_out, overlaps_itself
 
 Indices = Sequence[Any]
@@ -71,8 +71,8 @@ def expand(shape: Sequence[int], indices: Indices) -> list[Array | None]:
 
 def _check_mask(shape: Sequence[int], mask: Array, place: int) -> None:
     if mask.dtype == _BYTE:
-        warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype "
-                      "torch.bool instead.", UserWarning, stacklevel=5)
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype "
+             "torch.bool instead.", UserWarning)
     if place + mask.ndim > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     for j, size in enumerate(mask.shape):
@@ -223,9 +223,9 @@ def write(a: Array, indices: Indices, values: Array, accumulate: bool = False) -
     `values` broadcasts to what the index reads and has a's dtype; RuntimeError otherwise.
     """
     if a.size and 0 in a.strides and overlaps_itself(a.shape, a.strides):
-        warnings.warn("Use of index_put_ on expanded tensors is deprecated. Please clone() the "
-                      "tensor before performing this operation. This also applies to advanced "
-                      "indexing e.g. tensor[indices] = tensor", UserWarning, stacklevel=4)
+        warn("Use of index_put_ on expanded tensors is deprecated. Please clone() the "
+             "tensor before performing this operation. This also applies to advanced "
+             "indexing e.g. tensor[indices] = tensor", UserWarning)
     if not accumulate and len(indices) == 1 and _write_plain(a, indices[0], values):
         return
     plan = understand(a.shape, indices)

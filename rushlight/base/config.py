@@ -1,7 +1,8 @@
 """The knobs: one table of name, default, choices and a sentence (knobs.tsv).
 
 Each is an environment variable (RUSHLIGHT_ and its name in capitals), an attribute of `knobs`, and
-a keyword of the context manager `knobs.using(...)`. An unknown RUSHLIGHT_ variable is an error.
+a keyword of the context manager `knobs.using(...)`. An unknown RUSHLIGHT_ variable is warned of, once.
+docs/settings.md is made of the table: `python -m rushlight.base.config`.
 """
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from rushlight.base.callers import warn
 
 PREFIX = "RUSHLIGHT_"
 
@@ -41,6 +44,28 @@ def _suggest(name: str, known: list[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
 
 
+def _warn_unknown(variable: str) -> None:
+    """Say that a variable of the environment sets nothing, with the name that may be meant."""
+    known = [PREFIX + k.name.upper() for k in KNOBS]
+    warn(f"{variable}: Rushlight has no such setting; {_suggest(variable, known)}")
+
+
+def page() -> str:
+    """docs/settings.md: the table for readers."""
+    rows = [f"| `{PREFIX}{k.name.upper()}` | {', '.join(f'`{c}`' for c in k.choices) or k.type.__name__} "
+            f"| {f'`{k.default}`' if k.default != '' else 'empty'} | {k.sentence} |" for k in KNOBS]
+    head = """\
+# Settings
+
+Variables of the environment, read when Rushlight first computes. `python -m rushlight --info` prints those
+that are not at their defaults; one that does not exist is warned of. A bool is 1 or 0, true or false, yes or
+no, on or off.
+
+| variable | values | default | what it says |
+|---|---|---|---|"""
+    return "\n".join([head, *rows, ""])
+
+
 def parse(knob: Knob, text: str) -> Any:
     """A knob's value from text; ValueError says what is expected."""
     if knob.type is bool:
@@ -65,8 +90,8 @@ class Knobs:
             if variable.startswith(PREFIX):
                 name = variable[len(PREFIX):].lower()
                 if name not in _BY_NAME:
-                    known = [PREFIX + k.name.upper() for k in KNOBS]
-                    raise ValueError(f"{variable}: there is no such setting; " + _suggest(variable, known))
+                    _warn_unknown(variable)
+                    continue
                 self.__dict__[name] = parse(_BY_NAME[name], text)
 
     def __getattr__(self, name: str) -> Any:
@@ -95,3 +120,6 @@ class Knobs:
 # What is told of every change.
 on_change: list[Callable[[], None]] = []
 knobs = Knobs(os.environ)
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -5,10 +5,11 @@ its words all the same, and memory that nobody wrote to is filled, so that a pro
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
+
+from rushlight.base.callers import warn
 
 OFF, WARN, ERROR = range(3)
 
@@ -26,9 +27,8 @@ def alert(op: str) -> None:
         return
     on = f"does not have a deterministic implementation, but you set '{_SETTINGS[Determinism.level]}'."
     if Determinism.level == WARN:
-        warnings.warn(f"{op} {on} You can file an issue at https://github.com/pytorch/pytorch/issues to help "
-                      "us prioritize adding deterministic support for this operation.", UserWarning,
-                      stacklevel=3)
+        warn(f"{op} {on} You can file an issue at https://github.com/pytorch/pytorch/issues to help "
+             "us prioritize adding deterministic support for this operation.", UserWarning)
         return
     raise RuntimeError(f"{op} {on} You can turn off determinism just for this operation, or you can use the "
                        "'warn_only=True' option, if that's acceptable for your application. You can also "

@@ -9,8 +9,10 @@ import re
 import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
+from opcode import opmap
 from typing import Any
 
+_IMPORT_FROM = opmap["IMPORT_FROM"]
 with open(os.path.join(os.path.dirname(__file__), "elsewhere.tsv"), encoding="utf-8") as _file:
     _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
 _HOMES = {name: told[1:].strip() for name, told in _LINES.items() if told.startswith("=")}
@@ -73,7 +75,36 @@ def attribute(module: str, name: str) -> Any:
                 if package is not None:
                     setattr(package, name, found)  # the same when asked for again
                 return found
-    raise AttributeError(f"module {module!r} has no attribute {name!r}{advice(full)}")
+    raise _imported(module, name) or AttributeError(
+        f"module {module!r} has no attribute {name!r}{advice(full)}")
+
+
+def _imported(module: str, name: str) -> ImportError | None:
+    """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error
+    of an AttributeError, without our note."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_name in ("__getattr__", "find"):
+        frame = frame.f_back
+    if frame.f_code.co_code[frame.f_lasti] != _IMPORT_FROM:
+        return None
+    real = re.sub("^torch", "rushlight", module)
+    if f"{real}.{name}" in sys.modules:
+        return None  # a module that is still being loaded: the interpreter finds it there
+    path = getattr(sys.modules.get(real), "__file__", None)
+    error = ImportError(f"cannot import name {name!r} from {module!r} ({path})", name=module, path=path)
+    note = explain(error)
+    if note is not None:
+        error.add_note(note)
+    return error
+
+
+def not_found(name: str) -> ModuleNotFoundError:
+    """What `import torch.x` raises where there is no such module: Python's words, and ours as a note."""
+    error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+    note = explain(error)
+    if note is not None:
+        error.add_note(note)
+    return error
 
 
 def explain(error: ImportError) -> str | None:

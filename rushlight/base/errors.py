@@ -1,8 +1,9 @@
 """The one grammar of error messages: `op: expectation, got value`, with the remedy where one is known."""
 from __future__ import annotations
 
-import warnings
 from typing import Any, NoReturn
+
+from rushlight.base.callers import warn
 
 _warned: set[str] = set()
 
@@ -19,11 +20,11 @@ def missing(name: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")
 
 
-def warn_once(text: str, stacklevel: int) -> None:
-    """A UserWarning, the first time that it is asked for; stacklevel: counted from the caller, as ever."""
+def warn_once(text: str) -> None:
+    """A UserWarning, the first time that it is asked for."""
     if text not in _warned:
         _warned.add(text)
-        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+        warn(text, UserWarning)
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -1,7 +1,6 @@
 """Random integers and permutations from an Engine's words, as PyTorch's."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -12,6 +11,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import Array, convert, overflow
 from rushlight.base.distributions import DIGITS, not_implemented
 from rushlight.base.dtype import dtype
+from rushlight.base.callers import warn
 from rushlight.base.rng import Engine, Few
 
 
@@ -108,10 +108,10 @@ def _check_fits(of: dtype, low: int, last: int) -> None:
             raise RuntimeError(f"{name} is out of bounds for {dt.C_NAMES[of.name]}, got {bound}")
         digits = DIGITS.get(of)
         if digits is not None and abs(bound) > 1 << digits:
-            warnings.warn(f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
-                          f"limitations {dt.C_NAMES[of.name]} can support discrete uniform "
-                          "distribution only within this range. This warning will become an error "
-                          "in version 1.7 release, please fix the code in advance", stacklevel=2)
+            warn(f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
+                 f"limitations {dt.C_NAMES[of.name]} can support discrete uniform "
+                 "distribution only within this range. This warning will become an error "
+                 "in version 1.7 release, please fix the code in advance")
 
 
 def whole_range(engine: Engine, n: int, of: dtype) -> Array:

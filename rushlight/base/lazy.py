@@ -9,6 +9,8 @@ import sys
 from _frozen_importlib_external import PathFinder, SourceFileLoader  # type: ignore[import-not-found]
 from importlib import import_module
 
+from rushlight.base import watch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not loaded by `import rushlight`
     from collections.abc import Callable, Mapping
@@ -99,12 +101,13 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
             found = import_module(f"{package}.{name}")
         else:
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
-        names[name] = found
+        names[name] = import_module("rushlight.base.frames").own(found)
         return found
 
     def __dir__() -> list[str]:
         return sorted({*names, *homes})
 
+    __getattr__.__module__ = package
     return __getattr__, __dir__
 
 
@@ -122,12 +125,14 @@ class _Loader(SourceFileLoader):
         super().exec_module(module)
         # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
         _names(module).setdefault("__getattr__", _asking(module.__name__))
+        watch.tell(module)
 
 
 def _asking(module: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         return import_module("rushlight.base.elsewhere").attribute(module, name)
 
+    __getattr__.__module__ = module
     return __getattr__
 
 

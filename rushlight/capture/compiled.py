@@ -18,6 +18,7 @@ import numpy as np
 
 from rushlight.base import pages
 from rushlight.base.config import knobs
+from rushlight.base.frames import own
 from rushlight.base.lazy import is_ours
 from rushlight.base.pytree import flatten
 from rushlight.base.spans import spanned
@@ -59,6 +60,7 @@ class Plan:
         _breaks.info("Graph break: the call stays eager: %s", why)
 
 
+@own
 class Compiled:
     """A function that is replayed without Python where that is safe.
 

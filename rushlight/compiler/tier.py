@@ -12,13 +12,13 @@ import os
 import queue
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 from rushlight.base.config import knobs
+from rushlight.base.callers import warn
 
 COLD, QUEUED, READY, NUMPY_ONLY = range(4)
 
@@ -177,8 +177,8 @@ def _serve(pending: queue.SimpleQueue[Tiered]) -> None:
         try:
             kernel._made = kernel.build()
         except Exception as error:  # noqa: BLE001 - the program goes on, on NumPy
-            warnings.warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}",
-                          RuntimeWarning, stacklevel=1)
+            warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}",
+                 RuntimeWarning)
         finally:
             _compiler.built.append(kernel)
             if kernel._built is not None:

@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, listing, rng
+from rushlight.base.elsewhere import attribute
+from rushlight.base.frames import own
 from rushlight.base.lazy import LazyPackage
 from rushlight.dispatch import inplace, methods, operators, pointwise, running, signatures
 from rushlight.ops import machine, products
@@ -28,6 +30,10 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
+    return own(_lookup(namespace, name))  # type: ignore[no-any-return]
+
+
+def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     if namespace == "operator":
         return operators.build(name)
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
@@ -76,11 +82,11 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     def find(name: str) -> Any:
         found = lookup(space, name)
         if found is None:
-            raise AttributeError(f"module 'torch.{space}' has no attribute {name!r}")
+            return attribute(f"rushlight.{space}", name)
         setattr(import_module(f"rushlight.{space}"), name, found)
         return found
     sys.modules[f"rushlight.{space}"].__class__ = LazyPackage
-    return find, lambda: sorted(listing.names(space))
+    return own(find), lambda: sorted(listing.names(space))
 
 
 def _machine(module: str, name: str) -> Callable[..., Any]:
@@ -97,3 +103,4 @@ boxmuller.machine = _machine("boxmuller", "normals")
 integers.machine = _machine("shuffle", "exchanges")
 Row.binder = staticmethod(function)  # type: ignore[assignment]
 tensor.lookup = lookup
+own(tensor.Tensor)

@@ -5,7 +5,6 @@ pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, Default, device
+from rushlight.base.callers import warn
 from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.size import Size
 from rushlight.base.tape import TAPE
@@ -116,10 +116,10 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 
 def _resize(row: Row, out: Tensor, found: Tensor) -> None:
     if row.name in ("arange", "range") and out._a.size:
-        warnings.warn(f"The number of elements in the out tensor of shape {list(out._a.shape)} is "
-                      f"{out._a.size} which does not match the computed number of elements {found._a.size}. "
-                      "Note that this may occur as a result of rounding error. The out tensor will be "
-                      f"resized to a tensor of shape ({found._a.size},).", UserWarning, stacklevel=4)
+        warn(f"The number of elements in the out tensor of shape {list(out._a.shape)} is "
+             f"{out._a.size} which does not match the computed number of elements {found._a.size}. "
+             "Note that this may occur as a result of rounding error. The out tensor will be "
+             f"resized to a tensor of shape ({found._a.size},).", UserWarning)
     out.resize_(found._a.shape)
 
 

@@ -1,7 +1,6 @@
 """`out=`: results written into a tensor that the caller brings."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from rushlight.autograd.inplace import refuse_inference
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.callers import warn
 from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
@@ -100,10 +100,10 @@ def overwrite(target: Tensor, result: Tensor) -> None:
 def resize(out: Tensor, sizes: tuple[int, ...]) -> None:
     """Give `out` another shape; a warning unless it was empty."""
     if out._a.size:
-        warnings.warn(f"An output with one or more elements was resized since it had shape "
-                      f"{list(out._a.shape)}, which does not match the required output shape "
-                      f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
-                      "outputs will not be resized unless they have zero elements. You can explicitly "
-                      "reuse an out tensor t by resizing it, inplace, to zero elements with "
-                      "t.resize_(0).", UserWarning, stacklevel=4)
+        warn(f"An output with one or more elements was resized since it had shape "
+             f"{list(out._a.shape)}, which does not match the required output shape "
+             f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
+             "outputs will not be resized unless they have zero elements. You can explicitly "
+             "reuse an out tensor t by resizing it, inplace, to zero elements with "
+             "t.resize_(0).", UserWarning)
     out.resize_(sizes)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.callers import warn
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import BIG, Formula
@@ -216,7 +217,7 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, l
         MODES.remove(script)
     for w in caught:
         script.failed = True
-        warnings.warn(w.message, w.category, stacklevel=4)
+        warn(w.message, w.category)
     answer = script.answer(found)
     if script.failed:
         return found, None, []

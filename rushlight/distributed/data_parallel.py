@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import copy
 import inspect
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight.base.callers import warn
 from rushlight.distributed.algorithms.ddp_comm_hooks import default_hooks
 from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
 from rushlight.distributed.common import broadcast_coalesced, words
@@ -63,8 +63,8 @@ class DistributedDataParallel(Module, Joinable):
         self.gradient_as_bucket_view, self.batched_grad_copy = gradient_as_bucket_view, batched_grad_copy
         self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
         if check_reduction:
-            warnings.warn("The `check_reduction` argument in `DistributedDataParallel` module is deprecated. "
-                          "Please avoid using it.", FutureWarning, stacklevel=2)
+            warn("The `check_reduction` argument in `DistributedDataParallel` module is deprecated. "
+                 "Please avoid using it.", FutureWarning)
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MB)
         self.bucket_bytes_cap_default = bucket_cap_mb is None
         self._comm_hooks: list[tuple[Any, Any]] = []
@@ -77,7 +77,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def _set_buffer_modes(self, broadcast: bool | None, forward: bool | None) -> None:
         if broadcast is not None:
-            warnings.warn(words("buffers" if forward is None else "both"), FutureWarning, stacklevel=3)
+            warn(words("buffers" if forward is None else "both"), FutureWarning)
         self._init_buffers = forward is not None or broadcast is not False
         self.forward_sync_buffers = forward if forward is not None else self._init_buffers
 

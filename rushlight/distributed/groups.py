@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import atexit
 import threading
-import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.distributed.backends import Backend, checked_backend
 from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
@@ -305,8 +305,7 @@ def member(group: Any, name: str) -> Any:
     if group != GroupMember.NON_GROUP_MEMBER:
         return default_group(group)
     rank = -1 if world.default is None else world.default.rank()
-    warnings.warn(f"Running {name} on global rank {rank} which does not belong to the given group.",
-                  stacklevel=3)
+    warn(f"Running {name} on global rank {rank} which does not belong to the given group.")
     return None
 
 

@@ -8,13 +8,13 @@ order in which rank 0 got its gradients, a small one first, so that communicatio
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.autograd import hooks
+from rushlight.base.callers import warn
 from rushlight.distributed.common import words
 
 Tensor = Any
@@ -271,7 +271,7 @@ class Reducer:
     def _tell_unneeded(self) -> None:
         """Once: the search was in vain."""
         if not self.told and all(self.used):
-            warnings.warn(words("vain"), stacklevel=2)
+            warn(words("vain"))
         self.told = True
 
     def check_finished(self) -> None:

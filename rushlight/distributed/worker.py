@@ -3,6 +3,7 @@ import ctypes
 import os
 import signal
 import sys
+from importlib import import_module
 
 from rushlight.launcher import main
 
@@ -15,7 +16,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
         return
-    if os.getppid() == 1 and os.environ.get("RUSHLIGHT_AGENT") != "1":
+    if os.getppid() == 1 and not import_module("rushlight.base.config").knobs.agent:
         sys.exit("the launcher has ended")
 
 

@@ -1,7 +1,7 @@
 """What distributions have in common: shapes, parameters, and checks of parameters and values."""
-import warnings
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
 
@@ -121,8 +121,7 @@ class Distribution:
 
     def sample_n(self, n):
         """Deprecated: sample((n,))."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning,
-                      stacklevel=2)
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
     perplexity = lambda self: torch.exp(self.entropy())
@@ -138,9 +137,9 @@ class Distribution:
         try:
             constraints = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
-                          "{}` or initialize the distribution with `validate_args=False` to turn off "
-                          "validation.", stacklevel=3)
+            warn(f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
+                 "{}` or initialize the distribution with `validate_args=False` to turn off "
+                 "validation.")
             return
         for name, constraint in constraints.items():
             derived = name not in vars(self) and isinstance(getattr(type(self), name), lazy_property)
@@ -173,9 +172,8 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(f"{type(self)} does not define `support` to enable sample validation. Please "
-                          "initialize the distribution with `validate_args=False` to turn off validation.",
-                          stacklevel=3)
+            warn(f"{type(self)} does not define `support` to enable sample validation. Please "
+                 "initialize the distribution with `validate_args=False` to turn off validation.")
             return
         if not support.check(value).all():
             raise ValueError(

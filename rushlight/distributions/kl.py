@@ -1,6 +1,6 @@
 """kl_divergence(p, q), the mean under p of log p(x) - log q(x), and a table of functions for it."""
-import warnings
 
+from rushlight.base.callers import warn
 from rushlight.distributions.distribution import Distribution
 
 __all__ = ["register_kl", "kl_divergence"]
@@ -34,8 +34,8 @@ def _closest(type_p, type_q):
     by_p = min(near, key=lambda pair: near[pair])
     by_q = min(near, key=lambda pair: near[pair][::-1])
     if _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
-        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
-                      f"register_kl({by_p[0].__name__}, {by_q[1].__name__})", RuntimeWarning, stacklevel=3)
+        warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
+             f"register_kl({by_p[0].__name__}, {by_q[1].__name__})", RuntimeWarning)
     return _KL_REGISTRY[by_p]
 
 

@@ -1,8 +1,8 @@
 """Distributions of matrices."""
 import math
-import warnings
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import corr_cholesky, positive
 from rushlight.distributions.distribution import Distribution
@@ -40,8 +40,8 @@ class Wishart(ScaleMatrix, ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
         setattr(self, name, matrix.expand((*batch, -1, -1)))
         if (self.df < p).any():
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for "
-                          "ndim - 1 < df < ndim.", stacklevel=2)
+            warn("Low df values detected. Singular samples are highly likely to occur for "
+                 "ndim - 1 < df < ndim.")
         super().__init__(batch, event, validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
         degrees = self.df.unsqueeze(-1) - torch.arange(p, dtype=matrix.dtype, device=matrix.device)
@@ -88,7 +88,7 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         sample = self._bartlett(torch.Size(sample_shape))
         again = self._anywhere(self.support.check(sample))
         if again.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn("Singular sample detected.")
             for _ in range(10 if max_try_correction is None else max_try_correction):
                 new = self._bartlett(again[again].shape)
                 sample[again] = new

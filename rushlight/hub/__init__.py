@@ -14,7 +14,6 @@ import re
 import shutil
 import sys
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.hub.github import fetched
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
@@ -39,7 +39,7 @@ def get_dir() -> str:
     """The folder that repositories and weights are kept in: set_dir's, else `hub` in $TORCH_HOME, which is
     $XDG_CACHE_HOME/torch or ~/.cache/torch."""
     if os.getenv("TORCH_HUB"):
-        warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+        warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead")
     home = os.getenv("TORCH_HOME") or os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")
     return _chosen[-1] if _chosen else os.path.join(os.path.expanduser(home), "hub")
 

@@ -5,10 +5,10 @@ A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base import frames
 from rushlight.jit.frontend import Error
 from rushlight.nn import functional as F
 
@@ -91,7 +91,7 @@ def wait(value: Any) -> Any:
 
 def warn(message: str) -> None:
     """warnings.warn."""
-    warnings.warn(message, stacklevel=3)
+    frames.warn(message)
 
 
 def indices(found: list[Any]) -> tuple[Any, ...]:

@@ -1,10 +1,10 @@
 """torch.jit.trace and trace_module: record a call as a program, and compare the two."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.jit import schema as schemas
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance
@@ -148,9 +148,9 @@ def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) ->
         try:
             torch.testing.assert_close(a.double(), b.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
         except AssertionError as error:
-            warnings.warn(f"Output nr {i + 1}. of the traced function does not match the corresponding "
-                          f"output of the Python "
-                          f"function. Detailed error:\n{error}", TracerWarning, stacklevel=4)
+            warn(f"Output nr {i + 1}. of the traced function does not match the corresponding "
+                 f"output of the Python "
+                 f"function. Detailed error:\n{error}", TracerWarning)
 
 
 def _home(module: Any) -> ClassType:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.base.pytree import flatten
 from rushlight.dispatch import state
 from rushlight.export import overloads
@@ -52,7 +52,7 @@ def _leaving(method: str, what: str) -> Callable[..., Any]:
     def leave(self: Any, *args: Any) -> Any:
         if tracing():
             text = what if " " in what else _LOST.format(what)
-            warnings.warn(text, TracerWarning, stacklevel=2)
+            warn(text, TracerWarning)
         with paused():
             return plain(self, *args)
     return leave

@@ -8,10 +8,11 @@ import sys
 import threading
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
+
+from rushlight.base.callers import warn
 
 
 class ProcessException(Exception):
@@ -119,7 +120,7 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
           daemon: bool = False, start_method: str = "spawn") -> ProcessContext | None:
     """start_processes() with "spawn", which is the only start method here."""
     if start_method != "spawn":
-        warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a "
-                      "different start_method use:\n\t\t torch.multiprocessing.start_processes(...)",
-                      FutureWarning, stacklevel=2)
+        warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a "
+             "different start_method use:\n\t\t torch.multiprocessing.start_processes(...)",
+             FutureWarning)
     return start_processes(fn, args, nprocs, join, daemon, "spawn")

@@ -1,14 +1,13 @@
 """The deprecated arguments size_average and reduce as today's `reduction`."""
 from __future__ import annotations
 
-import warnings
-
+from rushlight.base.callers import warn
 from rushlight.ops.losses import from_flags
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
     """"mean", "sum" or "none"."""
-    return from_flags(size_average, reduce, emit_warning, stacklevel=4)
+    return from_flags(size_average, reduce, emit_warning)
 
 
 def get_enum(reduction: str) -> int:
@@ -17,6 +16,6 @@ def get_enum(reduction: str) -> int:
     if reduction not in numbers:
         raise ValueError(f"{reduction} is not a valid value for reduction; use none, mean or sum")
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' "
-                      "instead.", stacklevel=3)
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' "
+             "instead.")
     return numbers[reduction]

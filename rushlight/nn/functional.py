@@ -4,10 +4,10 @@ A name is looked up here, then in the table; `relu`, `conv2d`, `cross_entropy`, 
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.dispatch.door import namespace
 
 _find, _table = namespace("nn.functional")
@@ -92,8 +92,7 @@ def _check_linear_cross_entropy(input: Any, weight: Any, bias: Any, target: Any,
 
 
 def _upsample(name: str, *args: Any, **kwargs: Any) -> torch.Tensor:
-    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=3)
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
     return _find("interpolate")(*args, **kwargs)
 
 

@@ -6,10 +6,10 @@ and returns it.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.base.renaming import renamed
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
@@ -140,7 +140,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn("Initializing zero-element tensors is a no-op")
         return None
     fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -175,8 +175,8 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution "
-                      "of values may be incorrect.", stacklevel=2)
+        warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution "
+             "of values may be incorrect.")
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with torch.no_grad():
         draw = _redraw_normals if inside > 0.3 else _thin_uniforms

@@ -5,11 +5,11 @@ Shapes: L, S target and source length, N batch, E embedding, H heads, D = E / H.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F
 from rushlight.nn.modules.utils import each_once
 
@@ -22,8 +22,8 @@ def _canonical_mask(mask: Any, mask_name: str, other_type: Any, other_name: str,
     if mask.dtype != torch.bool and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
-        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same "
-                      "type for both instead.", stacklevel=2)
+        warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same "
+             "type for both instead.")
     if mask.is_floating_point():
         return mask
     blank = torch.zeros_like(mask, dtype=target_type)

@@ -1,7 +1,6 @@
 """torch.onnx.export: a model's exported program, its nodes told in ONNX's ops."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.base.pytree import flatten
 from rushlight.export.program import ExportedProgram
 from rushlight.export.tracing import recorded
@@ -89,10 +89,10 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: 
     if isinstance(model, ExportedProgram):
         return recorded(model.module(check_guards=False), *model.example_inputs, None, opened, model)
     if model.training:
-        warnings.warn("Exporting a model while it is in training mode. Please ensure that this is intended, "
-                      "as it may lead "
-                      "to different behavior during inference. Calling model.eval() before export is "
-                      "recommended.", UserWarning, stacklevel=3)
+        warn("Exporting a model while it is in training mode. Please ensure that this is intended, "
+             "as it may lead "
+             "to different behavior during inference. Calling model.eval() before export is "
+             "recommended.", UserWarning)
     if shapes is None and axes:
         shapes = _shapes(model, args, kwargs or {}, axes, names or ())
     before, _exporting[0] = _exporting[0], True

@@ -6,7 +6,6 @@ that gradients are theirs.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from rushlight.base import distributions, dtype as dt
 from rushlight.base.convert import convert
 from rushlight.base.distributions import in_memory_order
+from rushlight.base.callers import warn
 from rushlight.ops.random import engine_of
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 
@@ -138,11 +138,11 @@ def dropout1d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" 
 
 def _warn_rank(input: Any, n: int) -> None:
     if input.ndim not in (n + 1, n + 2):
-        warnings.warn(f"dropout{n}d: Received a {input.ndim}-D input to dropout{n}d, which is deprecated and "
-                      "will result in an error in a future release. To retain the behavior and silence this "
-                      f"warning, please use dropout instead. Note that dropout{n}d exists to provide "
-                      f"channel-wise dropout on inputs with {n} spatial dimensions, a channel dimension, and "
-                      f"an optional batch dimension (i.e. {n + 1}D or {n + 2}D inputs).", stacklevel=4)
+        warn(f"dropout{n}d: Received a {input.ndim}-D input to dropout{n}d, which is deprecated and "
+             "will result in an error in a future release. To retain the behavior and silence this "
+             f"warning, please use dropout instead. Note that dropout{n}d exists to provide "
+             f"channel-wise dropout on inputs with {n} spatial dimensions, a channel dimension, and "
+             f"an optional batch dimension (i.e. {n + 1}D or {n + 2}D inputs).")
 
 
 @composite(where=("nn.functional",))
@@ -151,11 +151,11 @@ def dropout2d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" 
     _check(p, ValueError)
     _warn_rank(input, 2)
     if input.ndim == 3:
-        warnings.warn("dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1D "
-                      "dropout behavior is desired - input is interpreted as shape (N, C, L), where C is the "
-                      "channel dim. This behavior will change in a future release to interpret the input as "
-                      "one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
-                      "dropout behavior, please switch to using dropout1d instead.", stacklevel=3)
+        warn("dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1D "
+             "dropout behavior is desired - input is interpreted as shape (N, C, L), where C is the "
+             "channel dim. This behavior will change in a future release to interpret the input as "
+             "one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+             "dropout behavior, please switch to using dropout1d instead.")
     return _dropped(input, p, training, channels=True, inplace=inplace)
 
 

@@ -6,13 +6,13 @@ is a weighted sum of gathered neighbours.
 from __future__ import annotations
 
 import math
-import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.callers import warn
 from rushlight.ops.along import legacy
 from rushlight.ops.machine import machine
 from rushlight.ops.resampling import keys_far, keys_near
@@ -207,7 +207,7 @@ def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "ze
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
                          f"'reflection', but got: '{padding_mode}'")
     if align_corners is None:
-        warnings.warn(_WARNING, UserWarning, stacklevel=5)
+        warn(_WARNING, UserWarning)
     return _grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
@@ -247,7 +247,7 @@ def affine_grid(theta, size: "Any", align_corners: "bool | None" = None):
     size = [int(n) for n in size]
     _check_affine(theta, size)
     if align_corners is None:
-        warnings.warn(_WARNING, UserWarning, stacklevel=5)
+        warn(_WARNING, UserWarning)
     space = size[2:]
     axes = []
     for n in space:

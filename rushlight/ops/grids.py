@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.callers import warn
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -39,8 +39,8 @@ def meshgrid(tensors: "*Any" = (), *, indexing: "str | None" = None):
     indexing: "ij" gives dims in the order of the vectors, "xy" swaps the first two.
     """
     if indexing is None:
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the "
-                      "indexing argument.", UserWarning, stacklevel=4)
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the "
+             "indexing argument.", UserWarning)
     return _meshgrid(list(_spread(tensors)), "ij" if indexing is None else indexing)
 
 

@@ -182,7 +182,7 @@ def index_reduce(input, dim: "int", index, source, reduce: "str", *, include_sel
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
                            f"got {reduce}.")
-    warn_once("index_reduce() is in beta and the API may change at any time.", 5)
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     d = wrap_dim(dim, input.ndim)
     _check_add("index_reduce", input, d, index, source)
     size = at_least_1d(input).shape[d]

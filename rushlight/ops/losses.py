@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from functools import wraps
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.ops.arithmetic import where
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.scalar import Expr, m, stored
@@ -23,15 +23,15 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
         if reduction not in ("mean", "sum", "none", "batchmean"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
-    return from_flags(size_average, reduce, stacklevel=5)
+    return from_flags(size_average, reduce)
 
 
-def from_flags(size_average: bool | None, reduce: bool | None, warn: bool = True, stacklevel: int = 3) -> str:
+def from_flags(size_average: bool | None, reduce: bool | None, told: bool = True) -> str:
     """What the flags size_average and reduce stand for: "mean", "sum" or "none"."""
     found = "none" if reduce is False else "sum" if size_average is False else "mean"
-    if warn:
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' "
-                      "instead.", stacklevel=stacklevel)
+    if told:
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' "
+             "instead.")
     return found
 
 
@@ -64,9 +64,9 @@ _TAIL = (Param("size_average", "bool | None", None), Param("reduce", "bool | Non
 
 def _warn_sizes(input: Any, target: Any) -> None:
     if input.shape != target.shape:
-        warnings.warn(f"Using a target size ({target.size()}) that is different to the input size "
-                      f"({input.size()}). This will likely lead to incorrect results due to "
-                      "broadcasting. Please ensure they have the same size.", stacklevel=4)
+        warn(f"Using a target size ({target.size()}) that is different to the input size "
+             f"({input.size()}). This will likely lead to incorrect results due to "
+             "broadcasting. Please ensure they have the same size.")
 
 
 def _reduced_by_weight(loss: Any, weight: Any, reduction: str) -> Any:
@@ -174,10 +174,10 @@ def kl_div(input, target, size_average: "bool | None" = None, reduce: "bool | No
     if reduction == "batchmean":
         return terms.sum() / input.shape[0] if input.ndim else terms.sum()
     if reduction == "mean":
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support "
-                      "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
-                      "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
-                      "major release.", stacklevel=3)
+        warn("reduction: 'mean' divides the total loss by both the batch size and the support "
+             "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+             "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+             "major release.")
     return reduced(terms, reduction)
 
 

@@ -1,13 +1,13 @@
 """Quantiles, covariance and correlation."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
+from rushlight.base.callers import warn
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import ROWS, composite
 
@@ -134,8 +134,8 @@ def cov(input, *, correction: "int" = 1, fweights: "Tensor | None" = None, aweig
         freedom = total - correction * (weights * aweights).sum() / total
     if not hasattr(freedom, "_k") or not freedom._k.on_meta:
         if float(freedom) <= 0:
-            warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
-                          "number of observations.", UserWarning, stacklevel=5)
+            warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
+                 "number of observations.", UserWarning)
             freedom = freedom * 0 if hasattr(freedom, "_k") else 0
     apart = x - mean.unsqueeze(1)
     weighted = apart if weights is None else apart * weights

@@ -4,7 +4,6 @@ The numbers are base/ranges.py's; here are signatures, dtype rules and refusals.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt, ranges
 from rushlight.base.convert import Array, number
+from rushlight.base.callers import warn
 from rushlight.ops.creation import factory
 from rushlight.ops.machine import machine
 from rushlight.ops.scalar import m, symbol
@@ -37,9 +37,9 @@ def arange(start: "Number | None" = None, end: "Number | None" = None, step: "Nu
 def range_(start: "Number" = 0, end: "Number | None" = None, step: "Number" = 1, *,
            dtype: "dtype | None" = None) -> Array:
     """start, start + step, ... with end included; deprecated in favour of arange."""
-    warnings.warn("torch.range is deprecated and will be removed in a future release because its "
-                  "behavior is inconsistent with Python's range builtin. Instead, use "
-                  "torch.arange, which produces values in [start, end).", UserWarning, stacklevel=4)
+    warn("torch.range is deprecated and will be removed in a future release because its "
+         "behavior is inconsistent with Python's range builtin. Instead, use "
+         "torch.arange, which produces values in [start, end).", UserWarning)
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
     return ranges.range_with_end(start, end, step, dtype or dt.get_default_dtype())

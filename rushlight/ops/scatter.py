@@ -1,7 +1,6 @@
 """Writes at data coordinates: index_put, scatter, scatter_add, scatter_reduce and put."""
 from __future__ import annotations
 
-import warnings
 from functools import wraps
 from typing import Any
 
@@ -12,6 +11,7 @@ from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.determinism import alert
 from rushlight.base.errors import wrap_dim
+from rushlight.base.callers import warn
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
 from rushlight.ops.copying import duplicate
 from rushlight.ops.index import check_flat
@@ -132,9 +132,9 @@ def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
     if reduce not in _OLD_NAMES:
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}.")
     if reduce is not None and array is not None:
-        warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be "
-                      "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
-                      "reduction options.", UserWarning, stacklevel=5)
+        warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be "
+             "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
+             "reduction options.", UserWarning)
     if array is None:
         written = number(written, dt.from_numpy_dtype(input.dtype))[()]
     _write_at("scatter", input, dim, index, written, _OLD_NAMES[reduce])

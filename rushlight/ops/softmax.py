@@ -6,6 +6,7 @@ from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import wrap_dim
+from rushlight.base.callers import warn
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.reductions import amax, sum, with_dims
 from rushlight.ops.rowexpr import reduce_
@@ -32,10 +33,8 @@ _log_softmax_back = RowKernel(lambda: (_G - m.exp(_Y) * reduce_("add", _G),), "g
 
 def implicit_dim(name: str, ndim: int) -> int:
     """The dim that the functional form takes when none is given, with PyTorch's warning."""
-    import warnings
-
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to "
-                  "include dim=X as an argument.", stacklevel=4)
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to "
+         "include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 

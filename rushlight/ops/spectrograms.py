@@ -1,12 +1,12 @@
 """Short-time Fourier transforms: spectra of windows that slide over a signal, and the way back."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.dtype import FLOATING
+from rushlight.base.callers import warn
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import ROWS, composite
 
@@ -60,15 +60,14 @@ def _kind(x: Any, window: Any, return_complex: bool | None) -> tuple[bool, bool]
     if not return_complex:
         if window is not None and window.is_complex():
             raise RuntimeError("Complex windows are incompatible with return_complex=False")
-        warnings.warn("stft with return_complex=False is deprecated. In a future pytorch release, stft will "
-                      "return complex tensors for all inputs, and return_complex=False will raise an error.",
-                      UserWarning, stacklevel=6)
+        warn("stft with return_complex=False is deprecated. In a future pytorch release, stft will "
+             "return complex tensors for all inputs, and return_complex=False will raise an error.",
+             UserWarning)
     return many, return_complex
 
 
 def _no_window(what: str) -> None:
-    warnings.warn(f"A window was not provided. A rectangular window will be applied. {what}", UserWarning,
-                  stacklevel=6)
+    warn(f"A window was not provided. A rectangular window will be applied. {what}", UserWarning)
 
 
 @composite(planned=True)
@@ -157,9 +156,8 @@ def _cut(y: Any, weight: Any, start: int, n_fft: int, center: bool, length: int 
     y = y / weight
     if end <= stop:
         return y
-    warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with "
-                  "zeros in the tail. Please check your center and hop_length settings.", UserWarning,
-                  stacklevel=6)
+    warn("The length of signal is shorter than the length parameter. Result is being padded with "
+         "zeros in the tail. Please check your center and hop_length settings.", UserWarning)
     return ROWS["pad"](y, (0, end - stop))
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -10,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL, enable_grad
+from rushlight.base.callers import warn
 from rushlight.base.spans import spanned
 from rushlight.base.tape import TAPE, escape
 from rushlight.tensor.gradient import zero_gradient
@@ -150,9 +150,9 @@ class Optimizer:
             param_group.setdefault(name, default)
         ids = [id(p) for p in param_group["params"]]
         if len(ids) != len(set(ids)):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, "
-                          "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
-                          "more information", stacklevel=3)
+            warn("optimizer contains a parameter group with duplicate parameters; in future, "
+                 "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
+                 "more information")
         if {"param_names" in group for group in self.param_groups} - {"param_names" in param_group}:
             raise ValueError("all optimizer param groups should be with/without names")
         seen = {id(p) for group in self.param_groups for p in group["params"]}

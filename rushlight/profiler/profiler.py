@@ -6,10 +6,10 @@ import json
 import os
 import socket
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.base.spans import span
 from rushlight.profiler import simple
 from rushlight.profiler.events import EventList, ProfilerActivity, supported_activities
@@ -32,7 +32,7 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
                              f"{warmup} (need >= 0), active={active} (need > 0), repeat={repeat} (need >= "
                              f"0), skip_first={skip_first} (need >= 0).")
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warn("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:

@@ -13,6 +13,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
+from rushlight.base.callers import warn
 from rushlight.base.layout import Ints, Layout
 from rushlight.serialize.names import resolve
 from rushlight.tensor import geometry
@@ -80,13 +81,11 @@ def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
 def _warn_of_hooks(t: Tensor) -> None:
     if t._g is None or t._g.hooks is None:
         return
-    import warnings
-
     for position, hook in t._g.hooks.tensor.values():
         if position == t._i and not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is "
-                          "expected, you can decorate the function with @torch.utils.hooks."
-                          "unserializable_hook to suppress this warning", UserWarning, stacklevel=6)
+            warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is "
+                 "expected, you can decorate the function with @torch.utils.hooks."
+                 "unserializable_hook to suppress this warning", UserWarning)
 
 
 def storage_bytes(held: Any) -> tuple[type, int, Array, int]:

@@ -9,7 +9,6 @@
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
@@ -21,6 +20,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import Array, check_integer_range, convert, overflow
 from rushlight.base.dtype import dtype
 from rushlight.base.errors import warn_once
+from rushlight.base.callers import warn
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.tensor.conversion import Conversion
 
@@ -154,9 +154,9 @@ def _stack(data: Any, of: dtype | None) -> Array | None:
     """A list of equal NumPy arrays as one; None where the general way is needed."""
     if type(data) is not list or set(map(type, data)) != {np.ndarray}:
         return None
-    warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
-                  "consider converting the list to a single numpy.ndarray with numpy.array() "
-                  "before converting to a tensor.", UserWarning, stacklevel=4)
+    warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+         "consider converting the list to a single numpy.ndarray with numpy.array() "
+         "before converting to a tensor.", UserWarning)
     if len({(a.shape, a.dtype) for a in data}) != 1 or not data[0].ndim:
         return None
     found = dt.from_numpy_dtype(data[0].dtype)
@@ -318,7 +318,7 @@ def _warn_read_only(what: str, noun: str) -> None:
         f"The given {what} is not writable, and PyTorch does not support non-writable tensors. This means "
         f"writing to this tensor will result in undefined behavior. You may want to copy the {noun} to "
         f"protect its data or make it writable before converting it to a tensor. This type of warning will "
-        "be suppressed for the rest of this program.", 4)
+        "be suppressed for the rest of this program.")
 
 
 def from_buffer(buffer: Any, of: dtype, count: int = -1, offset: int = 0) -> Array:

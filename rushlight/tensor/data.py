@@ -4,7 +4,6 @@ The rules of inference are tensor/construct.py's; here are devices, sharing and 
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from rushlight.base.device import device as Device
 from rushlight.base.dtype import dtype as Dtype
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import warn_once
+from rushlight.base.callers import warn
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.construct import from_buffer, infer
 from rushlight.tensor.placement import (checked_device, checked_dtype, checked_flag, refuse_placement, track)
@@ -45,7 +45,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) -> Tensor:
     if not isinstance(data, Tensor):
         return _moved(wrap(infer(data, dtype)), where)
-    warnings.warn(_COPY_ADVICE.format(advised), UserWarning, stacklevel=3)
+    warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
     return kept.to(kept.device if where is None else where,  # type: ignore[no-any-return]
                    kept.dtype if dtype is None else dtype, copy=True)
@@ -142,7 +142,7 @@ def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
         if isinstance(obj, Tensor) and obj.requires_grad:
             warn_once("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of "
                       "False. Pass requires_grad=False explicitly to get the old behavior and silence this "
-                      "warning.", 3)
+                      "warning.")
         return made
     if made.requires_grad == requires_grad:
         return made

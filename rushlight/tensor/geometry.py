@@ -1,12 +1,12 @@
 """The part of Tensor that tells its shape and place in memory."""
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
 from rushlight.base.errors import wrap_dim
+from rushlight.base.callers import warn
 from rushlight.base.layout import contiguous_strides, iteration_order
 from rushlight.base.size import Size
 from rushlight.tensor.storage import SHARED, Storage, address, owner, shared_at, storage
@@ -118,10 +118,10 @@ class Geometry:
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
         if self._m.ndim not in (0, 2):
-            warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
-                          "deprecated and it will throw an error in a future release. Consider `x.mT` to "
-                          "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
-                          "to reverse the dimensions of a tensor.", UserWarning, stacklevel=2)
+            warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+                 "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+                 "to reverse the dimensions of a tensor.", UserWarning)
         return self.permute(tuple(range(self._m.ndim))[::-1])  # type: ignore[attr-defined]
 
     @property
@@ -144,8 +144,8 @@ class Geometry:
 
     def _swapped(self, name: str) -> Tensor:
         if not self._m.ndim:
-            warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in "
-                          "these cases.", UserWarning, stacklevel=3)
+            warn(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in "
+                 "these cases.", UserWarning)
             return self
         if self._m.ndim < 2:
             raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. "
@@ -215,13 +215,11 @@ class Geometry:
 
     def storage(self) -> Any:
         """The storage with this tensor's dtype; PyTorch advises untyped_storage()."""
-        import warnings
-
         from rushlight.tensor.typed import TypedStorage
 
-        warnings.warn("TypedStorage is deprecated. It will be removed in the future and "
-                      "UntypedStorage will be the only storage class. Use tensor.untyped_storage() "
-                      "instead of tensor.storage()", UserWarning, stacklevel=2)
+        warn("TypedStorage is deprecated. It will be removed in the future and "
+             "UntypedStorage will be the only storage class. Use tensor.untyped_storage() "
+             "instead of tensor.storage()", UserWarning)
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._k.dtype)
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base import dtype as dt
+from rushlight.base.callers import warn
 from rushlight.base.tape import TAPE
 from rushlight.tensor.lazyviews import place
 
@@ -237,9 +238,7 @@ def _check_grad(tensor: Any, value: Any) -> None:
 
 
 def _warn_non_leaf() -> None:
-    import warnings
-
-    warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
-                  ".grad attribute won't be populated during autograd.backward(). If you indeed want "
-                  "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
-                  "non-leaf Tensor.", UserWarning, stacklevel=3)
+    warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+         ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+         "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+         "non-leaf Tensor.", UserWarning)

@@ -6,7 +6,6 @@ stay tensors in a Plan, so that whoever stands in the door sees them; lists beco
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.advanced import Array, out_of_bounds
+from rushlight.base.callers import warn
 from rushlight.tensor.construct import checked, infer
 from rushlight.tensor.conversion import Conversion
 
@@ -200,10 +200,10 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
         return (index,)
     if hasattr(type(index), "__getitem__") and not isinstance(index, (dict, np.generic)):
         if len(index) < 32 and any(map(_makes_tuple, index)):
-            warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will "
-                          "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
-                          "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
-                          "either in an error or a different result", UserWarning, stacklevel=4)
+            warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will "
+                 "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
+                 "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
+                 "either in an error or a different result", UserWarning)
             return tuple(index)
     return (index,)
 

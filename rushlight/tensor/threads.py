@@ -5,9 +5,9 @@ being kept is in base/determinism.py.
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.base.determinism import Determinism
 from rushlight.compiler import pool
 
@@ -91,7 +91,7 @@ def get_float32_matmul_precision() -> str:
 def set_float32_matmul_precision(precision: str) -> None:
     """"highest", "high" or "medium": kept."""
     if precision not in _PRECISIONS:
-        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
-                      "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
+             "setFloat32MatmulPrecision call has no effect.", UserWarning)
         return
     _State.precision = precision

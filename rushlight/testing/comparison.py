@@ -5,7 +5,6 @@ of what differs, or None.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from types import SimpleNamespace as Rules  # the arguments of one call of assert_close
@@ -14,6 +13,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+
+from rushlight.base.callers import warn
 
 _Compare = Callable[[Any, Any, "Rules"], "str | None"]
 _Pair = tuple[_Compare, Any, Any, tuple[Any, ...]]
@@ -253,9 +254,9 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
     What is no tensor is made one with `torch.tensor`. Raises ValueError if only one of `rtol` and
     `atol` is given.
     """
-    warnings.warn(
+    warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future "
-        "release. Please use `torch.testing.assert_close()` instead.", FutureWarning, stacklevel=2)
+        "release. Please use `torch.testing.assert_close()` instead.", FutureWarning)
     actual, expected = (x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (actual, expected))
     if rtol is None and atol is None:
         rtol, atol = _widest(_OLD_TOLERANCES, (actual.dtype, expected.dtype))

@@ -1,11 +1,12 @@
 """make_tensor: random tensors of any dtype to try an op with."""
 from __future__ import annotations
 
-import warnings
 from math import ceil, isnan, prod
 from typing import Any
 
 import rushlight as torch
+
+from rushlight.base.callers import warn
 
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 
@@ -69,9 +70,9 @@ def _limits(dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
     inexact = (dtype.is_floating_point or dtype.is_complex) and dtype not in _FLOAT8
     if low == high and inexact:
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
-                      "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
-                      FutureWarning, stacklevel=3)
+        warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
+             "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
+             FutureWarning)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < lowest or low >= end:

@@ -6,10 +6,10 @@ runs example by example, with PyTorch's warning.
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.callers import warn
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor
 from rushlight.transforms import policies
@@ -135,8 +135,8 @@ class Batching(Level):
 
     def one_by_one(self, row: Any, bound: dict[str, Any]) -> Any:
         """The row on each example, stacked."""
-        warnings.warn("There is a performance drop because we have not yet implemented the batching rule for "
-                      f"aten::{row.name}: it runs example by example.", UserWarning, stacklevel=2)
+        warn("There is a performance drop because we have not yet implemented the batching rule for "
+             f"aten::{row.name}: it runs example by example.", UserWarning)
         return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))
 
     def _example(self, bound: dict[str, Any], i: int) -> dict[str, Any]:

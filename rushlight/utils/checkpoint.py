@@ -6,7 +6,6 @@ a Function that runs a backward inside backward (use_reentrant=True, utils/reent
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.base.elsewhere import attribute
+from rushlight.base.callers import warn
 from rushlight.utils import recomputing
 from rushlight.utils.ambient import get_device_states, set_device_states
 from rushlight.utils.recomputing import CheckpointError, noop_context_fn
@@ -111,6 +111,6 @@ def _part(steps: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(f"{text} use_reentrant=False is recommended, but if you need to preserve the current "
-                  "default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-                  "differences between the two variants.", stacklevel=3)
+    warn(f"{text} use_reentrant=False is recommended, but if you need to preserve the current "
+         "default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+         "differences between the two variants.")

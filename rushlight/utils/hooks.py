@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import rushlight as torch
+
+from rushlight.base.callers import warn
 
 
 class RemovableHandle:
@@ -132,9 +133,9 @@ class BackwardHook:
         return tuple(chosen[i] for i in index)
 
     def _without_inputs(self) -> None:
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to "
-                      "module outputs since no inputs require gradients. Set requires_grad on an "
-                      "input to see its gradient.", stacklevel=5)
+        warn("Full backward hook is firing when gradients are computed with respect to "
+             "module outputs since no inputs require gradients. Set requires_grad on an "
+             "input to see its gradient.")
         for hook in self.user_hooks:
             found = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
             if found is not None and not (isinstance(found, tuple) and all(el is None for el in found)):

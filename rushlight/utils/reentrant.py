@@ -1,12 +1,12 @@
 """checkpoint(use_reentrant=True): a Function whose backward calls the function again, and its backward."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import rushlight as torch
 from rushlight.autograd.hooks import current_run
+from rushlight.base.callers import warn
 from rushlight.base.tape import walked_once
 from rushlight.utils.ambient import Ambient
 
@@ -23,7 +23,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn where no input requires gradients: a reentrant checkpoint gives none then."""
     if not any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointFunction(torch.autograd.Function):

@@ -6,12 +6,12 @@ a module; the second of a name has `_1`.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import OrderedDict
 from copy import deepcopy
 from typing import Any
 
 from rushlight import fx, nn
+from rushlight.base.callers import warn
 
 
 class LeafModuleAwareTracer(fx.Tracer):
@@ -79,9 +79,8 @@ def get_graph_node_names(model: nn.Module, tracer_kwargs: Any = None, suppress_d
         names.append(list(tracer.node_to_qualname.values()))
     model.train(training)
     if names[0] != names[1] and not suppress_diff_warning:
-        warnings.warn("The nodes obtained by tracing the model in eval mode are not the same as in train "
-                      "mode; give create_feature_extractor train_return_nodes and eval_return_nodes.",
-                      stacklevel=2)
+        warn("The nodes obtained by tracing the model in eval mode are not the same as in train "
+             "mode; give create_feature_extractor train_return_nodes and eval_return_nodes.")
     return names[0], names[1]
 
 

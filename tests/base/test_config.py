@@ -1,7 +1,9 @@
 """The table of knobs."""
+from pathlib import Path
+
 import pytest
 
-from rushlight.base.config import KNOBS, Knobs
+from rushlight.base.config import KNOBS, Knobs, page
 
 
 def test_defaults_and_environment():
@@ -9,9 +11,13 @@ def test_defaults_and_environment():
     assert knobs.num_threads == 3 and knobs.cache is False and knobs.kernels == "auto"
 
 
-def test_unknown_variables_are_refused_with_a_suggestion():
-    with pytest.raises(ValueError, match="did you mean RUSHLIGHT_NUM_THREADS"):
-        Knobs({"RUSHLIGHT_NUM_THREAD": "3"})
+def test_an_unknown_variable_is_warned_of_with_a_suggestion():
+    with pytest.warns(UserWarning, match="did you mean RUSHLIGHT_NUM_THREADS") as told:
+        knobs = Knobs({"RUSHLIGHT_NUM_THREAD": "3", "RUSHLIGHT_HOT_CALLS": "5"})
+    assert (knobs.num_threads, knobs.hot_calls, len(told), told[0].filename) == (0, 5, 1, __file__)
+
+
+def test_unknown_names_are_refused_with_a_suggestion():
     with pytest.raises(AttributeError, match="did you mean kernels"):
         Knobs({}).kernel
     with pytest.raises(AttributeError, match="no setting"):
@@ -35,3 +41,8 @@ def test_context_manager_puts_back():
 
 def test_every_knob_says_what_it_is():
     assert all(k.sentence.endswith(".") and isinstance(k.default, k.type) for k in KNOBS)
+
+
+def test_the_page_of_settings_is_the_table():
+    there = Path(__file__).parents[2] / "docs" / "settings.md"
+    assert there.read_text(encoding="utf-8") == page()

@@ -38,6 +38,11 @@ def run_char_gpt(command: list[str], folder: Path, threads: int = 2, extra: tupl
                 str(folder), *extra], threads)
 
 
+def run_digits(command: list[str], folder: Path) -> str:
+    """What digits.py prints, run by `command`; its picture goes to `folder`."""
+    return run([*command, str(EXAMPLES / "digits.py"), *DIGITS, "--out", str(folder)])
+
+
 def run(command: list[str], threads: int = 2) -> str:
     """What a command prints; its failure is an error that shows what it wrote to stderr."""
     number = str(threads)
@@ -56,7 +61,7 @@ def main() -> None:
         two = run_char_gpt([sys.executable], Path(name), threads=2)
     if losses(one) != losses(two):
         raise SystemExit("PyTorch's losses depend on the number of threads: choose another size")
-    digits = run([sys.executable, str(EXAMPLES / "digits.py"), *DIGITS])
+        digits = run_digits([sys.executable], Path(name))
     record = {"char_gpt": losses(one), "sample": sample(one), "digits": losses(digits)}
     (HERE / "char_gpt_losses.json").write_text(json.dumps(record, indent=1) + "\n")
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
 import record_examples as examples  # noqa: E402 - the recorder and the test run the same commands
 
@@ -25,11 +27,10 @@ def test_a_checkpoint_of_pytorch_is_resumed(tmp_path: Path) -> None:
     assert examples.losses(rest) == pytest.approx(examples.losses(whole)[30:], abs=1.01e-4)
 
 
-def test_digits() -> None:
+def test_digits(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
-    command = [str(examples.EXAMPLES / "digits.py"), *examples.DIGITS]
-    theirs = examples.run([sys.executable, *command])
-    ours = examples.run([sys.executable, "-m", "rushlight", *command])
+    theirs = examples.run_digits([sys.executable], tmp_path)
+    ours = examples.run_digits([sys.executable, "-m", "rushlight"], tmp_path)
     assert examples.losses(ours) == pytest.approx(examples.losses(theirs), abs=1e-3)
 
 

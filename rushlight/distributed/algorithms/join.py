@@ -1,12 +1,13 @@
 """Training with uneven inputs: a rank that has none left shadows the others' communication."""
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import rushlight as torch
 import rushlight.distributed as dist
+
+from rushlight.base.callers import warn
 
 
 class JoinHook:
@@ -85,10 +86,10 @@ class Join:
                 hook.main_hook()
             last, iterations = False, iterations + 1
             if iterations == 1000:
-                warnings.warn("Detected uneven input skew of greater than 1000. This means that rank "
-                              f"{dist.get_rank(self._group)} has at least 1000 fewer inputs than other "
-                              "currently-active ranks. This level of skew could lead to performance "
-                              "degradation during training.", stacklevel=2)
+                warn("Detected uneven input skew of greater than 1000. This means that rank "
+                     f"{dist.get_rank(self._group)} has at least 1000 fewer inputs than other "
+                     "currently-active ranks. This level of skew could lead to performance "
+                     "degradation during training.")
         for hook in self._hooks:
             hook.post_hook(last)
 

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.distributed.checkpoint import planned, saving
 from rushlight.distributed.checkpoint.filesystem import FileSystemReader
 
@@ -32,7 +32,7 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
 def load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_group: Any = None,
                     coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> None:
     """load(), as it was once called."""
-    warnings.warn("'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' "
-                  "instead.", FutureWarning, stacklevel=2)
+    warn("'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' "
+                  "instead.", FutureWarning)
     load(state_dict, storage_reader=storage_reader, process_group=process_group, no_dist=no_dist,
          planner=planner)

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight.base.callers import warn
 from rushlight.base.pytree import tree_map
 from rushlight.distributed.checkpoint import planned, saving
 from rushlight.distributed.checkpoint.filesystem import FileSystemWriter
@@ -67,7 +67,7 @@ def _copied(value: Any) -> Any:
 def save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_group: Any = None,
                     coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> Any:
     """save(), as it was once called."""
-    warnings.warn("'save_state_dict' is deprecated and will be removed in future versions."
-                  "Please use 'save' instead.", FutureWarning, stacklevel=2)
+    warn("'save_state_dict' is deprecated and will be removed in future versions."
+                  "Please use 'save' instead.", FutureWarning)
     return save(state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist,
                 planner=planner)

@@ -3,13 +3,13 @@ computes.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight.base.callers import warn
 from rushlight.distributed.common import broadcast_coalesced
 from rushlight.distributed.fsdp import states
 from rushlight.distributed.fsdp.api import (BackwardPrefetch, MixedPrecision, ShardingStrategy,
@@ -283,8 +283,7 @@ def _groups(strategy: ShardingStrategy, process_group: Any, mesh: Any) -> tuple[
         return strategy, *process_group
     group = mesh.get_group() if mesh is not None else process_group or default_group()
     if group.size() == 1 and strategy is not ShardingStrategy.NO_SHARD:
-        warnings.warn(f"FSDP is switching to use `NO_SHARD` instead of {strategy} since the world size is 1.",
-                      stacklevel=3)
+        warn(f"FSDP is switching to use `NO_SHARD` instead of {strategy} since the world size is 1.")
         strategy = ShardingStrategy.NO_SHARD
     return (strategy, None, group) if strategy is ShardingStrategy.NO_SHARD else (strategy, group, None)
 

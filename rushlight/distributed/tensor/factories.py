@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.distributed.tensor.dtensor import DTensor, _complete, distribute_tensor, make
 from rushlight.distributed.tensor.placements import Replicate, box, local_part
 
@@ -105,9 +105,8 @@ def _with_module(function: Any, mesh: Any, name: str) -> Callable[..., Any]:
     """A hook that calls function(module, values, mesh), or function(values, mesh) as of old."""
     many = len(inspect.signature(function).parameters)
     if many == 2:
-        warnings.warn(f"Deprecating {name} that takes two arguments (values, device_mesh), please use "
-                      f"{name} that takes in (module, values, device_mesh) instead!", FutureWarning,
-                      stacklevel=3)
+        warn(f"Deprecating {name} that takes two arguments (values, device_mesh), please use "
+             f"{name} that takes in (module, values, device_mesh) instead!", FutureWarning)
         return lambda module, *values: function(values[-1], mesh)
     if many == 3:
         return lambda module, *values: function(module, values[-1], mesh)

@@ -2,10 +2,10 @@
 nn/multihead_attention.py."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule, declared
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -27,8 +27,8 @@ class Hardtanh(FunctionModule, function="hardtanh"):
         self.inplace = inplace
         for old, new, given in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if given is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`",
-                              FutureWarning, stacklevel=2)
+                warn(f"keyword argument `{old}` is deprecated and rename to `{new}`",
+                     FutureWarning)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         if self.max_val <= self.min_val:

@@ -5,12 +5,12 @@ parameters.py.
 """
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import Any, Self
 
+from rushlight.base.callers import warn
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.parameters import (
     _PAIRS, ParameterDict, ParameterList, _DictLike, _ListLike, _need_iterable, _pairs)
@@ -22,8 +22,8 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warnings.warn("nn.Container is deprecated. All of it's functionality is now implemented in "
-                      "nn.Module. Subclass that instead.", FutureWarning, stacklevel=2)
+        warn("nn.Container is deprecated. All of it's functionality is now implemented in "
+             "nn.Module. Subclass that instead.", FutureWarning)
         for name, module in kwargs.items():
             self.add_module(name, module)
 

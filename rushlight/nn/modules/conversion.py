@@ -1,11 +1,11 @@
 """Moving and casting a whole module: to(), half(), cuda(), type(), share_memory(), ..."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.dispatch.methods import _to_arguments
 from rushlight.__future__ import get_overwrite_module_params_on_conversion
 
@@ -69,9 +69,9 @@ class Conversion:
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but "
                                 f"got desired dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn("Complex modules are a new feature under active development whose "
-                              "design may change, and some modules might not work as expected "
-                              "when using complex tensors as parameters or buffers.", stacklevel=2)
+                warn("Complex modules are a new feature under active development whose "
+                     "design may change, and some modules might not work as expected "
+                     "when using complex tensors as parameters or buffers.")
 
         def convert(t: Any) -> Any:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None

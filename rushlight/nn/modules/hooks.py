@@ -5,12 +5,12 @@ A module without hooks never gets here: Module.__call__ goes straight to forward
 from __future__ import annotations
 
 import sys
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.utils.hooks import BackwardHook, RemovableHandle, add_hook
 
 
@@ -184,8 +184,8 @@ class Hooks:
             result = self._run_forward_hooks(args, kwargs, result, called)
             if boundary is not None:
                 if not isinstance(result, (torch.Tensor, tuple)):
-                    warnings.warn("For backward hooks to be called, module output should be a Tensor or a "
-                                  f"tuple of Tensors but received {type(result)}", stacklevel=2)
+                    warn("For backward hooks to be called, module output should be a Tensor or a "
+                         f"tuple of Tensors but received {type(result)}")
                 result = boundary.setup_output_hook(result)
             if other:
                 self._hook_grad_fn(other, args, result)
@@ -234,8 +234,8 @@ class Hooks:
                     found = self._run_forward_hook(key, table[key], args, kwargs, result)
                     result = result if found is None else found
                 except Exception as e:  # the first error is the one to raise
-                    warnings.warn(f"{where} forward hook with ``always_call=True`` raised an exception that "
-                                  f"was silenced as another error was raised in forward: {e}", stacklevel=3)
+                    warn(f"{where} forward hook with ``always_call=True`` raised an exception that "
+                         f"was silenced as another error was raised in forward: {e}")
 
     def _hook_grad_fn(self, hooks: list[Any], args: Any, result: Any) -> None:
         """Deprecated backward hooks sit on the node of the (first) result."""
@@ -264,4 +264,4 @@ def _warn_non_full(args: Any, result: Any, node: Any) -> None:
         text = several + "is deprecated and will be removed in future versions."
     else:
         return
-    warnings.warn(text + advice, FutureWarning, stacklevel=4)
+    warn(text + advice, FutureWarning)

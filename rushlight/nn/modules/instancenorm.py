@@ -1,9 +1,9 @@
 """Instance normalisation: each channel of each sample by its own statistics."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F
 from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from rushlight.nn.modules.function_module import members
@@ -45,9 +45,9 @@ class _InstanceNorm(_NormBase, function=None, num_features=int, eps=1e-5, moment
             if self.affine:
                 raise ValueError(f"expected input's size at dim={feature_dim} to match num_features"
                                  f" ({self.num_features}), but got: {input.size(feature_dim)}.")
-            warnings.warn(f"input's size at dim={feature_dim} does not match num_features. You can "
-                          "silence this warning by not passing in num_features, which is not used "
-                          "because affine=False", stacklevel=2)
+            warn(f"input's size at dim={feature_dim} does not match num_features. You can "
+                 "silence this warning by not passing in num_features, which is not used "
+                 "because affine=False")
         if input.dim() == self._get_no_batch_dim():
             return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
         return self._apply_instance_norm(input)

@@ -5,11 +5,11 @@ The arguments size_average and reduce are deprecated spellings of `reduction`.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.nn import _reduction, functional as F
 from rushlight.nn.modules.distance import PairwiseDistance
 from rushlight.nn.modules.function_module import FunctionModule, declared
@@ -55,9 +55,9 @@ class NLLLoss2d(NLLLoss):
 
     def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        warnings.warn("NLLLoss2d has been deprecated. Please use NLLLoss instead as a drop-in "
-                      "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss "
-                      "for more details.", FutureWarning, stacklevel=2)
+        warn("NLLLoss2d has been deprecated. Please use NLLLoss instead as a drop-in "
+             "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss "
+             "for more details.", FutureWarning)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import changed, register_empty
@@ -191,9 +191,9 @@ def _check_sizes(rnn: RNNBase) -> None:
         raise ValueError("dropout should be a number in range [0, 1] representing the probability of "
                          "an element being zeroed")
     if rnn.dropout > 0 and rnn.num_layers == 1:
-        warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero "
-                      "dropout expects num_layers greater than 1, but got "
-                      f"dropout={rnn.dropout} and num_layers={rnn.num_layers}", stacklevel=4)
+        warn("dropout option adds dropout after all but last recurrent layer, so non-zero "
+             "dropout expects num_layers greater than 1, but got "
+             f"dropout={rnn.dropout} and num_layers={rnn.num_layers}")
     for name, of in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
         if not isinstance(value := getattr(rnn, name), of):
             raise TypeError(f"{name} should be of type {of.__name__}, got: {type(value).__name__}")

@@ -1,12 +1,12 @@
 """state_dict() and load_state_dict(): a module's persistent tensors by dotted path."""
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.nn.modules.hooks import _WrappedHook
 from rushlight.nn.parameter import Parameter, is_lazy
 from rushlight.utils.hooks import RemovableHandle, add_hook
@@ -287,15 +287,15 @@ class _Backup:
 
 def _positional(args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool
                 ) -> tuple[Any, str, bool]:
-    warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
-                  "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
-                  "#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=3)
+    warn("Positional args are being deprecated, use kwargs instead. Refer to "
+         "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
+         "#torch.nn.Module.state_dict for details.", FutureWarning)
     given = (*args, *(destination, prefix, keep_vars)[len(args):])
     return given[0], given[1], given[2]
 
 
 def _warn_meta(key: str) -> None:
-    warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
-                  "parameter in the current model, which is a no-op. (Did you mean to pass "
-                  "`assign=True` to assign items in the state dictionary to their corresponding key "
-                  "in the module instead of copying them in place?)", stacklevel=4)
+    warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+         "parameter in the current model, which is a no-op. (Did you mean to pass "
+         "`assign=True` to assign items in the state dictionary to their corresponding key "
+         "in the module instead of copying them in place?)")

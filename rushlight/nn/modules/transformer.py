@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
 from rushlight.backends import mha
+from rushlight.base.callers import warn
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.activation import MultiheadAttention
 from rushlight.nn.modules.container import ModuleList
@@ -111,8 +111,8 @@ class TransformerEncoder(Module):
         reason = _why_not_nested(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not reason
         if enable_nested_tensor and reason:
-            warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                          f"encoder_layer{reason}", stacklevel=2)
+            warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                 f"encoder_layer{reason}")
 
     def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None,
                 is_causal: bool | None = None) -> Any:

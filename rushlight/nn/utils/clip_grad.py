@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.base.renaming import renamed
 
 
@@ -14,7 +14,7 @@ def _parameters(parameters: Any) -> list[Any]:
         return [parameters]
     found = list(parameters)
     if not found and not isinstance(parameters, (list, tuple)):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     return found
 
 

@@ -1,10 +1,10 @@
 """Weight normalisation by a hook (deprecated: see parametrizations.weight_norm)."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.nn.parameter import Parameter, UninitializedParameter
 
 
@@ -81,8 +81,8 @@ class WeightNorm:
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Replace a parameter by `name`_g (length, one for each index of `dim`) and `name`_v."""
-    warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
-                  "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2)
+    warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
+         "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning)
     WeightNorm.apply(module, name, dim)
     return module
 

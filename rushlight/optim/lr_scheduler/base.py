@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 from weakref import ref
 
+from rushlight.base.callers import warn
 from rushlight.base.tape import replayed
 from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor
@@ -100,8 +100,8 @@ class LRScheduler:
 
     def _warn_outside_step(self) -> None:
         if not self.__dict__.get("_get_lr_called_within_step"):
-            warnings.warn("To get the last learning rate computed by the scheduler, please use "
-                          "`get_last_lr()`.", UserWarning, stacklevel=3)
+            warn("To get the last learning rate computed by the scheduler, please use "
+                 "`get_last_lr()`.", UserWarning)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -115,22 +115,22 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_WARNING, UserWarning)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-            warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate "
-                          "scheduler initialization. Please, make sure to call `optimizer.step()` before "
-                          "`lr_scheduler.step()`. See more details at https://pytorch.org/docs/stable/"
-                          "optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=3)
+            warn("Seems like `optimizer.step()` has been overridden after learning rate "
+                 "scheduler initialization. Please, make sure to call `optimizer.step()` before "
+                 "`lr_scheduler.step()`. See more details at https://pytorch.org/docs/stable/"
+                 "optim.html#how-to-adjust-learning-rate", UserWarning)
         elif not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch "
-                          "1.1.0 and later, you should call them in the opposite order: "
-                          "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                          "result in PyTorch skipping the first value of the learning rate schedule. See "
-                          "more details at https://pytorch.org/docs/stable/optim.html"
-                          "#how-to-adjust-learning-rate", UserWarning, stacklevel=3)
+            warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch "
+                 "1.1.0 and later, you should call them in the opposite order: "
+                 "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                 "result in PyTorch skipping the first value of the learning rate schedule. See "
+                 "more details at https://pytorch.org/docs/stable/optim.html"
+                 "#how-to-adjust-learning-rate", UserWarning)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

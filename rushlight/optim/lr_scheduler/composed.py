@@ -5,6 +5,7 @@ import warnings
 from bisect import bisect_right
 from typing import Any
 
+from rushlight.base.callers import warn
 from rushlight.optim.lr_scheduler.base import EPOCH_WARNING, LRScheduler, set_lr
 from rushlight.optim.optimizer import Optimizer
 
@@ -127,7 +128,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_WARNING, UserWarning)
         self.last_epoch = epoch
         if self.is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import warnings
 from collections.abc import Iterator
 from typing import Any, Generic
 
+from rushlight.base.callers import warn
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import Dataset, IterableDataset, T_co
@@ -160,11 +160,11 @@ class DataLoader(Generic[T_co]):
         most = len(affinity(0)) if affinity else os.cpu_count() or 1
         if self.num_workers > most and self.worker == "process":
             doubt = "" if affinity else " (`cpuset` is not taken into account)"
-            warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our "
-                          f"suggested max number of worker in current system is {most}{doubt}, which is "
-                          "smaller than what this DataLoader is going to create. Please be aware that "
-                          "excessive worker creation might get DataLoader running slow or even freeze, lower "
-                          "the worker number to avoid potential slowness/freeze if necessary.", stacklevel=3)
+            warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                 f"suggested max number of worker in current system is {most}{doubt}, which is "
+                 "smaller than what this DataLoader is going to create. Please be aware that "
+                 "excessive worker creation might get DataLoader running slow or even freeze, lower "
+                 "the worker number to avoid potential slowness/freeze if necessary.")
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None,

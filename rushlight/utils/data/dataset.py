@@ -4,11 +4,12 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Iterable, TypeVar
 
 import rushlight as torch
+
+from rushlight.base.callers import warn
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -171,6 +172,5 @@ def _whole(dataset: Any, fractions: Sequence[float]) -> list[int]:
         sizes[i % len(sizes)] += 1
     for i, n in enumerate(sizes):
         if n == 0:
-            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                          stacklevel=3)
+            warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     return sizes

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 import time
-import warnings
 import weakref
 from collections import deque
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.base.spans import spanned
 from rushlight.utils.data import fetch, resume
 from rushlight.utils.data.distributed import DistributedSampler
@@ -88,7 +88,7 @@ class _BaseDataLoaderIter:
                      "IterableDataset replica at each worker. Please see "
                      "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
                      "examples.")
-        warnings.warn(text, stacklevel=3)
+        warn(text)
 
     def __getstate__(self) -> Any:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
@@ -96,10 +96,10 @@ class _BaseDataLoaderIter:
 
 def _warn_of_pinning(device: str) -> None:
     if device:
-        warnings.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,"
-                      f"ignore pin_memory_device='{device}'.", stacklevel=4)
-    warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned "
-                  "memory won't be used.", stacklevel=4)
+        warn("pin_memory_device is deprecated, the current accelerator will be used as the device,"
+             f"ignore pin_memory_device='{device}'.")
+    warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned "
+         "memory won't be used.")
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
@@ -344,8 +344,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _warn_of_waiting(self, waited: float) -> None:
         worker = self._assigned[self._due]
-        warnings.warn(f"DataLoader has waited {waited:.0f} s for a batch from worker {worker}, which is "
-                      f"here:\n{self._crew.stack(worker)}", stacklevel=6)
+        warn(f"DataLoader has waited {waited:.0f} s for a batch from worker {worker}, which is "
+             f"here:\n{self._crew.stack(worker)}")
 
 
 def _crew(kind: str) -> Any:

@@ -16,7 +16,6 @@ import select
 import signal
 import sys
 import time
-import warnings
 from _thread import start_new_thread
 from collections.abc import Callable
 from functools import lru_cache
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.tensor import sharing
 from rushlight.utils.data import channel, shared
 from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
@@ -62,9 +62,9 @@ class Processes:
         except BaseException as error:
             self.stop()
             if isinstance(error, (TypeError, AttributeError, pickle.PicklingError)):
-                warnings.warn("Got pickle error when attempting to start a worker Process. This might be "
-                              "because the worker Process arguments are not picklable. You can also try "
-                              "multiprocessing.set_start_method('fork').", stacklevel=2)
+                warn("Got pickle error when attempting to start a worker Process. This might be "
+                     "because the worker Process arguments are not picklable. You can also try "
+                     "multiprocessing.set_start_method('fork').")
             raise
         self._by_descriptor = {m.channel.fileno(): k for k, m in enumerate(self._members)}
         for descriptor in self._by_descriptor:

@@ -8,13 +8,13 @@ door hears the rows. A row's gradient is told beforehand, as its node runs; conv
 """
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.callers import warn
 from rushlight.dispatch import arguments, state
 from rushlight.export.overloads import Packet
 from rushlight.utils._pytree import tree_map
@@ -70,7 +70,7 @@ class FlopCounterMode(state.Interpreter):
     def __init__(self, mods: Any = None, depth: int | None = 2, display: bool = True,
                  custom_mapping: dict[Any, Any] | None = None) -> None:
         if mods is not None:
-            warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
+            warn("mods argument is not needed anymore, you can stop passing it")
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self.depth, self.display = depth, display
         self.flop_registry = {**flop_registry, **{

@@ -3,17 +3,13 @@ from __future__ import annotations
 
 import io
 import os
-import struct
 import wave
-import zlib
 from math import ceil
 from typing import Any
 
 import numpy as np
 
 from rushlight.utils.tensorboard.wire import Array, message
-
-_CHANNELS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's color types
 
 
 def array(value: Any) -> Array:
@@ -84,20 +80,21 @@ def image(value: Any, order: str, most: int = 8, rows: int = 0) -> dict[int, Any
     if c == 1:
         pixels = np.repeat(pixels, 3, -1)
     height, width, colors = pixels.shape
-    if colors not in _CHANNELS:
+    if not 1 <= colors <= 4:
         raise ValueError(f"add_image: expected 1 to 4 channels, got {c}")
     return {1: height, 2: width, 3: colors, 4: png(pixels)}
 
 
 def png(pixels: Array) -> bytes:
-    """A (height, width, channels) array of bytes as a PNG file."""
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    height, width, channels = pixels.shape
-    lines = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each begins with a 0: no filter
-    head = struct.pack(">IIBBBBB", width, height, 8, _CHANNELS[channels], 0, 0, 0)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines.tobytes()))
-            + chunk(b"IEND", b""))
+    """A (height, width, channels) array of bytes as a PNG file, by Pillow."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("TensorBoard's images need Pillow, which is not installed; "
+                          "pip install 'rushlight[vision]' brings it") from error
+    file = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(file, "PNG")
+    return file.getvalue()
 
 
 def figure(figures: Any, close: bool) -> Array:

@@ -1,0 +1,78 @@
+"""`python -m rushlight --info`: what a report of a problem needs."""
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+import rushlight
+from rushlight.base.config import KNOBS, PREFIX, knobs
+from rushlight.compiler import cache
+from rushlight.standin import status
+from rushlight.version import release
+
+_PACKAGES = ("numpy", "ml_dtypes", "llvmlite", "pillow", "safetensors", "mpi4py", "transformers",
+             "accelerate", "lightning", "timm")
+
+
+def processor() -> str:
+    """The processor's name as the system tells it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                if name.strip() == "model name":
+                    return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _compiler() -> str:
+    """Which LLVM makes kernels, and for what processor."""
+    if _installed("llvmlite") is None:
+        return "llvmlite is not installed: NumPy computes"
+    from llvmlite import binding
+
+    return f"LLVM {'.'.join(map(str, binding.llvm_version_info))} for {binding.get_host_cpu_name()}"
+
+
+def _kept() -> str:
+    """The folder of compiled kernels and how much is in it."""
+    folder = cache.directory()
+    try:
+        sizes = [entry.stat().st_size for entry in os.scandir(folder) if entry.is_file()]
+    except OSError as error:
+        return f"{folder} ({error.strerror})"
+    return f"{folder}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB"
+
+
+def report() -> str:
+    """The report, a line for each thing."""
+    there = {name: found for name in _PACKAGES if (found := _installed(name)) is not None}
+    changed = [f"{PREFIX}{k.name.upper()}={getattr(knobs, k.name)}" for k in KNOBS
+               if getattr(knobs, k.name) != k.default]
+    lines = {
+        "Rushlight": f"{release} in {os.path.dirname(os.path.abspath(rushlight.__file__))}",
+        "torch.__version__": rushlight.__version__,
+        "Python": f"{sys.version.split()[0]} ({sys.executable})",
+        "system": platform.platform(),
+        "processor": f"{processor()}, {os.cpu_count()} of them",
+        "instructions": rushlight.backends.cpu.get_cpu_capability(),
+        "threads": f"{rushlight.get_num_threads()}",
+        "compiler": _compiler(),
+        "compiled kernels": _kept() if knobs.cache else "not kept",
+        "packages": ", ".join(f"{name} {found}" for name, found in there.items()),
+        "settings": ", ".join(changed) or "all at their defaults",
+        "as torch": "; ".join(status()[0]),
+    }
+    width = max(map(len, lines))
+    return "".join(f"{name:{width}}  {told}\n" for name, told in lines.items())
