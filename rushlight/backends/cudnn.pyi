@@ -6,11 +6,18 @@ from typing import Any
 allow_tf32: bool
 benchmark: bool
 benchmark_limit: int
+depthwise_kernel: str
 deterministic: bool
 enabled: bool
-def flags(**values: bool) -> Iterator[None]:
-    """Set switches (`enabled`, `benchmark`, `deterministic`, `allow_tf32`) within the block."""
+def flags(**given: Any) -> Iterator[None]:
+    """Set switches within the block; those that are not named take the defaults of `flags()`."""
+fp32_precision: str
 def is_available(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
+def set_flags(*values: Any, **given: Any) -> tuple[Any, ...]:
+    """Set switches, by place or with an underscore before their names; None leaves one.
+
+    Returns what they were before.
+    """
 def version(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""

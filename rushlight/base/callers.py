@@ -33,5 +33,24 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     frame = caller()
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})
+    # Without the frame's globals, as warnings.warn: the loader of a program given by -c cannot tell its
+    # source.
     warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno,
-                           names.get("__name__", "<string>"), registry, names)
+                           names.get("__name__", "<string>"), registry)
+
+
+def asked_by_hasattr() -> bool:
+    """Whether the user's code is in a call of hasattr(): it asks, and does not use what it asks for."""
+    import dis  # only here: not loaded by `import rushlight`
+
+    frame = caller()
+    asked = False
+    for instruction in dis.get_instructions(frame.f_code):
+        calls = instruction.opname.startswith("CALL")
+        if instruction.offset >= frame.f_lasti:
+            return calls and asked
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            asked = asked or instruction.argval == "hasattr"
+        elif calls:
+            asked = False
+    return False

@@ -12,6 +12,8 @@ from importlib.machinery import PathFinder
 from opcode import opmap
 from typing import Any
 
+from rushlight.base.callers import asked_by_hasattr
+
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 with open(os.path.join(os.path.dirname(__file__), "elsewhere.tsv"), encoding="utf-8") as _file:
     _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
@@ -71,10 +73,15 @@ def attribute(module: str, name: str) -> Any:
         nowhere = import_module("rushlight.base.nowhere")
         for way in (full, *ways):
             found = nowhere.find(way)
-            if found is not nowhere.MISSING:
-                if package is not None:
-                    setattr(package, name, found)  # the same when asked for again
-                return found
+            if found is nowhere.MISSING:
+                continue
+            if isinstance(found, nowhere.Absent):
+                # A program that asks before it uses a name is told that it is not there.
+                if asked_by_hasattr():
+                    break
+            elif package is not None:
+                setattr(package, name, found)
+            return found
     raise _imported(module, name) or AttributeError(
         f"module {module!r} has no attribute {name!r}{advice(full)}")
 

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -151,6 +152,7 @@ def _elsewhere(full: str) -> Any:
     return found
 
 
+@cache
 def find(full: str) -> Any:
     """What torch.`full` is where it exists only by name: a class, a constant, a module; or MISSING."""
     if full in _PACKAGES:

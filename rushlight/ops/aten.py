@@ -6,4 +6,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    return import_module("rushlight.export.overloads").packet(name)
+    try:
+        return import_module("rushlight.export.overloads").packet(name)
+    except AttributeError:
+        raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'") from None

@@ -39,7 +39,7 @@ def test_workers_see_torchruns_environment(show):
     assert [(w["RANK"], w["LOCAL_RANK"], w["GROUP_RANK"]) for w in seen] == [("0", "0", "0"), ("1", "1", "0")]
     assert {(w["WORLD_SIZE"], w["LOCAL_WORLD_SIZE"], w["TORCHELASTIC_MAX_RESTARTS"]) for w in seen} == {("2", "2", "2")}
     assert seen[0] | {"RANK": "", "LOCAL_RANK": ""} == seen[1] | {"RANK": "", "LOCAL_RANK": ""}
-    assert seen[0]["arguments"] == ["--lr", "0.1"] and seen[0]["torch"] == "rushlight"
+    assert seen[0]["arguments"] == ["--lr", "0.1"] and seen[0]["torch"] == "torch"
     assert seen[0]["name"] == "__main__" and seen[0]["launched"]
 
 

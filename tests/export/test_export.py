@@ -220,7 +220,7 @@ def test_overloads():
     assert add(torch.ones(2), 1, alpha=2).tolist() == [3, 3]
     assert torch.ops.aten.linear.default(torch.ones(1, 2), torch.ones(3, 2)).tolist() == [[2, 2, 2]]
     assert torch.ops.aten.mm.default in {torch.mm} and torch.mm in [torch.ops.aten.mm.default]
-    with pytest.raises(AttributeError, match="no op 'nonsense'"):
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'aten' object has no attribute 'nonsense'"):
         torch.ops.aten.nonsense
     with pytest.raises(TypeError, match="add.Tensor"):
         add(torch.ones(2), 1, beta=2)

@@ -89,3 +89,11 @@ def test_every_line_is_read():
     for module in nowhere._LINES:
         for name, mark in nowhere.names(module).items():
             assert mark == "" or mark[0] in "!@=:>?", (module, name, mark)
+
+
+def test_who_asks_by_hasattr_is_told_no():
+    from rushlight.nested import nested_tensor
+
+    assert not hasattr(torch.nested, "nested_tensor")
+    assert torch.nested.nested_tensor is nested_tensor is getattr(torch.nested, "nested_tensor", None)
+    assert hasattr(torch, "compile")

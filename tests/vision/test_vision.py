@@ -179,5 +179,5 @@ torchvision.models.detection.retinanet_resnet50_fpn()
 """)
     done = subprocess.run([sys.executable, "-m", "rushlight", "p.py"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=60, env={"PYTHONPATH": str(Path(torch.__file__).parents[1]), "PATH": ""})
-    assert done.stdout.split() == ["rushlight_vision.transforms", "0.28.0", "(224,", "224)", "rushlight_vision"]
+    assert done.stdout.split() == ["rushlight_vision.transforms", "0.28.0+rushlight", "(224,", "224)", "rushlight_vision"]
     assert "torchvision.models.detection.retinanet_resnet50_fpn can be imported but is not there" in done.stderr
