@@ -1,9 +1,10 @@
 """Rows on the meta device: shapes, strides and dtypes without data."""
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.tensor import Tensor, wrap
-
 
 # Where the rows' bodies lie.
 _BODIES = os.path.dirname(table.__file__) + os.sep
@@ -40,27 +40,41 @@ def refuse_devices(values: Sequence[Any], pointwise: bool = False) -> None:
     """
     if not CLASSES.below:
         return  # an op on wrappers, which lie nowhere, beside tensors that do
+    found = _two_devices(values)
+    if found is None or not _brought(values):
+        return
+    one, two = found
+    if pointwise:
+        raise RuntimeError(f"Tensor on device {two} is not on the expected device {one}!")
+    raise RuntimeError("Expected all tensors to be on the same device, but found at least two "
+                       f"devices, {one} and {two}!")
+
+
+def _two_devices(values: Iterable[Any]) -> tuple[Any, Any] | None:
+    """The first tensor's device and another's that differs, or None."""
     tensors = [v for value in values for v in (value if value.__class__ in (list, tuple) else (value,))
                if isinstance(v, Tensor)]
-    placed = [v for v in tensors if v._m.ndim or v._k.on_meta]
-    for other in placed[1:]:
-        one, two = placed[0]._k.device, other._k.device
-        if one is not two and one != two and not _within_a_body():
-            if pointwise:
-                raise RuntimeError(f"Tensor on device {two} is not on the expected device {one}!")
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least two "
-                               f"devices, {one} and {two}!")
+    placed = [v._k.device for v in tensors if v._m.ndim or v._k.on_meta]
+    return next(((placed[0], other) for other in placed[1:] if other != placed[0]), None)
 
 
-def _within_a_body() -> bool:
-    """Whether a row's body is running: what it makes itself lies on the CPU, its operands where they may."""
-    frame = sys._getframe(2)
+def _brought(values: Sequence[Any]) -> bool:
+    """Whether the program brought these operands; what a row's body makes itself lies on the CPU.
+
+    Asked only where devices differ: the outermost running body's arguments tell.
+    """
+    frame, outermost = sys._getframe(2), None
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith(_BODIES) and not file.endswith("table.py"):
-            return True
+            outermost = frame
         frame = frame.f_back  # type: ignore[assignment]
-    return False
+    if outermost is None:
+        return True
+    code = outermost.f_code
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    given = [outermost.f_locals.get(name) for name in code.co_varnames[:count]]
+    return _two_devices(given) is not None
 
 
 def refuse_meta(row: Row) -> None:
