@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -35,9 +36,11 @@ def _methods(text: str, name: str) -> set[str]:
             if isinstance(n, (ast.FunctionDef, ast.AnnAssign))}
 
 
-def test_stubs_are_as_the_code_is(made: dict[Path, str]) -> None:
-    old = stubs.stale(made)
-    assert not old, f"run `{stubs.COMMAND}`: {len(old)} stubs are old: {', '.join(old[:8])}"
+def test_stubs_are_as_the_code_is() -> None:
+    # In a process of its own: what other tests did to classes is nothing that a stub should tell.
+    done = subprocess.run([sys.executable, str(ROOT / "tools" / "stubs.py"), "--check"], capture_output=True,
+                          text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"run `{stubs.COMMAND}`: {done.stdout}{done.stderr}"
 
 
 @pytest.mark.parametrize("module", ["", "linalg", "special", "fft", "nn", "nn.functional", "optim", "utils.data",
