@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.base import frames
+from rushlight.base import callers
 from rushlight.jit.frontend import Error
 from rushlight.nn import functional as F
 
@@ -91,7 +91,7 @@ def wait(value: Any) -> Any:
 
 def warn(message: str) -> None:
     """warnings.warn."""
-    frames.warn(message)
+    callers.warn(message)
 
 
 def indices(found: list[Any]) -> tuple[Any, ...]:

@@ -75,8 +75,8 @@ def test_scheduler_state_changes_hands(text: str, giver: Any, taker: Any) -> Non
     assert follow(second, t, 5) == follow(first, s, 5)
 
 
-# What goes beyond PyTorch, by keyword alone.
-_MORE = {"utils.data.DataLoader": ("worker", "watchdog")}
+# What goes beyond this PyTorch, by keyword alone: our own, and a newer PyTorch's.
+_MORE = {"utils.data.DataLoader": ("worker", "watchdog"), "optim.LBFGS": ("maximize",)}
 
 
 def _signature(function: Any) -> list[Any]:
