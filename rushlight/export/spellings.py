@@ -12,6 +12,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
+from rushlight.ops.resampling import resized
 
 Bound = dict[str, Any]
 # An overload's dotted name, and its arguments by its own names; None where the row's name serves.
@@ -156,7 +157,12 @@ def _resample(mode: str, antialias: bool, **given: Any) -> Any:
     x = given.pop("input", None)
     x = given.pop("self") if x is None else x
     size, corners = given.pop("output_size"), given.pop("align_corners", None)
-    scales = given.pop("scale_factors", None) or [s for s in given.values() if s is not None]
+    listed = given.pop("scale_factors", None)
+    scales = list(listed) if listed is not None else [given.get(f"scales_{d}") for d in "dhw"[5 - x.dim():]]
+    if x.dim() == 3 and "scales" in given:
+        scales = [given["scales"]]
+    if size is not None and any(s is not None for s in scales):
+        return resized(x, size, scales, mode, bool(corners), antialias)
     return F.interpolate(x, size, tuple(scales) if size is None else None, mode, corners, antialias=antialias)
 
 

@@ -140,12 +140,17 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
                            f"{list(input.shape[2:])} and output {out}")
     if mode == "area":
         return ROWS[f"adaptive_avg_pool{dims}d"](input, out)
+    return resized(input, out, scales, mode, bool(align_corners), antialias)
+
+
+def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
+    """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
     # Bytes are rounded after each dim, the last of which comes first.
-    order = reversed(range(dims)) if input.dtype.name == "uint8" else range(dims)
-    found = input
-    for i in order:
-        found = _along(found, 2 + i, out[i], scales[i], mode, bool(align_corners), antialias)
-    return in_format(found, input)
+    order = range(x.ndim - 2)
+    found = x
+    for i in reversed(order) if x.dtype.name == "uint8" else order:
+        found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
+    return in_format(found, x)
 
 
 def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:

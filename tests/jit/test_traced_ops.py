@@ -96,3 +96,10 @@ def test_script_leaves_out_an_embedding_bags_offsets():
 def test_a_node_prints_as_one_line():
     graph = torch.jit.trace(lambda x: (x + 1) * x, (torch.ones(2),))._function.block
     assert all("\n" not in repr(node) and len(repr(node)) < 200 for node in graph.nodes)
+
+
+def test_an_upsample_op_takes_sizes_and_scales_at_once():
+    # The sum of squares that PyTorch 2.13 gives.
+    x = torch.arange(64.0).reshape(2, 2, 4, 4)
+    found = torch.ops.aten._upsample_bilinear2d_aa(x, (6, 6), False, 1.7, None)
+    assert abs(float(found.double().pow(2).sum()) - 184031.5233) < 0.1
