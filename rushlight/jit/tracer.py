@@ -149,10 +149,6 @@ class _Lines(Source):
         return f"{frame.f_code.co_filename}:{frame.f_lineno}:0"
 
 
-# Ops whose TorchScript form differs from the op that a program of torch.export names.
-_AS_WRITTEN: frozenset[str] = frozenset()
-
-
 class Tracer(TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
@@ -222,7 +218,7 @@ class Tracer(TorchFunctionMode):
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         bound = _bound(row, args, kwargs)
         found = None if kwargs.get("out") is not None else overloads.chosen(row, bound, writes)
-        if found is not None and row.name not in _AS_WRITTEN:
+        if found is not None:
             overload, given, named = found
             if kwargs.get("generator") is not None:
                 named["generator"] = None  # the program draws from the default generator
