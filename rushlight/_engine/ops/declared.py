@@ -1,6 +1,6 @@
 """Rows that are lines of tables: those of a single atom of their operands, and those of one formula.
 
-declared.tsv: family, name, operands ("| Number" behind those that may be numbers), facts, refusals, docstring.
+declared.tsv: family, name, operands ("| Number" behind those that may be numbers), facts, refusals, doc.
 Facts are those of a Row, and `atom` and `arg` where the atom is not called as the row is. A refusal is kinds
 of dtypes, and PyTorch's words for them or (one word) its kernel, which has none. "*" is the row's name.
 formulas.tsv: family, kind, name, parameters, facts, what a body of that kind returns, docstring.
