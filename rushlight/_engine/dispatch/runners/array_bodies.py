@@ -84,7 +84,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
 
 
 def _quietly(statement: str, already: bool) -> list[str]:
-    """A statement that NumPy gives no floating-point warnings about; `already`: whether it does not by itself."""
+    """A statement without NumPy's floating-point warnings; `already`: it gives none by itself."""
     if already:
         return [f"    {statement}"]
     return [
