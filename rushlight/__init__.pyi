@@ -1069,7 +1069,10 @@ def matrix_exp(input: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """linalg.matrix_power in its older spelling."""
 @overload
-def max(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def max(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The largest element, or (values, indices) along dim."""
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The largest element, or (values, indices) along dim."""
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
@@ -1089,7 +1092,7 @@ def maximum_(input: Tensor, other: Tensor) -> Tensor:
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arithmetic mean."""
 @overload
-def median(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def median(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
@@ -1100,7 +1103,10 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     indexing: "ij" gives dims in the order of the vectors, "xy" swaps the first two.
     """
 @overload
-def min(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def min(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The smallest element, or (values, indices) along dim."""
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The smallest element, or (values, indices) along dim."""
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
@@ -1142,7 +1148,7 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The mean of what is not nan."""
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def nanmedian(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The median of what is not nan; with dim, (values, indices) along it."""
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
@@ -1272,16 +1278,16 @@ def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dt
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
@@ -1325,7 +1331,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Te
     positions repeated by it. dim None flattens input.
     """
 @overload
-def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Tensor | _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each element (or slice along dim) several times, one copy after the other.
 
     repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
@@ -1639,7 +1645,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None =
 def where(condition: Tensor, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
 @overload
-def where(condition: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def where(condition: Tensor, input: None = None, other: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
@@ -1653,4 +1659,6 @@ def zeros(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageL
     """Zeros."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Zeros of input's shape, dtype and strides."""
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['Size', 'Tensor', 'device', 'dtype', 'enable_grad', 'get_default_dtype', 'inference_mode',
+    'no_grad', 'promote_types', 'set_default_dtype', 'set_grad_enabled']

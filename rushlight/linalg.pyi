@@ -97,3 +97,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | Sequence[Tensor
     """The sum of conj(x) * y along dim; the others broadcast."""
 def vector_norm(input: Tensor, ord: int | float | complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
+def __dir__() -> list[str]: ...

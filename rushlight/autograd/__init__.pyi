@@ -35,3 +35,4 @@ from rushlight.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
 from rushlight.autograd.mode import set_grad_enabled as set_grad_enabled
 from rushlight.autograd.tasks import set_multithreading_enabled as set_multithreading_enabled
 from rushlight.autograd import tasks as tasks
+def __dir__() -> list[str]: ...

@@ -10,7 +10,12 @@ from contextlib import nullcontext
 from rushlight.base.absent import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 from rushlight.base.lazy import homes, lazy_names
 
-stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
+
+class StreamContext(nullcontext):  # type: ignore[type-arg]
+    """Of no stream."""
+
+
+stream = StreamContext
 globals().update(functions("cuda"))
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import rlcompleter
 import subprocess
 import sys
 

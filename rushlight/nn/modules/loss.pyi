@@ -131,6 +131,7 @@ class LinearCrossEntropyOptions:
     __dataclass_params__: Any
     def __eq__(self, other: object) -> Any: ...
     __hash__: Any
+    __match_args__: tuple[Any, ...]
     def __repr__(self) -> Any: ...
 class MSELoss(_Loss):
     """(input - target)^2."""
