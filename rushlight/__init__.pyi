@@ -299,6 +299,10 @@ e: _float
 inf: _float
 nan: _float
 pi: _float
+@overload
+def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
+@overload
 def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
 def _conj(input: Tensor) -> Tensor:
@@ -533,6 +537,10 @@ def bucketize(input: Tensor | _int | _float | _complex, boundaries: Tensor, *, o
     """The number of the bucket between boundaries that each value falls into."""
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """All tuples with one element of each vector, as rows; of one vector, the vector."""
+@overload
+def cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
@@ -575,14 +583,26 @@ def clip_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, m
     """In-place version of clamp."""
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with its own memory."""
+@overload
+def column_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim, vectors being columns."""
+@overload
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim, vectors being columns."""
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of r elements of a vector, in the vector's order, as rows."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """real + i * imag, of two real tensors of one dtype."""
+@overload
+def concat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
+@overload
+def concatenate(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
 def conj(input: Tensor) -> Tensor:
@@ -696,6 +716,10 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """dropout in place."""
 def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 2."""
+@overload
+def dstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the third dim."""
+@overload
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the third dim."""
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -884,6 +908,10 @@ def histogramdd(input: Tensor, bins: Sequence[_int] | _int | Sequence[Tensor], *
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 1 (dim 0 of vectors)."""
+@overload
+def hstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim; of vectors, along the first."""
+@overload
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim; of vectors, along the first."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1365,6 +1393,10 @@ def round(input: Tensor, *, decimals: _int | None = None, out: Tensor | Sequence
     """The nearest integer, halves to even; `decimals` digits after the point."""
 def round_(input: Tensor, *, decimals: _int | None = None) -> Tensor:
     """In-place version of round."""
+@overload
+def row_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+@overload
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
@@ -1481,6 +1513,10 @@ def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | Sequence[Tensor] | Non
 @overload
 def squeeze_copy(input: Tensor, dim: Sequence[_int] | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """squeeze, copied."""
+@overload
+def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors, all of one shape, side by side along a new dim."""
+@overload
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim."""
 def std(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1639,6 +1675,10 @@ def view_copy(input: Tensor, size: _int | Sequence[_int] | None = None, *, dtype
     """view, copied: in another shape, or its bytes as another dtype."""
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 0."""
+@overload
+def vstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+@overload
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 @overload

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -139,9 +140,15 @@ def _first(name: str) -> tuple[bool, bool, str]:
 
 
 def call_lines(scope: Scope, cls: Any) -> list[str]:
-    """A layer's __call__, which is as its forward."""
-    lines = function_lines(scope, "forward", cls.forward, bound=True, doc="")
-    return [lines[0].replace("def forward(", "def __call__(", 1)]
+    """A layer's __call__, which has the parameters of its forward and gives what that gives.
+
+    It takes tensors as PyTorch's does, from programs that say no types: a strict checker would tell
+    of each `self.layer(x)` in a `forward(self, x)` that it knows nothing of x.
+    """
+    line = function_lines(scope, "forward", cls.forward, bound=True, doc="")[0]
+    head, _, result = line.replace("def forward(", "def __call__(", 1).rpartition(" -> ")
+    tensor = scope.home("Tensor")
+    return [re.sub(rf": {tensor}\b( \| None)?", f": {scope.home('Any')}", head) + f" -> {result}"]
 
 
 def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:

@@ -126,7 +126,7 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
     doc = f"In-place version of {row.name}." if writes else row.doc
     typed = [(p, parameter_type(p, known)) for p in sorted(params, key=_late)]
     overloads = [("Tensor", typed)] if writes else list(_overloads(row, method, typed, known))
-    spelled = [made for kind, ps in overloads for made in _spread(ps, kind)]
+    spelled = [made for kind, ps in overloads for each in _lists(ps) for made in _spread(each, kind)]
     lines: list[str] = []
     for parameters, kind in spelled:
         told = [(p, scope.house(_with_default(p, k))) for p, k in parameters]
@@ -252,6 +252,17 @@ def _by_forms(typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, 
             yield p, kind
     if "out" in own:
         yield own["out"], _OUT
+
+
+def _lists(typed: list[tuple[Param, str]]) -> list[list[tuple[Param, str]]]:
+    """Two forms of what takes tensors in a sequence: pyright takes a list that is written out, with an item
+    that it knows nothing of, for what is asked only where a list is; and a list of Parameters is no
+    list[Tensor].
+    """
+    (first, kind), *rest = typed
+    if kind != "Sequence[Tensor]":
+        return [typed]
+    return [[(first, "list[Tensor] | tuple[Tensor, ...]"), *rest], typed]
 
 
 def _spread(typed: list[tuple[Param, str]], result: str) -> Any:

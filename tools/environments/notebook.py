@@ -27,8 +27,10 @@ try:
                         ("torch.optim.Adam", "AdamW")):
         shown = client.complete(typed, reply=True, timeout=60)["content"]["matches"]
         assert any(match.split(".")[-1] == name for match in shown), (typed, shown)
-    hover = client.inspect("torch.einsum", reply=True, timeout=60)["content"]["data"]["text/plain"]
-    assert "operands" in hover and "Docstring" in hover, hover
+    for typed, word in (("torch.einsum", "operands"), ("x.relu", "inplace"),
+                        ("torch.nn.Linear", "out_features"), ("torch.optim.AdamW", "lr")):
+        hover = client.inspect(typed, reply=True, timeout=60)["content"]["data"]["text/plain"]
+        assert word in hover and "no docstring" not in hover, (typed, hover)
 finally:
     client.stop_channels()
     manager.shutdown_kernel(now=True)
