@@ -1,4 +1,5 @@
 """stubtest, which comes with mypy, finds no public name that the stubs lack or tell otherwise."""
+
 from __future__ import annotations
 
 import os
@@ -11,8 +12,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FORMS = "has forms that begin with, or go on to, different parameters; a signature at run time tells one"
 # What one signature cannot tell, and the overloads of a stub can.
 EXCEPTIONS = {
-    "arange": FORMS, "randint": FORMS, "repeat_interleave": FORMS, "max": FORMS, "min": FORMS,
-    "tensor.tensor.Tensor.repeat_interleave": FORMS, "tensor.tensor.Tensor.max": FORMS,
+    "arange": FORMS,
+    "randint": FORMS,
+    "repeat_interleave": FORMS,
+    "max": FORMS,
+    "min": FORMS,
+    "tensor.tensor.Tensor.repeat_interleave": FORMS,
+    "tensor.tensor.Tensor.max": FORMS,
     "tensor.tensor.Tensor.min": FORMS,
     "tensor.tensor.Tensor.coalesce": "told as sparse tensors have it; an ordinary tensor's refuses",
 }
@@ -36,8 +42,12 @@ def test_stubtest_finds_nothing(tmp_path: Path) -> None:
     config.write_text(CONFIG)
     done = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "--concise", "--mypy-config-file", str(config), "rushlight"],
-        capture_output=True, text=True, timeout=900, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "MYPYPATH": str(ROOT)})
+        capture_output=True,
+        text=True,
+        timeout=900,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MYPYPATH": str(ROOT)},
+    )
     assert "rushlight." in done.stdout and "not checking stubs" not in done.stdout, done.stdout + done.stderr
     told = [line for line in done.stdout.splitlines() if re.match(r"rushlight[.\w]* ", line)]
     found = [line for line in told if of_a_public_stub(line.split()[0])]

@@ -1,8 +1,9 @@
 """torch.cpu.amp: older spellings of torch.amp for the CPU."""
+
 from rushlight import amp
+from rushlight._engine.core.dtype import bfloat16, dtype as _dtype
 from rushlight.amp import grad_scaler
 from rushlight.amp.autocast_mode import warn_of_older
-from rushlight.base.dtype import bfloat16, dtype as _dtype
 
 __all__ = ["GradScaler", "autocast"]
 GradScaler = grad_scaler.older("cpu", __name__)

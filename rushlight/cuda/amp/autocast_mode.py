@@ -1,20 +1,22 @@
 """The older spellings of autocast for CUDA: without it they warn, and do nothing."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from rushlight import amp
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.renaming import renamed
 from rushlight.amp.autocast_mode import warn_of_older
-from rushlight.base import dtype as dt
-from rushlight.base.renaming import renamed
 
 
 class autocast(amp.autocast):
     """torch.amp.autocast('cuda', ...), with a FutureWarning."""
 
-    def __init__(self, enabled: bool = True, dtype: dt.dtype = dt.float16, cache_enabled: bool = True
-                 ) -> None:
+    def __init__(
+        self, enabled: bool = True, dtype: dt.dtype = dt.float16, cache_enabled: bool = True
+    ) -> None:
         warn_of_older("cuda")
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
@@ -27,7 +29,9 @@ def _custom_bwd(bwd: Callable[..., Any]) -> Any:
     return amp.custom_bwd(bwd, device_type="cuda")
 
 
-_TEXT = ("`torch.cuda.amp.{0}(args...)` is deprecated. Please use "
-         "`torch.amp.{0}(args..., device_type='cuda')` instead.")
+_TEXT = (
+    "`torch.cuda.amp.{0}(args...)` is deprecated. Please use "
+    "`torch.amp.{0}(args..., device_type='cuda')` instead."
+)
 custom_fwd = renamed(_custom_fwd, "custom_fwd", _TEXT.format("custom_fwd"))
 custom_bwd = renamed(_custom_bwd, "custom_bwd", _TEXT.format("custom_bwd"))
