@@ -1,6 +1,7 @@
 """What the modules of devices that are not there answer: PyTorch's build for CPUs has their names, too.
 
-absent_devices.tsv says what: module, the type that is made or raised, the words of an exception, names of functions.
+absent_devices.tsv says what: module, the type that is made or raised, the words of an exception, names of
+functions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The names of what is made when it is first mentioned, for dir() and completion, which load nothing else.
 
-The op table's are read from ops/contents.tsv, those of what has no row from completion.tsv: a namespace, names.
+The op table's are read from ops/contents.tsv, those of what has no row from completion.tsv: a namespace,
+names.
 """
 
 from __future__ import annotations

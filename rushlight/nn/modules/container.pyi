@@ -5,9 +5,9 @@ Children of the list-like ones are named "0", "1", ... ParameterList and Paramet
 parameters.py.
 """
 from collections.abc import Iterable, Iterator, Mapping
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.parameters import _DictLike, _ListLike
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, Self
 
 from rushlight.nn.modules.parameters import ParameterDict as ParameterDict

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.parameter import Parameter
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Conv1d(_Conv):

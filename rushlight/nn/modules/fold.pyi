@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Fold and Unfold: between images and columns of sliding blocks. They are rows of nn/declared.tsv."""
 from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class Fold(FunctionModule):

@@ -2,8 +2,8 @@
 """Instance normalisation: each channel of each sample by its own statistics."""
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from typing import Any
 
 class InstanceNorm1d(_InstanceNorm):

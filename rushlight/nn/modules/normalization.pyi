@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class CrossMapLRN2d(FunctionModule):

@@ -4,8 +4,8 @@
 `padding` is one number for all sides, or (left, right, top, bottom, front, back), last dim first.
 """
 from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class CircularPad1d(_CircularPadNd):

@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Pooling over windows: maximum, average, p-norm, adaptive, fractional, and unpooling."""
 from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):

@@ -3,9 +3,9 @@
 from builtins import float as _float, int as _int
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class GRU(RNNBase):

@@ -2,8 +2,8 @@
 """Look-up tables: Embedding and EmbeddingBag."""
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class Embedding(_Table):

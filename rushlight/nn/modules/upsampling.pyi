@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Upsample: resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) by interpolation."""
 from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class Upsample(FunctionModule):
