@@ -42,6 +42,7 @@ from rushlight.toplevel import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel import _log_softmax as _log_softmax
 from rushlight._C import _nnpack_available as _nnpack_available
+from rushlight import _ops as _ops
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
 from rushlight.toplevel import _softmax as _softmax
@@ -51,6 +52,7 @@ from rushlight import _subclasses as _subclasses
 from rushlight.toplevel import _unique as _unique
 from rushlight.toplevel import _unique2 as _unique2
 from rushlight import _utils as _utils
+from rushlight import _vmap_internals as _vmap_internals
 from rushlight.toplevel import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel import affine_grid_generator as affine_grid_generator

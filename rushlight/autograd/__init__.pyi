@@ -6,6 +6,7 @@ from rushlight.autograd.gradchecking import GradcheckError as GradcheckError
 from rushlight.autograd.node import Node as Node
 from rushlight.autograd.savedvalues import SavedTensor as SavedTensor
 from rushlight.autograd.function import Variable as Variable
+from rushlight.autograd.engine import _calculate_shape as _calculate_shape
 from rushlight.autograd import anomaly as anomaly
 from rushlight.autograd.engine import backward as backward
 from rushlight.autograd.anomaly import detect_anomaly as detect_anomaly

@@ -9,6 +9,7 @@ from rushlight.tensor.tensor import Tensor
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
            "unpack_dual"]
 _levels: list[Any] = []
+_current_level = -1  # the level's number, as programs ask whether there is one
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -24,7 +25,9 @@ def enter_dual_level() -> int:
 
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    global _current_level
     _levels.append(Forward().__enter__())
+    _current_level = 0
     return 0
 
 
@@ -33,7 +36,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if not _levels or level not in (None, 0):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. "
                            "This is not supported.")
+    global _current_level
     _levels.pop().__exit__()
+    _current_level = -1
 
 
 def _level(what: str) -> Any:

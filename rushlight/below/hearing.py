@@ -20,8 +20,8 @@ from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.dispatch.door import function
 from rushlight.dispatch.formulanodes import keep_result
 from rushlight.dispatch.saved import Kept
-from rushlight.dispatch.saving import version_of
-from rushlight.tensor.tensor import Tensor, storage
+from rushlight.dispatch.saving import twin
+from rushlight.tensor.tensor import Tensor
 
 Handler = Callable[..., Any]
 
@@ -186,21 +186,9 @@ def _hand_over(source: Any, result: Any) -> None:
         node, r._g, r._i = s._g, s._g, s._i
         saved = node.saved if hasattr(node, "saved") else None
         if isinstance(saved, tuple) and saved and "result" in saved[0]:
-            saved[1][saved[0].index("result")] = (shadow(r), keep_result(r)[1])
+            saved[1][saved[0].index("result")] = (twin(r), keep_result(r)[1])
         elif getattr(saved, "_results", None):
-            saved._results[1][s._i] = Kept(shadow(r)) if saved._results[1][s._i] is not None else None
-
-
-def shadow(t: Tensor) -> Any:
-    """The same tensor outside the graph, of its class."""
-    other: Any = object.__new__(type(t))
-    storage(t)
-    for slot in ("_a", "_k", "_s"):
-        setattr(other, slot, getattr(t, slot))
-    other._g, other._i = None, 0
-    other.__dict__.update(t.__dict__)
-    version_of(t)
-    return other
+            saved._results[1][s._i] = Kept(twin(r)) if saved._results[1][s._i] is not None else None
 
 
 def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.device import device
+from rushlight.dispatch import older
 from rushlight.ops.signature import REQUIRED, Param, rename_keywords, text
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor
@@ -22,6 +23,9 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any],
         kwargs = rename_keywords(params, row.name, without_missing(kwargs))
     positional = [p for p in params if not p.keyword_only]
     args = _spread(row, positional, args)
+    earlier = older.newer(row.name, args) if len(args) > len(positional) else None
+    if earlier is not None:
+        args, kwargs = earlier[0], {**kwargs, **earlier[1]}
     if len(args) > len(positional):
         raise TypeError(f"{row.name}() takes {len(positional)} positional arguments but {len(args)} "
                         f"were given; the signature is {text(row.name, params)}")

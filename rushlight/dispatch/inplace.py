@@ -25,8 +25,7 @@ from rushlight.ops import signature
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import CPU_KINDS
 from rushlight.tensor.lazyviews import place
-from rushlight.tensor.tensor import Tensor, storage
-
+from rushlight.tensor.tensor import Tensor, alias, storage
 
 # Plain tensors of one kind that are outside the graph; whatever else comes takes the general way.
 _FAST = '''
@@ -188,7 +187,14 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
         target, rest = _target(row, args, kwargs)
         refuse_inference(target)
-        seen = function(row)(target, *rest, **kwargs)
+        before = target
+        if getattr(target, "_b", None) is not None and type(target) is Tensor:
+            # From now on it is a view of the view that it was.
+            before = alias(target, target._g, target._i)
+            before._b = target._b
+        seen = function(row)(before, *rest, **kwargs)
+        if before is not target:
+            target._b = seen._b
         if target._g is not None and LOCAL.enabled:
             check_writable(target, True)
             target._g, target._i = seen._g, seen._i

@@ -4,14 +4,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rushlight.autograd.inplace import Several
 from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import names, transposed
 from rushlight.dispatch.arrayrun import array_runner, by_keyword, refusal, tracked
+from rushlight.dispatch.planning import planner
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
-from rushlight.ops.table import Row
-from rushlight.dispatch.planning import planner
 from rushlight.dispatch.viewing import view_runner
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor
 
 Run = Callable[..., Any]
 
@@ -67,7 +69,10 @@ def _fused_or_body(row: Row, body: Callable[..., Any]) -> Run:
 def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -> Any:
     body = by_keyword(row, row.body)
     if rules is None or not tracked(values):
-        return body(*values)
+        out = body(*values)
+        if row.options.get("views") and values[0].__class__ is Tensor:
+            _mark_several(out)
+        return out
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         out = body(*values)
@@ -80,6 +85,14 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
         for part in out:
             part._b = (values[0], None, called, None)
     return out
+
+
+def _mark_several(parts: Any) -> None:
+    """Note that views come from one call, in the step that plans take again."""
+    for part in parts:
+        base, again, rest, step = part._b
+        again = Several(again)
+        part._b = (base, again, rest, step and (step[0], again, *step[2:]))
 
 
 def mapped_runner(row: Row) -> Run:

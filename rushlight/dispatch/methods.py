@@ -13,9 +13,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care, number
 from rushlight.base.determinism import fill_unwritten
 from rushlight.base.device import device
-from rushlight.base.tape import TAPE, constant, escape
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.base.promotion import of_number
+from rushlight.base.tape import TAPE, constant, escape
 from rushlight.dispatch import inplace, names
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.state import MODES, interpret, wrapped
@@ -301,6 +301,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
         storage(self)._bytes = flat = grown
     strides = format_strides(size, contiguous_strides(size), memory_format)
     place(self, strided(flat, a.dtype, size, strides, offset), self._k)
+    storage(self).version += 1
     return self
 
 

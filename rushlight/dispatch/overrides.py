@@ -11,7 +11,7 @@ from typing import Any
 from rushlight.base.pytree import tree_map
 from rushlight.base.spans import OP
 from rushlight.base.tape import TAPE
-from rushlight.dispatch import state
+from rushlight.dispatch import older, state
 from rushlight.dispatch.arguments import without_missing
 from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.state import LONE, MODES, RECORDS, STACK
@@ -85,15 +85,21 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
                  suffix: str = "") -> Callable[..., Any]:
     """A generated function that hands mistakes to scope's `general`, and interpreters the op."""
     head, body = text.split("):\n", 1)
+    earlier = ""
+    if row.name in older.ROWS:  # which take numbers before tensors, too
+        given = re.findall(r"[(,] ?(\w+)", head.partition("*")[0])
+        head = head.replace("*,", "*older,", 1)
+        out = "**({} if out is None else {'out': out}), " if "out" in head else ""
+        earlier = f"    if older:\n        return general({', '.join(given)}, *older, {out}**extra)\n"
     order = re.findall(r"[(,] ?\*?(\w+)", head)
-    shown = "".join(f"{n}, " for n in order if n not in ("out", "extra"))
+    shown = "".join(f"{n}, " for n in order if n not in ("out", "extra", "older"))
     kept = "{'out': out}" if "out" in order else "{}"
     away = re.search(r"return general\(.*", body)[0]  # type: ignore[index]
 
     def noted(exit: Any) -> str:
         return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
-    return compile_function(f"{head}):\n{_PASS.format(away=away)}{body}", row.name + suffix, {
+    return compile_function(f"{head}):\n{earlier}{_PASS.format(away=away)}{body}", row.name + suffix, {
         **scope, "MODES": MODES, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter,
         "note": RECORDS.extend,
         "DETAILED": state.DETAILED, "PLACE": place(row, direct)})

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.callers import warn
 from rushlight.ops.along import legacy
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.embedding import embedding, renorm_rows
@@ -23,6 +24,10 @@ def functional_embedding_bag(input, weight, offsets: "Tensor | None" = None,
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
                          f"then it must have the same shape as the input ({input.shape})")
+    if weight.dtype.name == "int64" and input.is_floating_point():
+        warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
+             "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.", UserWarning)
+        weight, input = input, weight
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     flat, starts = _in_bags(input, offsets)
