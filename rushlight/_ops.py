@@ -1,6 +1,6 @@
 """torch._ops: ops that are functions of functions, with rules for transforms.
 
-What else PyTorch keeps here is there by name (base/nowhere.tsv); torch.library makes ordinary ops.
+What else PyTorch keeps here is there by name (names/placeholders.tsv); torch.library makes ordinary ops.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class HigherOrderOperator:
 
     def __init__(self, name: str, *, cacheable: bool = False) -> None:
         if type(self) is HigherOrderOperator:
-            raise RuntimeError("Direct instantiation of HigherOrderOperator is not allowed. Please subclass "
-                               "it.")
+            raise RuntimeError(
+                "Direct instantiation of HigherOrderOperator is not allowed. Please subclass it."
+            )
         self._name = self.__name__ = name
         self._cacheable = cacheable
         self.py_kernels: dict[Any, Callable[..., Any]] = {}
@@ -61,8 +62,9 @@ class HigherOrderOperator:
             found = self.py_kernels.get(DispatchKey[key])
             if found is not None:
                 return found(*args, **kwargs)
-        raise NotImplementedError(f"{self._name} has no kernel for the CPU: py_impl of one of "
-                                  f"{', '.join(_KERNELS)} registers one")
+        raise NotImplementedError(
+            f"{self._name} has no kernel for the CPU: py_impl of one of {', '.join(_KERNELS)} registers one"
+        )
 
 
 __all__ = ["CInterpreter", "DispatchKey", "HigherOrderOperator", "TransformType"]

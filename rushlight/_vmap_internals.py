@@ -10,8 +10,9 @@ from rushlight.func.vmapping import vmap as _torch_vmap
 __all__ = ["vmap"]
 
 
-def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False
-          ) -> Callable[..., Any]:
+def _vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False
+) -> Callable[..., Any]:
     """vmap; RuntimeError for ops that draw random numbers."""
     inner = _torch_vmap(func, in_dims, out_dims)
 
@@ -21,8 +22,10 @@ def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_n
         except RuntimeError as error:
             if "random operation" not in str(error):
                 raise
-            raise RuntimeError("vmap: We do not yet support calling random operations inside of vmap. Please "
-                               "perform random operations outside of vmap as a workaround") from error
+            raise RuntimeError(
+                "vmap: We do not yet support calling random operations inside of vmap. Please "
+                "perform random operations outside of vmap as a workaround"
+            ) from error
 
     return mapped
 

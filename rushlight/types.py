@@ -1,13 +1,12 @@
 """torch.types: names for annotations."""
+
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from typing import IO
 
-from rushlight import Size, Tensor
-from rushlight import UntypedStorage as Storage
-from rushlight import device as _device
+from rushlight import Size, Tensor, UntypedStorage as Storage, device as _device
 
 _int, _float, _bool, _str, _bytes, _complex = int, float, bool, str, bytes, complex
 _Number = int, float, bool

@@ -14,6 +14,7 @@ import names that no program uses. What Rushlight lacks of these is stood in for
 found in their import statements, or listed in pytorch_tests_standins.tsv where they are mentioned otherwise.
 A name that is there is never stood in for, and a test file's own imports never are.
 """
+
 from __future__ import annotations
 
 import ast
@@ -113,7 +114,7 @@ def _stand_in(module: str, name: str) -> Any:
 
 def _module(name: str) -> ModuleType:
     """The module, or one that stands in for it, under both packages' names."""
-    from rushlight.base.nowhere import is_absent
+    from rushlight._engine.names.placeholders import is_absent
 
     try:
         found = importlib.import_module(name)
@@ -150,15 +151,18 @@ def _there(holder: ModuleType, name: str) -> bool:
     """Whether a module has a name that is more than a name."""
     if isinstance(holder, StandInModule):
         return name in vars(holder)
-    from rushlight.base.nowhere import is_absent
+    from rushlight._engine.names.placeholders import is_absent
 
     return hasattr(holder, name) and not is_absent(getattr(holder, name))
 
 
 def _is_torch(name: str | None) -> bool:
     # Helpers import each other in an order that works.
-    return name is not None and name.partition(".")[0] in ("torch", "torchgen", "functorch") and (
-        not name.startswith("torch.testing._internal"))
+    return (
+        name is not None
+        and name.partition(".")[0] in ("torch", "torchgen", "functorch")
+        and (not name.startswith("torch.testing._internal"))
+    )
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from enum import IntEnum
 from weakref import WeakValueDictionary
 
-from rushlight.dispatch import state
-from rushlight.tensor.tensor import Tensor
-from rushlight.transforms.batching import Batched, Batching
-from rushlight.transforms.levels import Level, Wrapped, active, wrapper
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.transforms.batching import Batched, Batching
+from rushlight._engine.transforms.levels import Level, Wrapped, active, wrapper
 
 TransformType = IntEnum("TransformType", "Torch Vmap Grad Jvp Functionalize", start=0)
 RandomnessType = IntEnum("RandomnessType", "Error Same Different", start=0)
@@ -48,7 +48,7 @@ class CInterpreter:
     @contextmanager
     def lower(self) -> Iterator[None]:
         """A context in which the transform does not run."""
-        modes = state.STACK.modes
+        modes = interpreters.STACK.modes
         place = modes.index(self.running)
         inner, modes[place:] = modes[place:], []
         try:
@@ -173,7 +173,7 @@ def reshape_dim_outof(source: int, size: int, tensor: Tensor) -> Tensor:
     if size and tensor.shape[source] % size:
         raise RuntimeError(f"a dim of size {tensor.shape[source]} cannot be split by {size}")
     rest = tensor.shape[source] // size if size else 0
-    return tensor.reshape(*tensor.shape[:source], size, rest, *tensor.shape[source + 1:])  # type: ignore[no-any-return]
+    return tensor.reshape(*tensor.shape[:source], size, rest, *tensor.shape[source + 1 :])  # type: ignore[no-any-return]
 
 
 def get_single_level_autograd_function_allowed() -> bool:

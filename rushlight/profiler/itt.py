@@ -15,8 +15,10 @@ def is_available() -> bool:
 
 def range_push(msg: str) -> int:
     """Begin a range; RuntimeError, since nothing listens."""
-    raise RuntimeError("ITT functions not installed. Are you sure you have a ITT build? "
-                       "torch.profiler.profile sees torch.profiler.record_function's ranges")
+    raise RuntimeError(
+        "ITT functions not installed. Are you sure you have a ITT build? "
+        "torch.profiler.profile sees torch.profiler.record_function's ranges"
+    )
 
 
 def range_pop() -> int:

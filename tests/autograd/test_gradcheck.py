@@ -1,4 +1,5 @@
 """gradcheck's own arguments: what each of them finds, and the words."""
+
 import re
 import warnings
 
@@ -15,7 +16,11 @@ def d(*sizes):
 
 
 def doubled(backward):
-    return type("Doubled", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)}).apply
+    return type(
+        "Doubled",
+        (Function,),
+        {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)},
+    ).apply
 
 
 def product(a, b):
@@ -25,26 +30,48 @@ def product(a, b):
 @FAST
 def test_all_checks_pass(fast):
     torch.manual_seed(0)
-    assert gradcheck(product, (d(3, 4), d(4, 2)), fast_mode=fast, check_batched_grad=True, check_forward_ad=True,
-                     check_batched_forward_grad=True, check_grad_dtypes=True)
+    assert gradcheck(
+        product,
+        (d(3, 4), d(4, 2)),
+        fast_mode=fast,
+        check_batched_grad=True,
+        check_forward_ad=True,
+        check_batched_forward_grad=True,
+        check_grad_dtypes=True,
+    )
     assert gradgradcheck(product, (d(3, 4), d(4, 2)), fast_mode=fast, check_batched_grad=True)
     z = torch.randn(3, dtype=torch.complex128, requires_grad=True)
     assert gradcheck(lambda a: a * a, (z,), fast_mode=fast, check_forward_ad=True)
-    assert gradcheck(lambda x: (x.exp(), x.sum()), (torch.tensor(0.5, dtype=torch.float64, requires_grad=True),),
-                     fast_mode=fast, check_forward_ad=True)
+    assert gradcheck(
+        lambda x: (x.exp(), x.sum()),
+        (torch.tensor(0.5, dtype=torch.float64, requires_grad=True),),
+        fast_mode=fast,
+        check_forward_ad=True,
+    )
 
 
 CASES = [
     ("wrong", doubled(lambda ctx, g: g * 3), {}, "Jacobian mismatch for output 0 with respect to input 0"),
-    ("unequal", doubled(lambda ctx, g: g * 2 * (1 + 1e-7 * torch.rand_like(g))), {}, "Backward is not reentrant"),
-    ("batched", doubled(lambda ctx, g: torch.tensor(g.detach().numpy() * 2)), {"check_batched_grad": True},
-     "While computing batched gradients, got: "),
+    (
+        "unequal",
+        doubled(lambda ctx, g: g * 2 * (1 + 1e-7 * torch.rand_like(g))),
+        {},
+        "Backward is not reentrant",
+    ),
+    (
+        "batched",
+        doubled(lambda ctx, g: torch.tensor(g.detach().numpy() * 2)),
+        {"check_batched_grad": True},
+        "While computing batched gradients, got: ",
+    ),
     ("constant", doubled(lambda ctx, g: g * 0 + 2), {}, "backward not multiplied by grad_output"),
 ]
 
 
 @FAST
-@pytest.mark.parametrize("func, options, words", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    "func, options, words", [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_what_is_found(func, options, words, fast):
     torch.manual_seed(0)
     how = {"fast_mode": fast, **options}
@@ -60,11 +87,17 @@ def test_tolerance_of_differences_between_runs(fast):
     assert gradcheck(func, (d(3),), nondet_tol=1e-5, fast_mode=fast)
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
-    ({"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
-     "check_batched_grad=True requires check_backward_ad"),
-    ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad")])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
+        (
+            {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
+            "check_batched_grad=True requires check_backward_ad",
+        ),
+        ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad"),
+    ],
+)
 def test_choices(options, words):
     with pytest.raises(AssertionError, match=words):
         gradcheck(torch.sin, (d(3),), **options)
@@ -115,8 +148,11 @@ def test_undefined_gradients(fast):
     def func(x):
         a, b = Two.apply(x)
         return a, b
+
     with pytest.warns(UserWarning, match="New undefined gradient support checking"):
-        with pytest.raises(GradcheckError, match="Expected backward function to handle undefined output grads"):
+        with pytest.raises(
+            GradcheckError, match="Expected backward function to handle undefined output grads"
+        ):
             gradcheck(func, (d(1),), fast_mode=fast)
     assert gradcheck(func, (d(1),), fast_mode=fast, check_undefined_grad=False)
 
@@ -135,14 +171,17 @@ def test_results_that_depend_on_values():
 def test_sparse_inputs(fast):
     dense = torch.tensor([[1.0, 0], [0, 2]], dtype=torch.float64)
     for sparse in (dense.to_sparse(), dense.to_sparse_csr(), dense.to_sparse_csc()):
-        assert gradcheck(lambda x, y: x * y.to_dense(), (d(2, 2), sparse.requires_grad_()), masked=True,
-                         fast_mode=fast)
+        assert gradcheck(
+            lambda x, y: x * y.to_dense(), (d(2, 2), sparse.requires_grad_()), masked=True, fast_mode=fast
+        )
 
 
 def test_jacobians_by_themselves():
     a, b = d(2), d(2)
     with pytest.warns(FutureWarning, match="`get_numerical_jacobian` was part of PyTorch's private API"):
-        found = torch.autograd.gradchecking.get_numerical_jacobian(lambda given: 2 * given[0] + given[1], (a, b))
+        found = torch.autograd.gradchecking.get_numerical_jacobian(
+            lambda given: 2 * given[0] + given[1], (a, b)
+        )
     assert torch.allclose(found[0], 2 * torch.eye(2, dtype=torch.float64))
     with pytest.warns(FutureWarning):
         found, agree, sizes, dtypes = torch.autograd.gradchecking.get_analytical_jacobian((a, b), 2 * a + b)

@@ -1,4 +1,5 @@
 """Writes through views: those that are refused, and gradients where the view itself is changed in place."""
+
 import pytest
 
 import rushlight as torch
@@ -6,9 +7,11 @@ import rushlight as torch
 SEVERAL = "output of a function that returns multiple views"
 
 
-@pytest.mark.parametrize("cut", [
-    lambda x: x.unbind(0), lambda x: x.split(1), lambda x: x.chunk(2), lambda x: x.split([1, 1])],
-    ids=["unbind", "split", "chunk", "sizes"])
+@pytest.mark.parametrize(
+    "cut",
+    [lambda x: x.unbind(0), lambda x: x.split(1), lambda x: x.chunk(2), lambda x: x.split([1, 1])],
+    ids=["unbind", "split", "chunk", "sizes"],
+)
 def test_one_of_several_views_of_what_is_not_tracked(cut):
     tracked = torch.rand(2, requires_grad=True)
     for _ in range(4):  # the later ones by the row's plan
@@ -24,9 +27,15 @@ def test_one_of_several_views_of_what_is_not_tracked(cut):
     assert x.grad_fn.name().endswith("CopySlices")
 
 
-@pytest.mark.parametrize("cut", [
-    lambda x: torch.unsafe_split(x, 1), lambda x: torch.unsafe_chunk(x, 2),
-    lambda x: torch.unsafe_split_with_sizes(x, [1, 1])], ids=["split", "chunk", "sizes"])
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda x: torch.unsafe_split(x, 1),
+        lambda x: torch.unsafe_chunk(x, 2),
+        lambda x: torch.unsafe_split_with_sizes(x, [1, 1]),
+    ],
+    ids=["split", "chunk", "sizes"],
+)
 def test_unsafe_splits_may_be_written_to(cut):
     x = torch.tensor([[1.0, 2], [3, 4]], requires_grad=True)
     first, second = cut(x.clone())
@@ -43,7 +52,9 @@ def test_views_of_views_that_were_taken_where_nothing_is_recorded():
         with torch.no_grad():
             taken = base[0:1]
         view = taken.view(1)
-        with pytest.raises(RuntimeError, match="Output 0 of View is a view of a view which was created in no_grad"):
+        with pytest.raises(
+            RuntimeError, match="Output 0 of View is a view of a view which was created in no_grad"
+        ):
             view.mul_(2)
 
 
