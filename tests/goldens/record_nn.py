@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from nn_behaviours import BEHAVIOURS, answer
 from nn_cases import cases, run
+from nn_signatures import module_names, signatures
 
 
 def main() -> None:
-    """Write nn_layers.npz and nn_behaviours.json next to this file."""
+    """Write nn_layers.npz, nn_behaviours.json and nn_signatures.json next to this file."""
     here = Path(__file__).parent
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -34,6 +35,15 @@ def main() -> None:
     np.savez_compressed(here / "nn_layers.npz", index=np.array(json.dumps(index)),
                         data=np.frombuffer(b"".join(chunks), np.uint8))
     (here / "nn_behaviours.json").write_text(json.dumps(answers) + "\n")
+    write_signatures(here)
+
+
+def write_signatures(here: Path) -> None:
+    """Write nn_signatures.json: one line a module."""
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(signatures(torch.nn, name))}" for name in module_names(torch.nn)
+    ]
+    (here / "nn_signatures.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
