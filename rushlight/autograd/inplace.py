@@ -15,6 +15,7 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, edge, set_apart
+from rushlight.base.accelerator import is_away
 from rushlight.base.dtype import FLOATING
 from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.tensor.tensor import Tensor, storage
@@ -58,7 +59,7 @@ def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
 
 def _reach(a: Any) -> tuple[int, int] | None:
     """The addresses of dense memory; None for an array with gaps, about which PyTorch does not ask."""
-    low, high = np.lib.array_utils.byte_bounds(a)
+    low, high = np.lib.array_utils.byte_bounds(a.outline() if is_away(a) else a)
     return (low, high) if a.size and high - low == a.nbytes else None
 
 

@@ -1,17 +1,25 @@
-"""torch.cuda: says that there is no GPU, as PyTorch's builds for CPUs do.
+"""torch.cuda: devices, their memory, streams and events. Without a device it says so, as PyTorch's CPU builds do.
 
-What only prepares for one, or asks how much of it is used, does nothing; what needs one raises PyTorch's
-exceptions (AttributeError where its own module says by accident that something inside it is absent).
+There what only prepares for a device, or asks how much of it is used, does nothing; what needs one raises
+PyTorch's exceptions (AttributeError where its own module says by accident that something inside it is absent).
+Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cuda.md).
 """
 from __future__ import annotations
 
 from contextlib import nullcontext
+from importlib import import_module
 
+from rushlight.base import accelerator
 from rushlight.base.absent import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 from rushlight.base.lazy import homes, lazy_names
 
 stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
-globals().update(functions("cuda"))
+_names = functions("cuda")
+globals().update(_names)
+if accelerator.platform() is not None:
+    for _module in ("api", "memory_api", "stream_api", "random_api"):
+        _there = vars(import_module(f"rushlight.devices.cuda.{_module}"))
+        globals().update({n: f for n, f in _there.items() if n in _names or n in ("stream", "StreamContext")})
 
 
 __getattr__, __dir__ = lazy_names(globals(), homes(__name__))

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.accelerator import is_away
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import check_dtype
 from rushlight.dispatch.source import MAKING, compile_function, forget, keep, key, made
 from rushlight.dispatch.rules import Rules
+from rushlight.dispatch.away import home_of, home_run
 from rushlight.dispatch.shapes import meta_run, refuse_meta
 from rushlight.dispatch.state import PLAIN
 from rushlight.ops.signature import Param
@@ -38,7 +40,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     arguments = [f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p) for p in row.params]
     whole = by_keyword(row, body) if by_name else body
     meta, grads = (" or ".join(_any_of(p, fact) for p in operands) or "False"
-                   for fact in ("_k.on_meta", "_g is not None"))
+                   for fact in ("_k.away", "_g is not None"))
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
     if hasattr(body, "way"):
         arguments = [_by_way(row, body, operands, ", ".join(arguments), lines, scope)]
@@ -57,7 +59,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     if rules is not None:
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     text = "\n".join([*lines, "    return _out", ""])
-    scope |= {"_meta": _on_meta(row, whole, rules, otherwise), "_hush": hush, "_restore": restore,
+    scope |= {"_meta": _elsewhere(row, whole, rules, otherwise), "_hush": hush, "_restore": restore,
               "_otherwise": otherwise, "_TAPE": TAPE, "_again": silent(row, whole), **MAKING,
               "_KINDS": CPU_KINDS, "_wrapped": wrapped, "_ndarray": np.ndarray, "_generic": np.generic,
               "_asarray": np.asarray, "_LOCAL": LOCAL, "_record": None if rules is None else rules.record}
@@ -147,10 +149,11 @@ def by_keyword(row: Row, body: Run) -> Run:
     return compile_function(text, "call", {"_body": body}, f"arguments of {row.name}")
 
 
-def _on_meta(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
-    """The runner where an operand is on the meta device."""
+def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
+    """The runner where an operand is on the meta device, or on another than the CPU."""
     def run(*values: Any) -> Any:
-        out = meta_run(row, body, values)
+        home = home_of(values)
+        out = meta_run(row, body, values) if home is None else home_run(home, row, body, values)
         if out is NotImplemented:
             return otherwise(*values)
         if rules is not None and tracked(values):
@@ -167,6 +170,8 @@ def tracked(values: Sequence[Any]) -> bool:
 
 def wrapped(found: Any) -> Any:
     """An array-level result as tensors."""
+    if is_away(found):
+        return wrap(found)
     if isinstance(found, (tuple, list)):
         items = [wrap(f) if f.__class__ is np.ndarray else wrapped(f) for f in found]
         return items if found.__class__ is list else tuple.__new__(found.__class__, items)

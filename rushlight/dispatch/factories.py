@@ -15,7 +15,7 @@ from rushlight.base.device import CPU, Default, device
 from rushlight.base.callers import warn
 from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.size import Size
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import TAPE, escape
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.shapes import as_meta
@@ -25,7 +25,7 @@ from rushlight.ops.creation import Fill
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import META, kind
 from rushlight.tensor.meta import meta_array
-from rushlight.tensor.placement import refuse_placement, track
+from rushlight.tensor.placement import home_of as available, refuse_placement, track
 from rushlight.tensor.tensor import Tensor, wrap
 
 # Parameters that bodies do not see, and the ones that only `general` handles.
@@ -54,8 +54,10 @@ def build(row: Row) -> Callable[..., Any]:
 
 def place(row: Row, given: dict[str, Any]) -> Any:
     """Make the tensor where the keywords say."""
-    where = _device(row, given)
-    refuse_placement(where, given.get("layout"), given.get("pin_memory", False))
+    where, pinned = _device(row, given), given.get("pin_memory", False)
+    refuse_placement(where, given.get("layout"), pinned)
+    if where.type == "cuda":
+        return _placed(row, where, given)
     if "device" in given:
         given = {**given, "device": where}  # bodies that draw numbers draw none for meta
     with np.errstate(all="ignore"):
@@ -70,6 +72,16 @@ def place(row: Row, given: dict[str, Any]) -> Any:
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
     else:
         out = as_meta(found)
+    if pinned:
+        out = out.pin_memory()
+    return track(out) if given.get("requires_grad") else out
+
+
+def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
+    """Make the tensor on a CUDA device."""
+    escape("a tensor made on a CUDA device")
+    home = available(where)
+    out = wrap(home.run_factory(row, {**given, "device": home.where}, _call))
     return track(out) if given.get("requires_grad") else out
 
 

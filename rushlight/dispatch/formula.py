@@ -18,12 +18,13 @@ import numpy as np
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight.base import dtype as dt
-from rushlight.base.device import META
+from rushlight.base.device import CPU, META
 from rushlight.base.layout import broadcast_shapes, result_room
 from rushlight.base.promotion import of_number
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
 from rushlight.dispatch import names
+from rushlight.dispatch.away import Launch, home_of
 from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.shapes import refuse_devices
@@ -80,10 +81,20 @@ class Entry:
         self.large: Callable[..., Any] = kernel.large
         self.scalar_np = scalar_np
         self.complex_ = complex_
-        kernel.on_ready(self._ready)
+        if result.home is not None:
+            self.fn = self.large = Launch(result.home, kernel, partial(computed, kernel, result, tuple(copied)))
+        else:
+            kernel.on_ready(self._ready)
 
     def _ready(self, ufunc: Callable[..., Any]) -> None:
         self.fn = ufunc
+
+
+def computed(kernel: Any, result: Kind, copied: Sequence[int], arrays: Sequence[Array], out: Any) -> Any:
+    """A kernel's result on the host's arrays, laid out as `Formula.compute` does; in `out` if there is one."""
+    out = result_room(arrays, result.np, copied) if out is None else out
+    run = kernel.large if any([a.size >= BIG for a in arrays]) else kernel.fn
+    return run(*arrays) if out is None else run(*arrays, out=out)
 
 
 class Formula:
@@ -167,10 +178,10 @@ class Formula:
         from rushlight.compiler.pointwise import pointwise
 
         kernel = pointwise((root,), tuple(ins), (result.name,))
-        on_meta = any(isinstance(v, Tensor) and v._k.on_meta for v in values)
-        if on_meta:
-            refuse_devices(values, pointwise=True)
-        out = kind(result, META) if on_meta else kind(result)
+        on_meta, home = any(isinstance(v, Tensor) and v._k.on_meta for v in values), home_of(values)
+        if on_meta or home is not None:
+            refuse_devices(values, pointwise=on_meta)
+        out = kind(result, META if on_meta else CPU if home is None else home.where)
         complex_ = compute.is_complex
         nodes = names.variant(self.nodes, self.label, {
             **self.fixed, **dict(zip(self.operands, values, strict=True))})
@@ -224,7 +235,7 @@ class Formula:
     def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            out = result_room(arrays, entry.kind.np, entry.copied)
+            out = result_room(arrays, entry.kind.np, entry.copied) if entry.kind.home is None else None
             run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:

@@ -17,7 +17,7 @@ from rushlight.base import advanced
 from rushlight.base.advanced import view
 from rushlight.base.convert import number
 from rushlight.base.layout import check_apart_from_itself
-from rushlight.base.tape import TAPE, constant
+from rushlight.base.tape import TAPE, constant, escape
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
 from rushlight.dispatch.methods import copy_, fill_
@@ -25,6 +25,7 @@ from rushlight.dispatch.state import CLASSES, LONE, MODES, PLAIN, STACK, interpr
 from rushlight.ops.index import BASIC
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
+from rushlight.tensor.kind import kind
 from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.tensor import WRAPPED, Tensor, alias, storage, wrap, wrap_view
@@ -196,10 +197,23 @@ def _arrays(indices: Indices) -> list[Any]:
     return [None if i is None else i._a for i in indices]
 
 
+def _home(self: Tensor, indices: Indices) -> Any:
+    """The device that an index is read or written on: indices may lie on the CPU, or where the tensor does."""
+    escape("an index on a CUDA device")
+    home = self._k.home
+    for i in indices:
+        if i is not None and i._k.home is not None and i._k.home is not home:
+            raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor "
+                               f"({self._k.device})")
+    return home
+
+
 def _read(self: Tensor, indices: Indices) -> Tensor:
     if self._k.on_meta:
         shape = advanced.understand(self._a.shape, _arrays(indices)).result
         out = wrap(meta_array(shape, self._k.np), self._k)
+    elif self._k.home is not None or any(i is not None and i._k.home is not None for i in indices):
+        out = wrap(_home(self, indices).run_read(self._a, _arrays(indices)), self._k)
     else:
         out = wrap(advanced.read(self._a, _arrays(indices)), self._k)
         if TAPE:
@@ -300,7 +314,8 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
         through(lambda own: _put(own, indices, value), target, value)
         return
     if not isinstance(value, Tensor):
-        value = wrap(constant(number(value, target._k.dtype)), target._k)
+        value = wrap(constant(number(value, target._k.dtype)), kind(target._k.dtype) if (
+            target._k.home is not None) else target._k)
     elif value._a.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
     if not (MODES and _interpreted()):
@@ -315,6 +330,14 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
     lookup("Tensor", "index_put_")(target, indices, value)
 
 
+def _placed_on(target: Tensor, value: Tensor) -> None:
+    """Values lie where the tensor does, or are a single one of the CPU."""
+    if value._k.home is not target._k.home and (value._a.ndim or value._k.home is not None):
+        raise RuntimeError("Expected all tensors to be on the same device, but got values is on "
+                           f"{value._k.device}, different from other tensors on {target._k.device} (when checking "
+                           "argument in method wrapper_CUDA__index_put_impl_)")
+
+
 def _only_mask(indices: Indices) -> bool:
     given = [i for i in indices if i is not None]
     return len(given) == 1 and given[0]._a.dtype.kind == "b"
@@ -322,13 +345,17 @@ def _only_mask(indices: Indices) -> bool:
 
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
-    if target._k is not value._k:
+    if target._k.dtype is not value._k.dtype or target._k.on_meta is not value._k.on_meta:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{target._k.dtype.legacy} for the destination and "
                            f"{value._k.dtype.legacy} for the source.")
     if 0 not in target._a.strides:
         check_writable(target, False)
-    if not target._k.on_meta:
+    if target._k.home is not None:
+        _placed_on(target, value)
+        escape("an index on a CUDA device")
+        target._k.home.write(advanced.write, (target._a, indices, value._a))
+    elif not target._k.on_meta:
         advanced.write(target._a, indices, value._a)
         if TAPE:
             TAPE[-1].write(advanced.write, (target._a, indices, value._a), (target, value))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.accelerator import asarray
 from rushlight.dispatch import arguments, names, outputs, overrides, state
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.literals import NUMBERS, scalar
@@ -106,7 +107,7 @@ def make(formula, entries, check):
 
 # What the generated functions see beside their own row.
 SCOPE: dict[str, Any] = {
-    **MAKING, "PLAIN": state.PLAIN, "BIG": BIG, "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL,
+    **MAKING, "PLAIN": state.PLAIN, "BIG": BIG, "ndarray": np.ndarray, "asarray": asarray, "LOCAL": LOCAL,
     "NUMBERS": NUMBERS, "scalar": scalar, "compute": Formula.compute}
 
 

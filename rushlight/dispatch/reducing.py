@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -12,7 +13,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import check_size, wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
 from rushlight.base.quiet import hush, restore
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import TAPE, escape
 from rushlight.derive import cast, vjp
 from rushlight.derive.reference import program
 from rushlight.dispatch.formula import Formula, check_dtype, gradient_formula
@@ -224,11 +225,11 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    return t.reshape(kept) if LOCAL.enabled or TAPE or WRAPPED else wrap(t._a.reshape(kept), t._k)
+    return t.reshape(kept) if LOCAL.enabled or TAPE or WRAPPED or t._k.away else wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.on_meta or TAPE or WRAPPED:
+    if LOCAL.enabled or t._k.away or TAPE or WRAPPED:
         found: Tensor = t.expand(shape)
         return found
     return wrap(np.broadcast_to(t._a, shape), t._k)
@@ -289,6 +290,10 @@ class _Once:
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
+        if of.home is not None:
+            escape("an op on a CUDA device")
+            way = partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result)
+            return wrap(of.home.run_reduction(found, way, a, (axes, keepdim, compute, result))), None
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
             TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))

@@ -13,6 +13,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.advanced import Array, out_of_bounds
+from rushlight.base.accelerator import is_away
 from rushlight.base.callers import warn
 from rushlight.tensor.construct import checked, infer
 from rushlight.tensor.conversion import Conversion
@@ -144,6 +145,8 @@ def _sequence(walk: _Walk, item: Any) -> None:
 def _indices(walk: _Walk, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
     a: Array = item if isinstance(item, np.ndarray) else item._a
+    if is_away(a) and not a.ndim:  # which the host must know
+        a = a.device.read(a)  # type: ignore[attr-defined]
     kind = a.dtype.kind
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
@@ -186,7 +189,7 @@ def _dims_of(item: Any) -> int:
     if item is None or item is ... or item.__class__ is bool:
         return 0
     a = item._a if isinstance(item, Conversion) else item
-    if isinstance(a, np.ndarray) and a.dtype in _MASKS:
+    if (isinstance(a, np.ndarray) or is_away(a)) and a.dtype in _MASKS:
         return a.ndim
     return 1
 

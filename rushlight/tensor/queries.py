@@ -10,6 +10,7 @@ from rushlight.base import layout, promotion
 from rushlight.base.device import Default, device as _device
 from rushlight.base.size import Size
 from rushlight.derive import cast
+from rushlight.tensor.kind import available
 from rushlight.tensor.tensor import Tensor
 from rushlight.tensor.typed import TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
@@ -112,10 +113,8 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def set_default_device(device: Any) -> None:
-    """Set the device of new tensors; the CPU is the only one that holds data here."""
+    """Set the device of new tensors."""
     wanted = _device("cpu" if device is None else device)
     if wanted.type not in ("cpu", "meta"):
-        from rushlight.tensor.kind import unavailable
-
-        raise unavailable(wanted)
+        available(wanted)
     Default.value = wanted

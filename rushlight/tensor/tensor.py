@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import listing
-from rushlight.base.dtype import FLOATING
+from rushlight.base.accelerator import asarray, is_away
+from rushlight.base.dtype import FLOATING, from_numpy_dtype
 from rushlight.base.lazy import is_ours, package
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
@@ -135,7 +136,9 @@ _new = object.__new__
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
     if array.__class__ is not np.ndarray:
-        array = np.asarray(array)
+        array = asarray(array)
+        if of is None and is_away(array):
+            of = kind(from_numpy_dtype(array.dtype), array.device.where)
     t: Tensor = _new(Tensor)
     t._a = array
     t._k = CPU_KINDS[array.dtype] if of is None else of.plain
