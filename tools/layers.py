@@ -11,8 +11,8 @@ from pathlib import Path
 PACKAGE = "rushlight"
 # From the top: each room may import those before it. Modules of the package's root (random.py,
 # launcher.py, ...) and the rooms with PyTorch's names are user rooms: they may import anything.
-ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", "transforms", "serialize",
-         "capture")
+ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", "devices", "transforms",
+         "serialize", "capture")
 
 # (importing file, imported room): why this one may point down. The number of rows only falls.
 EXCEPTIONS: dict[tuple[str, str], str] = {

@@ -4,12 +4,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+from rushlight.base import accelerator
 from rushlight.base.absent import functions
 
 matmul = SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
                          allow_bf16_reduced_precision_reduction=True)
 _kept = {"reduced": False}
 globals().update(functions("backends.cuda"))
+if accelerator.platform() is not None:
+    def is_built() -> bool:
+        """True: there is a device, if only a simulated one."""
+        return True
 
 
 def switch(name: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:

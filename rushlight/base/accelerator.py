@@ -1,7 +1,7 @@
 """The seam to devices beside the CPU: what the engine knows of them before one is in use.
 
-`devices/cuda` registers its `Platform` here when a program first asks for CUDA and there is some: a driver, or
-the setting `cuda`. Until then the seam costs nothing: arrays of a device have a class of their own, which
+`devices/cuda` registers its `Platform` here when a program first asks for CUDA and there is some: a driver,
+or the setting `cuda`. Until then the seam costs nothing: arrays of a device have a class of their own, which
 only the slow branches ask for, and kinds of a device have a `home`, which is None for the CPU's.
 """
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""torch.cuda: devices, their memory, streams and events. Without a device it says so, as PyTorch's CPU builds do.
+"""torch.cuda: devices, their memory, streams and events. Without a device it says so, as PyTorch's CPU
+builds do.
 
 There what only prepares for a device, or asks how much of it is used, does nothing; what needs one raises
-PyTorch's exceptions (AttributeError where its own module says by accident that something inside it is absent).
-Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cuda.md).
+PyTorch's exceptions (AttributeError where its own module says by accident that something inside it is
+absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cuda.md).
 """
 from __future__ import annotations
 

@@ -82,7 +82,8 @@ class Entry:
         self.scalar_np = scalar_np
         self.complex_ = complex_
         if result.home is not None:
-            self.fn = self.large = Launch(result.home, kernel, partial(computed, kernel, result, tuple(copied)))
+            run = partial(computed, kernel, result, tuple(copied))
+            self.fn = self.large = Launch(result.home, kernel, run)
         else:
             kernel.on_ready(self._ready)
 
@@ -91,7 +92,9 @@ class Entry:
 
 
 def computed(kernel: Any, result: Kind, copied: Sequence[int], arrays: Sequence[Array], out: Any) -> Any:
-    """A kernel's result on the host's arrays, laid out as `Formula.compute` does; in `out` if there is one."""
+    """A kernel's result on the host's arrays, laid out as `Formula.compute` does; in `out` if there is
+    one.
+    """
     out = result_room(arrays, result.np, copied) if out is None else out
     run = kernel.large if any([a.size >= BIG for a in arrays]) else kernel.fn
     return run(*arrays) if out is None else run(*arrays, out=out)

@@ -198,7 +198,9 @@ def _arrays(indices: Indices) -> list[Any]:
 
 
 def _home(self: Tensor, indices: Indices) -> Any:
-    """The device that an index is read or written on: indices may lie on the CPU, or where the tensor does."""
+    """The device that an index is read or written on: indices may lie on the CPU, or where the tensor
+    does.
+    """
     escape("an index on a CUDA device")
     home = self._k.home
     for i in indices:
@@ -334,7 +336,8 @@ def _placed_on(target: Tensor, value: Tensor) -> None:
     """Values lie where the tensor does, or are a single one of the CPU."""
     if value._k.home is not target._k.home and (value._a.ndim or value._k.home is not None):
         raise RuntimeError("Expected all tensors to be on the same device, but got values is on "
-                           f"{value._k.device}, different from other tensors on {target._k.device} (when checking "
+                           f"{value._k.device}, different from other tensors on {target._k.device} (when "
+                           f"checking "
                            "argument in method wrapper_CUDA__index_put_impl_)")
 
 

@@ -15,7 +15,8 @@ from rushlight.base.convert import convert, needs_care, number
 from rushlight.base.determinism import fill_unwritten
 from rushlight.base.device import device, device as _device
 from rushlight.base.tape import TAPE, constant, escape
-from rushlight.base.layout import broadcast_shapes, check_apart_from_itself, contiguous_strides, format_strides
+from rushlight.base.layout import (broadcast_shapes, check_apart_from_itself, contiguous_strides,
+                                   format_strides)
 from rushlight.base.promotion import of_number
 from rushlight.dispatch import inplace, names
 from rushlight.dispatch.literals import NUMBERS
@@ -263,7 +264,7 @@ class ToCopyBackward0(Node):
 
     def apply(self, grad: Tensor) -> Any:
         """The gradient where the tensor came from, in its dtype."""
-        return (to(grad, self.saved.device, self.saved.dtype),)
+        return (to(grad, self.saved[0].device, self.saved[0].dtype),)
 
 
 def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = None) -> Tensor:
@@ -297,7 +298,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     found: Tensor = wrap(array, target) if made is None else made
     if self._g is not None and LOCAL.enabled:
         node = ToCopyBackward0(((self._g, self._i),))
-        node.saved = self._k
+        node.saved = self._k, ()
         found._g, found._i = node, 0
     return found
 
@@ -334,7 +335,9 @@ def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
          memory_format: Any = preserve_format) -> Tensor:
-    """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is there."""
+    """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is
+    there.
+    """
     if device is None:
         where = self._k.device if self._k.home is not None else _device("cuda")
     else:
@@ -415,18 +418,32 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked memory, which copies to and from CUDA devices need not wait for; itself if it is."""
+    """A copy in page-locked memory, which copies to and from CUDA devices need not wait for; itself if it
+    is.
+    """
     if accelerator.platform() is None:
         raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() needs "
                            "CUDA; leave it away on the CPU")
     if self._k.home is not None:
-        raise RuntimeError(f"cannot pin 'torch.cuda.{self._k.dtype.legacy}Tensor' only dense CPU tensors can be "
+        raise RuntimeError(f"cannot pin 'torch.cuda.{self._k.dtype.legacy}Tensor' only dense CPU tensors "
+                           f"can be "
                            "pinned")
     if _pinned(self):
         return self
     made: Tensor = ROWS["clone"](self)
     storage(made).pinned = True
     return made
+
+
+def record_stream(self: Tensor, s: Any) -> None:
+    """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
+    work.
+    """
+    if self._k.home is None:
+        raise NotImplementedError("Could not run 'aten::record_stream' with arguments from the 'CPU' "
+                                  "backend: only "
+                                  "tensors of CUDA devices have streams")
+    self._k.home.record_stream(self._m, s)
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -473,7 +490,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "copy_": copy_, "_follow_": _follow_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous,
     "view": view, "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_,
     "resize_as_": resize_as_, "set_": set_, "new_tensor": new_tensor, "new": new,
-    "share_memory_": share_memory_, "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
+    "share_memory_": share_memory_, "record_stream": record_stream, "pin_memory": pin_memory,
+    "apply_": apply_, "map_": map_, "map2_": map2_,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),
     "bfloat16": _converter(dt.bfloat16), "int": _converter(dt.int32), "long": _converter(dt.int64),
     "short": _converter(dt.int16), "char": _converter(dt.int8), "byte": _converter(dt.uint8),

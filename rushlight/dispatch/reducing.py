@@ -225,7 +225,9 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    return t.reshape(kept) if LOCAL.enabled or TAPE or WRAPPED or t._k.away else wrap(t._a.reshape(kept), t._k)
+    if LOCAL.enabled or TAPE or WRAPPED or t._k.away:
+        return t.reshape(kept)  # type: ignore[no-any-return]
+    return wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:

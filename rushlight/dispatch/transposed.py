@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.accelerator import asarray
 from rushlight.base.layout import Layout, contiguous_strides
 from rushlight.ops.table import ROWS, Row
 
@@ -21,7 +22,7 @@ def view_rule(row: Row) -> Callable[..., Any]:
             return into
         places = _places(row, shape, rest)
         flat = grad.new_zeros(int(np.prod(shape)))
-        return flat.index_add(0, places, grad.reshape(-1)).reshape(shape)
+        return flat.index_add(0, places.to(grad.device), grad.reshape(-1)).reshape(shape)
     return rule
 
 
@@ -47,7 +48,7 @@ def index_rule(row: Row) -> Callable[..., Any]:
         shape = s.shape(row.params[0].name)
         rest = [getattr(s, n) for n in names]
         arrays = [v._a if isinstance(v, Tensor) else v for v in rest]
-        coordinates = tuple(wrap(np.asarray(c)) if not isinstance(c, slice) else c
+        coordinates = tuple(wrap(asarray(c)) if not isinstance(c, slice) else c
                             for c in row.body(shape, *arrays))
         into = grad.new_zeros(shape)
         return ROWS["index_put"](into, coordinates, grad, True), *[None] * others

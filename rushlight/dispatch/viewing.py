@@ -120,7 +120,9 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
 
 
 def _beyond(t: Tensor, layout: Layout) -> tuple[Run, tuple[Any, ...], bool]:
-    """The view of a device's array that may reach beyond what its base sees, though not beyond the storage."""
+    """The view of a device's array that may reach beyond what its base sees, though not beyond the
+    storage.
+    """
     a = t._m
     array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
                     t.storage_offset() + layout.offset)

@@ -114,6 +114,9 @@ class _Storages:
             flat[:] = np.frombuffer(_read(file, flat.size), np.uint8)
             if self._swapped:
                 swap_bytes(flat, of)
+            placed = self._placed[key]
+            if placed.device.type == "cuda":  # a copy, made before the bytes were there
+                placed._bytes()[:] = flat
 
 
 def _read(file: Any, count: int) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.accelerator import is_away
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
 from rushlight.base.callers import warn
@@ -95,7 +96,8 @@ def storage_bytes(held: Any) -> tuple[type, int, Array, int]:
         untyped, step = held._untyped_storage, held.dtype.itemsize
     else:
         cls, untyped, step = UntypedStorage, held, 1
-    return cls, id(untyped._shared), untyped._bytes(), step
+    flat = untyped._bytes()
+    return cls, id(untyped._shared), flat.device.read(flat).copy() if is_away(flat) else flat, step
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -106,6 +108,11 @@ def storage_dtype(cls: Any) -> dtype:
     if cls is UntypedStorage or cls is TypedStorage:
         return dt.uint8
     return cls.dtype  # type: ignore[no-any-return]
+
+
+def make_cuda_storage(held: UntypedStorage, index: int) -> UntypedStorage:
+    """A storage with the bytes of `held` on a CUDA device."""
+    return held.cuda(index)
 
 
 def make_storage(flat: Array) -> UntypedStorage:

@@ -53,7 +53,8 @@ class Conversion:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. "
                                "Use tensor.detach().numpy() instead.")
         if self._k.away and not (force and self._k.home is not None):
-            raise TypeError(f"can't convert {self._k.device} device type tensor to numpy. Use Tensor.cpu() to "
+            raise TypeError(f"can't convert {self._k.device} device type tensor to numpy. Use Tensor.cpu() "
+                            f"to "
                             "copy the tensor to host memory first.")
         if self._k.dtype.name == "bfloat16" or self._k.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {self._k.dtype.legacy}; NumPy has no such "

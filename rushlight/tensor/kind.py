@@ -17,7 +17,8 @@ class Kind:
     home: the device that owns the memory (devices/), None for the CPU's.  away: the CPU cannot read it.
     """
 
-    __slots__ = ("dtype", "device", "np", "on_meta", "conj", "neg", "lazy", "special", "plain", "home", "away")
+    __slots__ = ("dtype", "device", "np", "on_meta", "conj", "neg", "lazy", "special", "plain", "home",
+                 "away")
 
     def __init__(self, dtype: dt.dtype, where: device, conj: bool, neg: bool) -> None:
         self.dtype, self.device, self.np = dtype, where, dtype.np

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.accelerator import asarray
 from rushlight.base.tape import TAPE
 from rushlight.tensor.kind import Kind, kind
 
@@ -23,7 +24,9 @@ def values(t: Any) -> Array:
         return t._hidden  # type: ignore[no-any-return]
     if TAPE:
         return read(memory(t), t._k)._a  # type: ignore[no-any-return]
-    found = np.asarray(_turned(t._hidden, t._k))
+    found = asarray(_turned(t._hidden, t._k))
+    if t._k.home is not None:
+        return found  # type: ignore[no-any-return]
     found.setflags(False)
     return found
 

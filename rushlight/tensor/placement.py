@@ -15,7 +15,8 @@ def refuse_placement(where: device | None, layout: Any = None, pin_memory: bool 
     if where is not None and where.type not in ("cpu", "meta"):
         available(where)
         if pin_memory:
-            raise RuntimeError(f"Only dense CPU tensors can be pinned: leave pin_memory away with device={where}")
+            raise RuntimeError(f"Only dense CPU tensors can be pinned: leave pin_memory away with "
+                               f"device={where}")
     if layout is not None and layout.name != "strided":
         missing(f"layout={layout}", "leave layout away: tensors are strided")
     if pin_memory and accelerator.platform() is None:

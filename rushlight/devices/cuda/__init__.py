@@ -1,4 +1,6 @@
-"""CUDA devices: real where there is a GPU, simulated where there is none. Loaded when a program asks for them."""
+"""CUDA devices: real where there is a GPU, simulated where there is none. Loaded when a program asks for
+them.
+"""
 from __future__ import annotations
 
 from typing import Any

@@ -97,7 +97,8 @@ class _CudaDeviceProperties:
 
     def __repr__(self) -> str:
         return (f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
-                f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count}, "
+                f"total_memory={self.total_memory >> 20}MB, "
+                f"multi_processor_count={self.multi_processor_count}, "
                 f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}, "
                 f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size >> 20}MB)")
 
@@ -199,7 +200,9 @@ class device_of(device):
 
 
 class _Runtime:
-    """What torch.cuda.cudart() gives: a few functions of NVIDIA's runtime, which answer with an error number."""
+    """What torch.cuda.cudart() gives: a few functions of NVIDIA's runtime, which answer with an error
+    number.
+    """
 
     class cudaError:
         """Names of results."""
@@ -244,13 +247,15 @@ def check_error(result: int) -> None:
 
 def _unknown(name: str) -> Callable[..., Any]:
     def refused(*args: Any, **kwargs: Any) -> Any:
-        raise ModuleNotFoundError(f"torch.cuda.{name}: nvidia-ml-py reads it off a card, and a simulated device has "
+        raise ModuleNotFoundError(f"torch.cuda.{name}: nvidia-ml-py reads it off a card, and a simulated "
+                                  f"device has "
                                   "none")
     return wraps(refused)(refused)
 
 
 utilization, memory_usage, temperature, power_draw, clock_rate, device_memory_used = map(
-    _unknown, ("utilization", "memory_usage", "temperature", "power_draw", "clock_rate", "device_memory_used"))
+    _unknown, ("utilization", "memory_usage", "temperature", "power_draw", "clock_rate",
+               "device_memory_used"))
 
 
 def visible() -> str | None:

@@ -1,7 +1,7 @@
 """DeviceArray: memory of a device as the engine holds it in `Tensor._a`.
 
-It has what the engine asks of an array's geometry, NumPy's names for it, and no elements: NumPy cannot read it.
-Where NumPy's own functions or operators meet one, they are called on the device (`Device.call`).
+It has what the engine asks of an array's geometry, NumPy's names for it, and no elements: NumPy cannot read
+it. Where NumPy's own functions or operators meet one, they are called on the device (`Device.call`).
 """
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def row_strides(shape: Ints, step: int) -> Ints:
 
 
 class DeviceArray(_Mixin):  # type: ignore[misc]
-    """A strided view of memory of `device`. `handle` keeps the memory; `base` is what it is a view of, or None."""
+    """A strided view of memory of `device`. `handle` keeps the memory; `base` is what it is a view of, or
+    None.
+    """
 
     __slots__ = ("device", "handle", "address", "shape", "strides", "dtype", "size", "base", "__weakref__")
     shape: Ints
@@ -100,6 +102,15 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     def T(self) -> Any:
         """The dims reversed."""
         return self.transpose()
+
+    @property
+    def dense(self) -> bool:
+        """Whether the elements lie without gaps in some order of the dims."""
+        if self.flags.c_contiguous:
+            return True
+        order = sorted(range(self.ndim), key=lambda i: -self.strides[i])
+        return _dense(tuple([self.shape[i] for i in order]), tuple([self.strides[i] for i in order]),
+                      self.itemsize)
 
     # --- views ----------------------------------------------------------------------------------
 
@@ -205,6 +216,9 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.device.index, self.device.read(self).copy())
+
     def __repr__(self) -> str:
         return f"DeviceArray({self.device.where}, {self.shape}, {self.dtype})"
 
@@ -212,12 +226,14 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         """NumPy's methods, called on the device; what would hand out the memory itself is refused."""
         method = None if name.startswith("__") else getattr(np.ndarray, name, None)
         if not callable(method) or name in ("tobytes", "tofile", "dump", "dumps", "data", "ctypes"):
-            raise AttributeError(f"this is memory of {self.device.where}, which has no {name!r} for the host: "
+            raise AttributeError(f"this is memory of {self.device.where}, which has no {name!r} for the "
+                                 f"host: "
                                  ".cpu() copies a tensor to the host")
         return lambda *args, **named: self.device.call(method, (self, *args), named)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError(f"can't convert {self.device.where} device type tensor to numpy. Use Tensor.cpu() to copy "
+        raise TypeError(f"can't convert {self.device.where} device type tensor to numpy. Use Tensor.cpu() "
+                        f"to copy "
                         "the tensor to host memory first.")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **named: Any) -> Any:
@@ -236,10 +252,20 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         return self.device.call(function, args, kwargs)
 
 
+def _rebuild(index: int, elements: Any) -> Any:
+    """A pickled array, on the device that it was on."""
+    from rushlight.base.accelerator import platform
+
+    device = platform().device(index)
+    made = device.empty(elements.shape, elements.dtype, poison=False)
+    made[...] = elements
+    return made
+
+
 # Functions that look at no elements.
 _GEOMETRY = frozenset((
-    np.may_share_memory, np.shares_memory, np.broadcast_to, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims,
-    np.squeeze, np.diagonal, np.broadcast_arrays, np.ndim, np.shape, np.size,
+    np.may_share_memory, np.shares_memory, np.broadcast_to, np.transpose, np.swapaxes, np.moveaxis,
+    np.expand_dims, np.squeeze, np.diagonal, np.broadcast_arrays, np.ndim, np.shape, np.size,
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.iscomplexobj, np.isrealobj, np.result_type,
     np.lib.stride_tricks.as_strided))
 _BASIC = (int, np.integer, slice, type(None), type(...))

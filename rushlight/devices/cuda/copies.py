@@ -1,8 +1,9 @@
 """Copies between the host and devices, and between devices.
 
-A copy from page-locked memory that need not be waited for reads it when the stream gets there: what the program
-writes there before that is what arrives. One to page-locked memory arrives then. All other copies are done, as
-far as the host can see, when they return.
+A copy from page-locked memory that need not be waited for reads it when the stream gets there: what the
+program
+writes there before that is what arrives. One to page-locked memory arrives then. All other copies are done,
+as far as the host can see, when they return.
 """
 from __future__ import annotations
 
@@ -64,10 +65,13 @@ def moved(home: Any, source: Any, to: Any, array: Any, non_blocking: bool, pinne
 
 
 def _strides(source: Any, order: Any) -> tuple[int, ...]:
-    """Strides in bytes of the copy: dense, in the order of the source's dims unless a memory format says more."""
+    """Strides in bytes of the copy: dense, in the order of the source's dims unless a memory format says
+    more.
+    """
     step = source.itemsize
     strides = tuple([s // step for s in source.strides])
-    if source.flags.c_contiguous and (order is None or order.name in ("preserve_format", "contiguous_format")):
+    plain = order is None or order.name in ("preserve_format", "contiguous_format")
+    if source.flags.c_contiguous and plain:
         return row_strides(source.shape, step)
     return tuple([s * step for s in format_strides(source.shape, strides, order)])
 

@@ -1,7 +1,8 @@
 """One CUDA device: its memory, its streams, and how functions run on its arrays.
 
-`call` is the one interface that work comes by. On the simulated device a function that has no kernel runs as a
-*library call*: by the host's NumPy and BLAS over the device's own memory, seen through the simulator's window.
+`call` is the one interface that work comes by. On the simulated device a function that has no kernel runs as
+a *library call*: by the host's NumPy and BLAS over the device's own memory, seen through the simulator's
+window.
 """
 from __future__ import annotations
 
@@ -90,9 +91,10 @@ class Device:
         if self.error is None:
             self.error = words.device_assert(error, what, place)
 
-    def _submit(self, work: Callable[[], Any], what: str, uses: Sequence[Any] = (), writes: Sequence[Any] = (),
-                stream: Stream | None = None) -> None:
-        stream = self.stream if stream is None else stream
+    def _submit(self, work: Callable[[], Any], what: str, uses: Sequence[Any] = (),
+                writes: Sequence[Any] = ()) -> None:
+        """Queue work for this thread's stream, which reads and writes these arrays."""
+        stream = self.stream
         place = words.place() if self.check is not None or self.platform.blocking else ""
         if self.check is not None:
             self.check.submitted(stream, what, place, uses, writes)
@@ -231,7 +233,8 @@ class Device:
             found = function(*given, **more)
             for room, f in zip(rooms, _leaves(found), strict=True):
                 if f.shape != room.shape:
-                    raise RuntimeError(f"{what}: the result's shape {f.shape} depends on numbers, and was taken "
+                    raise RuntimeError(f"{what}: the result's shape {f.shape} depends on numbers, and was "
+                                       f"taken "
                                        f"to be {room.shape}")
                 room[...] = f
         self._submit(work, what, operands, outs)
@@ -324,7 +327,9 @@ class Device:
 
 
 def geometry_of(value: Any) -> Any:
-    """What tells calls with such arguments apart, or None where nothing does: geometries, and other values."""
+    """What tells calls with such arguments apart, or None where nothing does: geometries, and other
+    values.
+    """
     cls = value.__class__
     if cls is DeviceArray:
         return DeviceArray, value.shape, value.strides, value.dtype

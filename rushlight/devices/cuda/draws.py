@@ -1,8 +1,9 @@
 """Random rows on a device: PyTorch's CUDA numbers for the same seed, from the device's Philox.
 
-A row of ROWS gets the device, the operands' arrays and the row's attributes, one of FACTORIES the device and the
-arguments by name; both give a device's array. What is drawn is decided when the row is called, and made when the
-stream gets there.
+A row of ROWS gets the device, the operands' arrays and the row's attributes, one of FACTORIES the device and
+the
+arguments by name; both give a device's array. What is drawn is decided when the row is called, and made when
+the stream gets there.
 """
 from __future__ import annotations
 
@@ -41,8 +42,10 @@ def _of(a: Any) -> dt.dtype:
 
 
 def _made(home: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[Any, ...] = ()) -> DeviceArray:
-    """An array laid out as `like`, which draw(a host array of that layout) gives when the stream gets there."""
-    made: DeviceArray = home.empty(like.shape, like.dtype, like.strides if like.flags.c_contiguous else None, False)
+    """An array laid out as `like`, which draw(a host array of that layout) gives when the stream gets
+    there.
+    """
+    made: DeviceArray = home.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
     room = home.outline(made)
 
     def work() -> None:
@@ -57,14 +60,11 @@ def _made(home: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[Any, 
 def _floats(engine: Philox, a: Any, single: Any, double: Any, finish: Callable[[Array], Array],
             times: int = 1) -> Draw:
     """What draws floats for an array: by `single`, or by `double` for float64, and then `finish`."""
-    count, wide = a.size * times, _of(a).to_real() is dt.float64
+    count, real = a.size * times, _of(a).to_real()
+    wide = real is dt.float64
     claim = engine.claim(count, 2 if wide else 4)
-    return lambda room: in_memory_order(_rounded(finish(philox.drawn(
-        claim, count, double if wide else single)), _of(a).to_real()).view(room.dtype), room)
-
-
-def _rounded(values: Array, of: dt.dtype) -> Array:
-    return values.astype(of.np)
+    return lambda room: in_memory_order(finish(philox.drawn(
+        claim, count, double if wide else single)).astype(real.np).view(room.dtype), room)
 
 
 def uniform(engine: Philox, a: Any, low: float, high: float) -> Draw:
@@ -216,7 +216,8 @@ def _keep(home: Any, a: Any, p: float, channels: bool = False, share: float = 1.
     """dropout's mask: as PyTorch's fused kernel draws it, or by bernoulli_ for whole channels."""
     engine, of = engine_of(home, None), _of(a)
     if share != 1 and of.category < dt.FLOATING:
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {of.legacy}: dropout scales "
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {of.legacy}: "
+                           f"dropout scales "
                            "what it keeps; convert the input to a floating dtype")
     one = dt.opmath(of).np.type(1)
     kept = (one / one.dtype.type(share)).astype(of.np) if share != 1 else one.astype(of.np)
@@ -231,7 +232,9 @@ def _keep(home: Any, a: Any, p: float, channels: bool = False, share: float = 1.
 
 
 def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
-    """Uniforms as fused_dropout takes them: four or two neighbours a thread where the number of elements allows."""
+    """Uniforms as fused_dropout takes them: four or two neighbours a thread where the number of elements
+    allows.
+    """
     count = a.size
     if count % 4 == 0:
         return fours(engine, count)
@@ -272,7 +275,8 @@ def _shifted(z: Array, mean: Any, std: Any) -> Array:
     return (wide + (mean if isinstance(mean, np.ndarray) else wide.dtype.type(mean))).astype(z.dtype)
 
 
-def _multinomial(home: Any, weights: Any, count: int, replacement: bool = False, generator: Any = None) -> Any:
+def _multinomial(home: Any, weights: Any, count: int, replacement: bool = False,
+                 generator: Any = None) -> Any:
     """PyTorch's way where each row gives one or none is repeated: the largest quotients by exponentials."""
     engine = engine_of(home, generator)
     if replacement and count > 1:
@@ -286,13 +290,15 @@ def _multinomial(home: Any, weights: Any, count: int, replacement: bool = False,
             total /= total[..., -1:]
             return (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
         return home.call(chosen, (weights,), what="multinomial")
-    q = _by_uniform("exponential_", _exponential)(home, home.empty(weights.shape, weights.dtype, None, False), 1.0,
+    room = home.empty(weights.shape, weights.dtype, None, False)
+    q = _by_uniform("exponential_", _exponential)(home, room, 1.0,
                                                   generator)
 
     def largest(w: Array, q: Array) -> Array:
         _check_weights(w)
         if not replacement and count > 1 and ((w > 0).sum(-1) < count).any():
-            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough non-negative "
+            raise RuntimeError("invalid multinomial distribution (with replacement=False, not enough "
+                               "non-negative "
                                "category to sample)")
         ratio = w.astype(dt.opmath(dt.from_numpy_dtype(w.dtype)).np) / q.astype(np.float64)
         return np.argsort(-ratio, -1, kind="stable")[..., :count].astype(np.int64)
@@ -357,19 +363,21 @@ def _randint(home: Any, given: dict[str, Any]) -> Any:
     low, high, size = _whole(given, True)
     of = given.get("dtype") or dt.int64
     room = _room(home, Fill(sizes_of(tuple(size)), of.np))
-    return _made(home, room, integers(engine_of(home, given.get("generator")), room, low, high - low), "randint")
+    engine = engine_of(home, given.get("generator"))
+    return _made(home, room, integers(engine, room, low, high - low), "randint")
 
 
 def _randint_like(home: Any, given: dict[str, Any]) -> Any:
     low, high, _ = _whole(given, False)
     room = _room(home, _alike(given))
-    return _made(home, room, integers(engine_of(home, given.get("generator")), room, low, high - low), "randint_like")
+    engine = engine_of(home, given.get("generator"))
+    return _made(home, room, integers(engine, room, low, high - low), "randint_like")
 
 
 def _normals(home: Any, given: dict[str, Any]) -> Any:
     room = _room(home, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
-    return _made(home, room, normal(engine_of(home, given.get("generator")), room, given["mean"], given["std"]),
-                 "normal")
+    engine = engine_of(home, given.get("generator"))
+    return _made(home, room, normal(engine, room, given["mean"], given["std"]), "normal")
 
 
 def _randperm(home: Any, given: dict[str, Any]) -> Any:

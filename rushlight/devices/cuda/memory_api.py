@@ -157,33 +157,35 @@ _LINES = (
 _COLUMNS = ("current", "peak", "allocated", "freed")
 
 
-def _bytes(count: int) -> str:
+def _bytes(count: int, like: float) -> str:
+    """A number of bytes, in the unit that `like` is shown in."""
     prefixes = ["B  ", "KiB", "MiB", "GiB", "TiB", "PiB"]
     prefix = prefixes[0]
     for bigger in prefixes[1:]:
-        if count < 768 * 1024:
+        if like < 768 * 1024:
             break
-        prefix, count = bigger, count // 1024
+        prefix, count, like = bigger, count // 1024, like / 1024
     return f"{count:6d} {prefix}"
 
 
-def _count(count: int) -> str:
+def _count(count: int, like: float) -> str:
     prefixes = [" ", "K", "M"]
     prefix = prefixes[0]
     for bigger in prefixes[1:]:
-        if count < 750 * 1000:
+        if like < 750 * 1000:
             break
-        prefix, count = bigger, count // 1000
+        prefix, count, like = bigger, count // 1000, like / 1000
     return f"{count:7d} {prefix} "
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """The allocator's figures as a table to print."""
     index, stats = index_of(device), memory_stats(device)
-    rule, thin = "|" + "=" * 75 + "|", "|" + "-" * 75 + "|"
-    lines = [rule, f"|{f'PyTorch CUDA memory summary, device ID {index:<17d}':^75}|", thin,
-             _retries(stats),
-             rule, "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |"]
+    thick, thin = "=" * 75, "-" * 75
+    ooms, retries = stats["num_ooms"], stats["num_alloc_retries"]
+    lines = [thick, f" {'':16} PyTorch CUDA memory summary, device ID {index:<17d} ", thin,
+             f"  {'':9} CUDA OOMs: {ooms:<12d} | {'':6} cudaMalloc retries: {retries:<8d}  ", thick,
+             "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  "]
     for title, name, in_bytes in _LINES:
         lines.append(thin)
         shown = _bytes if in_bytes else _count
@@ -191,21 +193,17 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
         if not abbreviated:
             pools += [("      from large pool", "large_pool"), ("      from small pool", "small_pool")]
         for label, pool in pools:
-            values = [shown(stats[f"{name}.{pool}.{column}"]) for column in _COLUMNS]
-            lines.append(f"| {label:<21} | " + " | ".join(values) + " |")
+            values = [shown(stats[f"{name}.{pool}.{c}"], stats[f"{name}.all.{c}"]) for c in _COLUMNS]
+            lines.append(f" {label:<21} | " + " | ".join(values) + " ")
     for title, name in (("Oversize allocations", "oversize_allocations"),
                         ("Oversize GPU segments", "oversize_segments")):
-        values = [_count(stats[f"{name}.{column}"]) for column in _COLUMNS]
-        lines += [thin, f"| {title:<21} | " + " | ".join(values) + " |"]
-    return "\n".join([*lines, rule, ""])
-
-
-def _retries(stats: Any) -> str:
-    ooms, retries = stats["num_ooms"], stats["num_alloc_retries"]
-    return f"|            CUDA OOMs: {ooms:<12d} |        cudaMalloc retries: {retries:<8d}        |"
+        values = [_count(stats[f"{name}.{c}"], stats[f"{name}.{c}"]) for c in _COLUMNS]
+        lines += [thin, f" {title:<21} | " + " | ".join(values) + " "]
+    return "|" + "|\n|".join([*lines, thick]) + "|\n"
 
 
 def list_gpu_processes(device: Any = None) -> str:
     """Refused: only a card's own tools know."""
-    raise ModuleNotFoundError("torch.cuda.list_gpu_processes: nvidia-ml-py reads it off a card, and a simulated "
+    raise ModuleNotFoundError("torch.cuda.list_gpu_processes: nvidia-ml-py reads it off a card, and a "
+                              "simulated "
                               "device has none")

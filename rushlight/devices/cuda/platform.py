@@ -86,7 +86,9 @@ class Platform:
 
 
 def _visible(cards: tuple[Any, ...], shown: str) -> tuple[Any, ...]:
-    """What CUDA_VISIBLE_DEVICES leaves of the devices, in its order; it ends at a number that is not there."""
+    """What CUDA_VISIBLE_DEVICES leaves of the devices, in its order; it ends at a number that is not
+    there.
+    """
     found = []
     for text in shown.split(","):
         if not text.strip().isdigit() or int(text) >= len(cards):

@@ -41,7 +41,8 @@ class Home(Device):
     def _asserted(self, row: Row, body: Callable[..., Any], values: Sequence[Any], error: Exception) -> Any:
         """What a body raised about numbers a kernel finds out: the device is dead from now on.
 
-        About arguments it is the caller's mistake, and raised: then zeros in the place of numbers do not help.
+        About arguments it is the caller's mistake, and raised: then zeros in the place of numbers do not
+        help.
         """
         operands: list[DeviceArray] = []
         stand_ins = _zeros(self._seen(list(values), operands))
@@ -116,7 +117,7 @@ class Home(Device):
         a, like = grad._a, leaf._a
         if alone and a.base is None and sys.getrefcount(a) <= 3 and a.strides == like.strides:
             return grad
-        made = self.empty(like.shape, a.dtype, like.strides if _is_dense(like) else None, poison=False)
+        made = self.empty(like.shape, a.dtype, like.strides if like.dense else None, poison=False)
         made[...] = a
         return type(grad).detach(grad) if grad.is_sparse else _wrap(made, grad._k)
 
@@ -125,6 +126,11 @@ class Home(Device):
         made = Philox(self)
         made.manual_seed(DEFAULT_SEED)
         return made
+
+    def record_stream(self, a: DeviceArray, stream: Any) -> None:
+        """Keep memory from being handed out again before a stream is through with what it has now."""
+        if a.handle is not None:
+            a.handle.block.streams.add(stream._queue)
 
     copy, moved = copies.copy, copies.moved
 
@@ -140,13 +146,6 @@ def _wrap(array: Any, of: Any) -> Any:
     from rushlight.tensor.tensor import wrap
 
     return wrap(array, of)
-
-
-def _is_dense(a: DeviceArray) -> bool:
-    if a.flags.c_contiguous:
-        return True
-    order = sorted(range(a.ndim), key=lambda i: -a.strides[i])
-    return bool(a.transpose(order).flags.c_contiguous)
 
 
 def _fresh(compute: Callable[..., Any], *arrays: Any) -> Any:

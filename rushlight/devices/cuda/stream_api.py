@@ -106,7 +106,8 @@ class ExternalStream(Stream):
     """Refused: a simulated device has no streams of other libraries."""
 
     def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
-        raise RuntimeError("torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "
+        raise RuntimeError("torch.cuda.ExternalStream: a simulated device has no streams of other "
+                           "libraries; use "
                            "torch.cuda.Stream()")
 
 
@@ -148,7 +149,9 @@ class Event:
             device.alive()
 
     def elapsed_time(self, end_event: "Event") -> float:
-        """Milliseconds from this mark to another, of the simulator's own time; both must have been reached."""
+        """Milliseconds from this mark to another, of the simulator's own time; both must have been
+        reached.
+        """
         for event in (self, end_event):
             if not event.enable_timing:
                 raise ValueError("Both events must be created with argument 'enable_timing=True'.")
@@ -170,7 +173,8 @@ class Event:
         return id(self)
 
     def __repr__(self) -> str:
-        return "<torch.cuda.Event uninitialized>" if self._moment is None else f"<torch.cuda.Event {id(self):#x}>"
+        place = "uninitialized" if self._moment is None else f"{id(self):#x}"
+        return f"<torch.cuda.Event {place}>"
 
 
 class StreamContext:
@@ -220,9 +224,3 @@ def default_stream(device: Any = None) -> Stream:
 def is_current_stream_capturing() -> bool:
     """False: nothing is captured."""
     return False
-
-
-def record_stream(array: Any, stream: Stream) -> None:
-    """Keep an array's memory from being handed out again before a stream is through with what it has now."""
-    if array.handle is not None:
-        array.handle.block.streams.add(stream._queue)

@@ -1,8 +1,8 @@
 """Streams and events of a simulated device. Work waits as long as it may: until somebody waits for it.
 
-A stream is a queue of functions without arguments. They run in their order when the host synchronises, reads a
-result, or has queued very many; so a result that is read too early is really not there, and work on two streams
-that no event orders really runs in whatever order the host asks for it.
+A stream is a queue of functions without arguments. They run in their order when the host synchronises, reads
+a result, or has queued very many; so a result that is read too early is really not there, and work on two
+streams that no event orders really runs in whatever order the host asks for it.
 """
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The strict mode (`simulated,check`): what goes wrong on real hardware now and then is an error, with its line.
+"""The strict mode (`simulated,check`): what goes wrong on real hardware now and then is an error, with its
+line.
 
 Every block of memory notes which work last wrote it and which read it, on which stream. Work that reads what
 another stream wrote, or writes what another stream reads or wrote, must come after it: by an event, by
@@ -13,7 +14,9 @@ from rushlight.base.absent import AcceleratorError
 
 
 class Access:
-    """What was done to memory: on which stream, at which place of its queue, and where the program said so."""
+    """What was done to memory: on which stream, at which place of its queue, and where the program said
+    so.
+    """
 
     __slots__ = ("stream", "place", "what", "line")
 
@@ -32,7 +35,8 @@ class Checker:
         self.writes: dict[int, Access] = {}
         self.reads: dict[int, dict[Any, Access]] = {}
 
-    def submitted(self, stream: Any, what: str, line: str, uses: Sequence[Any], writes: Sequence[Any]) -> None:
+    def submitted(self, stream: Any, what: str, line: str, uses: Sequence[Any],
+                  writes: Sequence[Any]) -> None:
         """Work is queued; AcceleratorError where its order against another stream's is chance."""
         written = {a.handle.address: a for a in writes if getattr(a, "handle", None) is not None}
         mine = Access(stream, stream.queued + 1, what, line)
@@ -51,7 +55,8 @@ class Checker:
         if other is None or stream.knows(other.stream, other.place):
             return
         raise AcceleratorError(
-            f"RUSHLIGHT_CUDA=...,check: a race between streams. {mine} {verb} memory of shape {a.shape} that {other} "
+            f"RUSHLIGHT_CUDA=...,check: a race between streams. {mine} {verb} memory of shape {a.shape} "
+            f"that {other} "
             f"uses, and nothing orders them. Call stream.wait_stream(other), or record an event there and "
             "wait_event() for it here, or synchronize()")
 
