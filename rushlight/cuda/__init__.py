@@ -8,7 +8,7 @@ absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cu
 from __future__ import annotations
 
 from contextlib import nullcontext
-from importlib import import_module
+from importlib import import_module as _import
 
 from rushlight.base import accelerator
 from rushlight.base.absent import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
@@ -16,11 +16,13 @@ from rushlight.base.lazy import homes, lazy_names
 
 stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
 _names = functions("cuda")
+# What a device brings that PyTorch's CPU builds say nothing special of.
+_MORE = ("stream", "StreamContext", "ExternalStream", "check_error", "list_gpu_processes", "default_generators")
 globals().update(_names)
 if accelerator.platform() is not None:
     for _module in ("api", "memory_api", "stream_api", "random_api"):
-        _there = vars(import_module(f"rushlight.devices.cuda.{_module}"))
-        globals().update({n: f for n, f in _there.items() if n in _names or n in ("stream", "StreamContext")})
+        _there = vars(_import(f"rushlight.devices.cuda.{_module}"))
+        globals().update({n: f for n, f in _there.items() if n in _names or n in _MORE})
 
 
 __getattr__, __dir__ = lazy_names(globals(), homes(__name__))

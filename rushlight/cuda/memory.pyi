@@ -64,13 +64,6 @@ def host_memory_stats(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def host_memory_stats_as_nested_dict(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
-def import_module(name: Any, package: Any = None) -> Any:
-    """Import a module.
-
-    The 'package' argument is required when performing a relative import. It
-    specifies the package to use as the anchor point from which to resolve the
-    relative import to an absolute import.
-    """
 def init(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def initial_seed(*args: Any, **kwargs: Any) -> Any:

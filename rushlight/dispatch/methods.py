@@ -79,7 +79,10 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     check_apart_from_itself(self._m)
     escape("a copy between devices")
     home = self._k.home or src._k.home
-    home.copy(self._m, src._m, non_blocking, _pinned(self if self._k.home is None else src))
+    pinned = _pinned(self if self._k.home is None else src)
+    home.copy(self._m, src._m, non_blocking, pinned)
+    if self._k.home is None and non_blocking and pinned:
+        home.on_its_way(self)
     storage(self).version += 1
     return self
 
@@ -290,12 +293,12 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     home = target.home or source._k.home
     pinned = _pinned(source)
     if target.home is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
-        made, array = pin_memory(wrap(np.empty(source._m.shape, target.np))), None
-        array = made._a
+        found: Tensor = wrap(np.full(source._m.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._m.shape))
+        storage(found).pinned = True
+        home.copy(found._a, source._m, True, True)
+        home.on_its_way(found)
     else:
-        made, array = None, None
-    array = home.moved(source._m, target.home, array, non_blocking, pinned, order)
-    found: Tensor = wrap(array, target) if made is None else made
+        found = wrap(home.moved(source._m, target.home, non_blocking, pinned, order), target)
     if self._g is not None and LOCAL.enabled:
         node = ToCopyBackward0(((self._g, self._i),))
         node.saved = self._k, ()

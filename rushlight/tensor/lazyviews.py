@@ -7,6 +7,7 @@ that is for sizes, strides, addresses, and for the few places that make views or
 """
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ Array = np.ndarray[Any, Any]
 
 
 def values(t: Any) -> Array:
-    """What `_a` of a lazy view answers."""
+    """What `_a` of a lazy view answers, and of a tensor that a copy from a device is under way to."""
+    if not t._k.lazy:
+        return import_module("rushlight.devices.cuda.strict").arrived(t)  # type: ignore[no-any-return]
     if t._k.on_meta:
         return t._hidden  # type: ignore[no-any-return]
     if TAPE:

@@ -113,6 +113,7 @@ class Allocator:
         self.retries = self.ooms = self.driver_allocations = self.driver_frees = self.sync_all = 0
         self.waiting: list[tuple[Block, list[Any]]] = []
         self.dropped: list[Block] = []  # freed while the lock was held
+        self.on_free: Callable[[Block], None] | None = None  # told of every block that is freed
 
     # --- figures --------------------------------------------------------------------------------
 
@@ -237,6 +238,8 @@ class Allocator:
     def _free(self, block: Block) -> None:
         if not block.allocated:
             return
+        if self.on_free is not None:
+            self.on_free(block)
         block.allocated = False
         for name, amount in (("allocation", -1), ("allocated_bytes", -block.size),
                              ("requested_bytes", -block.requested)):

@@ -32,9 +32,7 @@ def copy(home: Any, target: Any, source: Any, non_blocking: bool, pinned: bool) 
     elif target.__class__ is np.ndarray:
         given = home.outline(source)
         home._submit(lambda: np.copyto(target, given), "copy to the host", (source,), ())
-        if late:
-            home.arriving(target)
-        else:
+        if not late:
             home.stream.run()
             home.alive()
     else:
@@ -50,13 +48,12 @@ def _across(home: Any, target: DeviceArray, source: DeviceArray) -> None:
     there.stream.wait_for(home.stream.mark())
 
 
-def moved(home: Any, source: Any, to: Any, array: Any, non_blocking: bool, pinned: bool, order: Any) -> Any:
-    """A copy of `source` on the device `to` (None: the host's, in `array` if there is one)."""
+def moved(home: Any, source: Any, to: Any, non_blocking: bool, pinned: bool, order: Any) -> Any:
+    """A copy of `source` on the device `to`; None: the host's, which waits for it."""
     strides = _strides(source, order)
     if to is None:
-        if array is None:
-            array = _host(source, strides)
-        source.device.copy(array, source, non_blocking, non_blocking)
+        array = _host(source, strides)
+        source.device.copy(array, source, False, False)
         return array
     made: DeviceArray = to.empty(source.shape, source.dtype, strides, poison=False)
     if made.size:

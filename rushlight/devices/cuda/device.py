@@ -45,9 +45,11 @@ class Device:
     def __init__(self, platform: Any, index: int, card: Card, check: bool) -> None:
         self.platform, self.index, self.card = platform, index, card
         self.where = device("cuda", index)
-        self.check = strict.Checker(self) if check else None
+        self.check = strict.Checker() if check else None
         self.memory = Memory(card.memory, min(CONTEXT, card.memory // 8))
         self.allocator = Allocator(card.memory, self.memory.reserve, self.memory.release, self.synchronize)
+        if self.check is not None:
+            self.allocator.on_free = self.check.freed
         self.default = Stream(self, 0)
         self.streams: list[Stream] = [self.default]
         self._current = _Current()
@@ -85,6 +87,9 @@ class Device:
         """AcceleratorError after a kernel has failed: the context is dead until the process ends."""
         if self.error is not None:
             raise AcceleratorError(self.error)
+        if self.check is not None and self.check.found is not None:
+            found, self.check.found = self.check.found, None
+            raise AcceleratorError(found)
 
     def fail(self, error: BaseException, what: str, place: str) -> None:
         """A kernel has failed: every later call says so."""
@@ -137,6 +142,8 @@ class Device:
             (n - 1) * s for n, s in zip(shape, strides, strict=True))
         handle = self.allocate(size)
         made = DeviceArray(self, handle, handle.address if handle else 0, shape, strides, dtype)
+        if self.check is not None and handle is not None:
+            self.check.born(handle.address)
         if poison and handle is not None:
             room = self.memory.seen(handle.address, (size,), (1,), np.dtype(np.uint8))
             value = 1 if dtype.kind == "b" else 0xFF
@@ -272,8 +279,6 @@ class Device:
             if found.size:
                 self.stream.run()
                 self.outline(made)[...] = found
-                if self.check is not None:
-                    self.check.wrote(made)
             return made
         if isinstance(found, (tuple, list)):
             return _as(type(found), [self.adopt(f, operands) for f in found])
@@ -310,11 +315,6 @@ class Device:
                 function(*given, **more)
             finally:
                 restore(token)
-
-    def arriving(self, target: Array) -> None:
-        """A copy to page-locked memory is under way."""
-        if self.check is not None:
-            self.check.arriving(target, self.stream.mark())
 
     def read(self, a: DeviceArray) -> Array:
         """The elements of an array, for the host, which waits for this stream's work."""

@@ -55,6 +55,21 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
         set_rng_state(state, index)
 
 
+class _Generators:
+    """The devices' generators, by their numbers."""
+
+    def __getitem__(self, index: int) -> Generator:
+        if not -len(self) <= index < len(self):
+            raise IndexError("tuple index out of range")
+        return default_generator(index % len(self))
+
+    def __len__(self) -> int:
+        return int(platform().count)
+
+
+default_generators = _Generators()
+
+
 def default_generator(index: int) -> Generator:
     """The generator that a device draws from where none is named."""
     return around(platform().device(index).philox)

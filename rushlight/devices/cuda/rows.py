@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight.base import advanced
 from rushlight.base.quiet import hush, restore
-from rushlight.devices.cuda import copies, draws
+from rushlight.devices.cuda import copies, draws, strict, words
 from rushlight.devices.cuda.array import DeviceArray
 from rushlight.devices.cuda.device import Device, geometry_of
 from rushlight.devices.cuda.philox import DEFAULT_SEED, Philox
@@ -53,9 +53,7 @@ class Home(Device):
             raise error from None
         finally:
             restore(token)
-        from rushlight.devices.cuda.words import place
-
-        self.fail(error, row.name, place())
+        self.fail(error, row.name, words.place())
         if self.platform.blocking:
             self.alive()
         described = self._described(found)
@@ -120,6 +118,11 @@ class Home(Device):
         made = self.empty(like.shape, a.dtype, like.strides if like.dense else None, poison=False)
         made[...] = a
         return type(grad).detach(grad) if grad.is_sparse else _wrap(made, grad._k)
+
+    def on_its_way(self, t: Any) -> None:
+        """A CPU tensor that a copy is under way to; in strict mode, reads of it raise until it is there."""
+        if self.check is not None:
+            strict.arriving(t, self.stream.mark(), words.place())
 
     def new_generator(self) -> Philox:
         """A generator of its own; it starts from PyTorch's default seed."""
