@@ -1,19 +1,20 @@
 """torch.accelerator: programs that are written for any device ask here; without CUDA there is none."""
+
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
-from rushlight.base import accelerator as _seam
-from rushlight.base.absent import functions
+from rushlight._engine.core import accelerator as _seam
+from rushlight._engine.names.absent_devices import functions
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 _names = functions("accelerator")
 globals().update(_names)
 if _seam.platform() is not None:
-    _there = vars(import_module("rushlight.devices.cuda.any_api"))
+    _there = vars(import_module("rushlight._engine.devices.cuda.any_api"))
     globals().update({name: found for name, found in _there.items() if name in _names})
 
 

@@ -1,13 +1,14 @@
 """torch.backends.cudnn: its switches are kept; convolutions are Rushlight's own."""
+
 from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core import accelerator
+from rushlight._engine.names.absent_devices import functions
 from rushlight.backends.switches import switches
-from rushlight.base import accelerator
-from rushlight.base.absent import functions
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 enabled, benchmark, deterministic, allow_tf32 = True, False, False, True
 benchmark_limit = 10
@@ -15,6 +16,7 @@ fp32_precision, depthwise_kernel = "none", "auto"
 
 globals().update(functions("backends.cudnn"))
 if accelerator.platform() is not None:
+
     def is_available() -> bool:
         """True: convolutions run on the device."""
         return True
@@ -27,6 +29,16 @@ if accelerator.platform() is not None:
         """Whether a tensor is one that cuDNN would take."""
         return bool(enabled and tensor.is_cuda and tensor.dtype.is_floating_point)
 
-set_flags, flags = switches(globals(), {
-    "enabled": False, "benchmark": False, "benchmark_limit": 10, "deterministic": False, "allow_tf32": True,
-    "fp32_precision": "none", "depthwise_kernel": "auto"})
+
+set_flags, flags = switches(
+    globals(),
+    {
+        "enabled": False,
+        "benchmark": False,
+        "benchmark_limit": 10,
+        "deterministic": False,
+        "allow_tf32": True,
+        "fp32_precision": "none",
+        "depthwise_kernel": "auto",
+    },
+)

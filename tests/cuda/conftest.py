@@ -1,4 +1,5 @@
 """Every test in here runs with simulated CUDA devices: two of 1 GiB, or as its mark `devices("...")` says."""
+
 from __future__ import annotations
 
 import importlib
@@ -8,12 +9,17 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight.base.accelerator import NoArray, Seam
-from rushlight.base.config import knobs
-from rushlight.tensor import kind
+from rushlight._engine.core.accelerator import NoArray, Seam
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.tensors import kind
 
-_MODULES = ("rushlight.cuda", "rushlight.cuda.memory", "rushlight.accelerator", "rushlight.backends.cudnn",
-            "rushlight.backends.cuda")
+_MODULES = (
+    "rushlight.cuda",
+    "rushlight.cuda.memory",
+    "rushlight.accelerator",
+    "rushlight.backends.cudnn",
+    "rushlight.backends.cuda",
+)
 
 
 def _reload() -> None:

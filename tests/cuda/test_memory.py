@@ -1,4 +1,5 @@
 """The caching allocator: PyTorch's rounding, splitting, figures and errors."""
+
 from __future__ import annotations
 
 import gc

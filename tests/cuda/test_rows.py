@@ -1,4 +1,5 @@
 """Every row's cases on a simulated device, forward and backward: what the CPU gives, from the first call on."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,17 +7,53 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight.ops.table import Row
-from tests.ops.samples import Sample
-from tests.ops.test_laws import ALL, IDS, call, flat, leaves, tensors_of
+from rushlight._engine.ops.table import Row
+from tests.engine.ops.samples import Sample
+from tests.engine.ops.test_laws import ALL, IDS, call, flat, leaves, tensors_of
 
 # Rows that draw: their numbers are another generator's there (test_random.py).
-RANDOM = {"uniform", "normal_fill", "exponential", "geometric", "log_normal", "cauchy", "random", "rand", "randn",
-          "rand_like", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "bernoulli_fill",
-          "_normal_around", "_normal_sized", "normal", "multinomial", "binomial", "poisson", "_standard_gamma",
-          "_sample_dirichlet", "_keep", "_rrelu_slopes", "dropout", "rrelu", "torch_rrelu", "gumbel_softmax"}
+RANDOM = {
+    "uniform",
+    "normal_fill",
+    "exponential",
+    "geometric",
+    "log_normal",
+    "cauchy",
+    "random",
+    "rand",
+    "randn",
+    "rand_like",
+    "randn_like",
+    "randint",
+    "randint_like",
+    "randperm",
+    "bernoulli",
+    "bernoulli_fill",
+    "_normal_around",
+    "_normal_sized",
+    "normal",
+    "multinomial",
+    "binomial",
+    "poisson",
+    "_standard_gamma",
+    "_sample_dirichlet",
+    "_keep",
+    "_rrelu_slopes",
+    "dropout",
+    "rrelu",
+    "torch_rrelu",
+    "gumbel_softmax",
+}
 # Vectors that are defined up to a phase, memory that holds anything: shapes are compared.
-LOOSE = {"linalg_eig", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
+LOOSE = {
+    "linalg_eig",
+    "empty",
+    "empty_like",
+    "new_empty",
+    "empty_strided",
+    "new_empty_strided",
+    "empty_permuted",
+}
 
 
 # Rows that PyTorch has for the CPU alone.

@@ -1,4 +1,5 @@
 """Streams, events and copies: work is late, and the strict mode says what is left to chance."""
+
 from __future__ import annotations
 
 import time
@@ -95,7 +96,10 @@ strict = pytest.mark.devices("simulated:1GB,check")
 def test_strict_names_races() -> None:
     x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
     y = twice(lambda: x * 2)
-    with torch.cuda.stream(side), pytest.raises(RuntimeError, match=r"race between streams.*test_streams\.py"):
+    with (
+        torch.cuda.stream(side),
+        pytest.raises(RuntimeError, match=r"race between streams.*test_streams\.py"),
+    ):
         y + 1
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -129,8 +133,14 @@ def test_strict_names_memory_that_is_freed_too_early() -> None:
 @strict
 def test_strict_names_reads_before_a_copy_is_done() -> None:
     x = torch.ones(3, device="cuda")
-    for read in (lambda t: t.sum(), lambda t: t.tolist(), lambda t: t.numpy(), repr, lambda t: t + 1,
-                 lambda t: t[0]):
+    for read in (
+        lambda t: t.sum(),
+        lambda t: t.tolist(),
+        lambda t: t.numpy(),
+        repr,
+        lambda t: t + 1,
+        lambda t: t[0],
+    ):
         host = x.to("cpu", non_blocking=True)
         with pytest.raises(RuntimeError, match=r"before a non_blocking copy to it is done.*test_streams\.py"):
             read(host)

@@ -1,4 +1,5 @@
 """Tensors on a simulated CUDA device: made, moved, viewed, written, printed, saved."""
+
 from __future__ import annotations
 
 import copy
@@ -39,7 +40,12 @@ def test_a_tensor_goes_and_comes_back() -> None:
 
 def test_numpy_cannot_reach_it() -> None:
     there = torch.ones(3, device="cuda")
-    for attempt in (there.numpy, lambda: np.asarray(there), lambda: np.asarray(there._a), lambda: memoryview(there._a)):
+    for attempt in (
+        there.numpy,
+        lambda: np.asarray(there),
+        lambda: np.asarray(there._a),
+        lambda: memoryview(there._a),
+    ):
         with pytest.raises(TypeError):
             attempt()
     code = f"import ctypes; ctypes.string_at({there.data_ptr()}, 4)"
@@ -73,8 +79,13 @@ def test_indexing() -> None:
     x, at = torch.arange(12.0).view(3, 4), torch.tensor([0, 2])
     g = x.cuda()
     for index in (at, at.cuda(), (slice(None), at.cuda()), g > 5, (0, 1), ..., None, (at.cuda(), at.cuda())):
-        same = tuple(i.cpu() if isinstance(i, torch.Tensor) else i for i in index) if isinstance(
-            index, tuple) else index.cpu() if isinstance(index, torch.Tensor) else index
+        same = (
+            tuple(i.cpu() if isinstance(i, torch.Tensor) else i for i in index)
+            if isinstance(index, tuple)
+            else index.cpu()
+            if isinstance(index, torch.Tensor)
+            else index
+        )
         assert torch.equal(g[index].cpu(), x[same])
     g[g > 5] = 0.5
     g[at] = torch.ones(4, device="cuda")
@@ -118,6 +129,7 @@ def test_saving_and_map_location() -> None:
     def load(**how: object) -> dict[str, torch.Tensor]:
         file.seek(0)
         return torch.load(file, **how)  # type: ignore[no-any-return]
+
     assert load()["there"].device == torch.device("cuda:1") and load()["here"].is_cpu
     assert load(map_location="cpu")["there"].is_cpu
     assert load(map_location={"cuda:1": "cuda:0"})["there"].device.index == 0
@@ -140,14 +152,28 @@ def test_modules_move_with_their_buffers() -> None:
     assert weight.grad.is_cpu and model[1].running_mean.is_cpu
 
 
-@pytest.mark.parametrize("mix", [
-    lambda a, b: a + b, lambda a, b: b * a, lambda a, b: a @ b, lambda a, b: torch.cat([a, b]),
-    lambda a, b: torch.where(a > 0, a, b), lambda a, b: a.add_(b), lambda a, b: torch.add(a, b),
-    lambda a, b: nn.functional.linear(a, b), lambda a, b: nn.functional.mse_loss(a, b),
-    lambda a, b: torch.stack([a, b]), lambda a, b: a.lerp(b, 0.5), lambda a, b: torch.einsum("ij,jk->ik", a, b),
-    lambda a, b: nn.functional.layer_norm(a, (2,), b[0], b[0]), lambda a, b: torch.maximum(a, b),
-    lambda a, b: nn.functional.cross_entropy(a, b[0].long()), lambda a, b: a.addmm(b, a),
-    lambda a, b: torch.add(a, a, out=b)])
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda a, b: a + b,
+        lambda a, b: b * a,
+        lambda a, b: a @ b,
+        lambda a, b: torch.cat([a, b]),
+        lambda a, b: torch.where(a > 0, a, b),
+        lambda a, b: a.add_(b),
+        lambda a, b: torch.add(a, b),
+        lambda a, b: nn.functional.linear(a, b),
+        lambda a, b: nn.functional.mse_loss(a, b),
+        lambda a, b: torch.stack([a, b]),
+        lambda a, b: a.lerp(b, 0.5),
+        lambda a, b: torch.einsum("ij,jk->ik", a, b),
+        lambda a, b: nn.functional.layer_norm(a, (2,), b[0], b[0]),
+        lambda a, b: torch.maximum(a, b),
+        lambda a, b: nn.functional.cross_entropy(a, b[0].long()),
+        lambda a, b: a.addmm(b, a),
+        lambda a, b: torch.add(a, a, out=b),
+    ],
+)
 def test_devices_do_not_mix(mix: object) -> None:
     here, there = torch.ones(2, 2), torch.ones(2, 2, device="cuda")
     for a, b in ((here, there), (there, here), (there, there.cuda(1))):

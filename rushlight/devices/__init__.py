@@ -1,1 +1,0 @@
-"""Devices beside the CPU. Nothing in here is loaded before a program asks for one (base/accelerator.py)."""
