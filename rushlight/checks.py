@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 
 _UNSAID = (
     "Expected {what} to be True, but got False. (Could this error message be improved? If so, please report "

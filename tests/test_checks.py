@@ -1,4 +1,5 @@
 """torch._check and its kin, torch._assert_async and its kin."""
+
 from __future__ import annotations
 
 import pytest
@@ -7,8 +8,13 @@ import rushlight as torch
 
 
 def test_each_check_has_its_error() -> None:
-    for check, error in ((torch._check, RuntimeError), (torch._check_index, IndexError), (torch._check_type, TypeError),
-                         (torch._check_value, ValueError), (torch._check_not_implemented, NotImplementedError)):
+    for check, error in (
+        (torch._check, RuntimeError),
+        (torch._check_index, IndexError),
+        (torch._check_type, TypeError),
+        (torch._check_value, ValueError),
+        (torch._check_not_implemented, NotImplementedError),
+    ):
         check(True)
         with pytest.raises(error, match="said"):
             check(False, lambda: "said")

@@ -4,6 +4,7 @@ The door has bound an op's arguments by name before a Proxy hears of it, and one
 torch.nn.functional.relu. The text of the call that is running tells what was written; where there is no text,
 required arguments count as positional and others as keywords.
 """
+
 from __future__ import annotations
 
 import ast
@@ -13,9 +14,9 @@ from types import FrameType
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.ops.signature import REQUIRED
+from rushlight._engine.ops.table import NAMES, ROWS
 from rushlight.fx import names
-from rushlight.ops.signature import REQUIRED
-from rushlight.ops.table import NAMES, ROWS
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _OURS = ("<rushlight", f"{_PACKAGE}fx", f"{_PACKAGE}dispatch", f"{_PACKAGE}tensor")
@@ -37,7 +38,7 @@ def _call(frame: FrameType | None) -> ast.expr | None:
     lines = linecache.getlines(frame.f_code.co_filename)
     if line is None or end is None or not lines:
         return None
-    part = [text.encode() for text in lines[line - 1:end]]
+    part = [text.encode() for text in lines[line - 1 : end]]
     part[-1] = part[-1][:stop]
     part[0] = part[0][start:]
     try:
@@ -107,15 +108,18 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if names.qualified(function).startswith(("torch.nn.functional", "torch.functional")):
         # PyTorch has it in Python, and hands everything on: what has a default by keyword.
         needed = [p.name for p in row.params if p.default is REQUIRED]
-        return (tuple(given[k] for k in needed),
-                {k: v for k, v in given.items() if k not in needed and k != "out"}, function)
+        return (
+            tuple(given[k] for k in needed),
+            {k: v for k, v in given.items() if k not in needed and k != "out"},
+            function,
+        )
     plain = isinstance(call, ast.Call) and not any(isinstance(a, ast.Starred) for a in call.args)
     if not plain or not all(k.arg for k in call.keywords):
         given = {p.name: given[p.name] for p in row.params if given.get(p.name) is not p.default}
         return tuple(given.values()), {}, function
     written = [k.arg for k in call.keywords if k.arg in given]
     others = [v for k, v in given.items() if k not in written]
-    return tuple(others[:len(call.args)]), {k: given[k] for k in written}, function
+    return tuple(others[: len(call.args)]), {k: given[k] for k in written}, function
 
 
 def _spread(args: tuple[Any, ...], several: int, name: str) -> tuple[Any, ...]:

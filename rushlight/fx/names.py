@@ -1,4 +1,5 @@
 """Names in graphs: unique ones for nodes, and what a function is called in the text of a program."""
+
 from __future__ import annotations
 
 import builtins
@@ -7,18 +8,43 @@ import keyword
 import re
 from typing import Any
 
-from rushlight.dispatch.written import OF_NN, OF_TORCH
+from rushlight._engine.dispatch.caller_arguments import OF_NN, OF_TORCH
 
-_REFLECTABLE = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**",
-                "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
+_REFLECTABLE = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "floordiv": "//",
+    "truediv": "/",
+    "mod": "%",
+    "pow": "**",
+    "lshift": "<<",
+    "rshift": ">>",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+    "matmul": "@",
+}
 REFLECTABLE = {name: f"{{}} {sign} {{}}" for name, sign in _REFLECTABLE.items()} | {"getitem": "{}[{}]"}
-MAGIC = REFLECTABLE | {"eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}", "gt": "{} > {}", "le": "{} <= {}",
-                       "ge": "{} >= {}", "pos": "+{}", "neg": "-{}", "invert": "~{}"}
+MAGIC = REFLECTABLE | {
+    "eq": "{} == {}",
+    "ne": "{} != {}",
+    "lt": "{} < {}",
+    "gt": "{} > {}",
+    "le": "{} <= {}",
+    "ge": "{} >= {}",
+    "pos": "+{}",
+    "neg": "-{}",
+    "invert": "~{}",
+}
 INPLACE = {f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _REFLECTABLE.items()} | {
-    "setitem": "{}[{}] = {}"}
+    "setitem": "{}[{}] = {}"
+}
 # PyTorch's functions of torch that are Python, in torch.functional.
-IN_PYTHON = frozenset("atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist "
-                      "chain_matmul einsum meshgrid norm split stft tensordot".split())
+IN_PYTHON = frozenset(
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist "
+    "chain_matmul einsum meshgrid norm split stft tensordot".split()
+)
 _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 
 

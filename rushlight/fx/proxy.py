@@ -1,4 +1,5 @@
 """Proxies: stand-ins for values, which write a node for whatever is done with them."""
+
 from __future__ import annotations
 
 import dis
@@ -8,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.fx import callsite, names
 from rushlight.fx.node import CONTAINERS, Node, rebuilt
-from rushlight.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from rushlight.fx.graph import Graph
@@ -53,8 +54,10 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def __len__(self) -> int:
-        raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to "
-                           "be recorded, please call torch.fx.wrap('len') at module scope")
+        raise RuntimeError(
+            "'len' is not supported in symbolic tracing by default. If you want this call to "
+            "be recorded, please call torch.fx.wrap('len') at module scope"
+        )
 
     def keys(self) -> Any:
         """What `**proxy` asks for."""
@@ -67,8 +70,10 @@ class Proxy:
         _seen(found, args)
         _seen(found, kwargs)
         if len({id(p.tracer) for p in found}) > 1:
-            raise RuntimeError(f"Found multiple different tracers {[p.tracer for p in found]} while trying "
-                               f"to trace operations {orig_method}")
+            raise RuntimeError(
+                f"Found multiple different tracers {[p.tracer for p in found]} while trying "
+                f"to trace operations {orig_method}"
+            )
         tracer = found[0].tracer
         name = orig_method.__name__
         if name.endswith("_") and hasattr(Tensor, name) and not name.startswith("__"):
@@ -110,8 +115,9 @@ class TracerBase:
     graph: Graph
     root: Any = None
 
-    def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
-                    type_expr: Any = None) -> Node:
+    def create_node(
+        self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
+    ) -> Node:
         """A node of the graph; override it to see or refuse nodes."""
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
@@ -119,11 +125,20 @@ class TracerBase:
         """A Proxy for a node."""
         return Proxy(node, self)
 
-    def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
-                     type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
+    def create_proxy(
+        self,
+        kind: str,
+        target: Any,
+        args: Any,
+        kwargs: Any,
+        name: str | None = None,
+        type_expr: Any = None,
+        proxy_factory_fn: Callable[[Node], Proxy] | None = None,
+    ) -> Proxy:
         """A node for what was done with Proxies, and the Proxy of its result."""
-        node = self.create_node(kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)),
-                                name, type_expr)
+        node = self.create_node(
+            kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)), name, type_expr
+        )
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Any:
@@ -146,7 +161,8 @@ class TracerBase:
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
             "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
             "explanation of what types of control flow can be traced, and check out the Proxy docstring for "
-            "help troubleshooting Proxy iteration errors")
+            "help troubleshooting Proxy iteration errors"
+        )
 
     def keys(self, obj: Proxy) -> Any:
         """`**value`."""
@@ -166,6 +182,7 @@ def _operator(name: str, reflected: bool) -> None:
     def run(self: Proxy, *args: Any) -> Proxy:
         given = (*args, self) if reflected else (self, *args)
         return self.tracer.create_proxy("call_function", target, given, {})
+
     setattr(Proxy, f"__{'r' * reflected}{name.rstrip('_')}__", run)
 
 

@@ -1,4 +1,5 @@
 """Tracer: runs a module's forward on Proxies, and what it writes down is the graph."""
+
 from __future__ import annotations
 
 import builtins
@@ -46,11 +47,20 @@ class Tracer(TracerBase):
     autowrap_modules, autowrap_functions: whose functions become nodes when a Proxy comes to them.
     """
 
-    def __init__(self, autowrap_modules: Any = (math,), autowrap_functions: Any = (),
-                 param_shapes_constant: bool = False) -> None:
+    def __init__(
+        self,
+        autowrap_modules: Any = (math,),
+        autowrap_functions: Any = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
         self._modules = [vars(m) for m in autowrap_modules]
-        self._functions = {id(f) for f in (*autowrap_functions, *(
-            f for own in self._modules for name, f in own.items() if callable(f) and name[0] != "_"))}
+        self._functions = {
+            id(f)
+            for f in (
+                *autowrap_functions,
+                *(f for own in self._modules for name, f in own.items() if callable(f) and name[0] != "_"),
+            )
+        }
         self.tensor_attrs: dict[int, str] = {}
         self._attributes: dict[int, Proxy] = {}
 
@@ -118,13 +128,14 @@ class Tracer(TracerBase):
         args = self._inputs(function, module, concrete_args or {})
         with self._patched(getattr(inspect.unwrap(function), "__globals__", {})):
             found = _taking_all(inspect.unwrap(function))(*args)
-            self.create_node("output", "output", (self.create_arg(found),), {},
-                             type_expr=_types(function).get("return"))
+            self.create_node(
+                "output", "output", (self.create_arg(found),), {}, type_expr=_types(function).get("return")
+            )
         return self.graph
 
     def _inputs(self, function: Any, module: bool, concrete: dict[str, Any]) -> list[Any]:
         args: list[Any] = [self.root] if module else []
-        for p in list(_plainly(inspect.signature(function)))[len(args):]:
+        for p in list(_plainly(inspect.signature(function)))[len(args) :]:
             if p.name in concrete:
                 args.append(concrete[p.name])
                 continue
@@ -145,9 +156,14 @@ class Tracer(TracerBase):
 
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, get(module, attr), cache)
+
         held = [(own, name, own.get(name)) for own, name in _wrapped]
-        held += [(own, name, f) for own in (scope, *self._modules) for name, f in own.items()
-                 if id(f) in self._functions]
+        held += [
+            (own, name, f)
+            for own in (scope, *self._modules)
+            for name, f in own.items()
+            if id(f) in self._functions
+        ]
         cls.__call__, cls.__getattr__ = called, read
         _tracing.append(self)
         for own, name, known in held:
@@ -170,6 +186,7 @@ class Tracer(TracerBase):
                 found.node.meta["is_wrapped"] = True
                 return found
             return function(*args, **kwargs)
+
         return wrapped
 
 
@@ -181,8 +198,9 @@ def _types(function: Any) -> dict[str, Any]:
 
 def _plainly(signature: inspect.Signature) -> list[inspect.Parameter]:
     """Parameters in the order of a function's variables: those with a star come last."""
-    return sorted(signature.parameters.values(),
-                  key=lambda p: (p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD), p.kind))
+    return sorted(
+        signature.parameters.values(), key=lambda p: (p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD), p.kind)
+    )
 
 
 def _taking_all(function: Any) -> Any:
@@ -192,10 +210,15 @@ def _taking_all(function: Any) -> Any:
         return function
     code = function.__code__
     stars = [flag for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS) if code.co_flags & flag]
-    plain = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
-                         co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~sum(stars))
-    return FunctionType(plain, function.__globals__, function.__name__, function.__defaults__,
-                        function.__closure__)
+    plain = code.replace(
+        co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
+        co_posonlyargcount=0,
+        co_kwonlyargcount=0,
+        co_flags=code.co_flags & ~sum(stars),
+    )
+    return FunctionType(
+        plain, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
 
 
 def _tensors(root: Any) -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 An operation is a name, a strength, perhaps with a sign; a policy draws which, in torchvision's order.
 """
+
 from __future__ import annotations
 
 import math
@@ -49,13 +50,16 @@ class _Policy(Transform):
 
     spelled = True
 
-    def _strengths(self, bins: int, most: dict[str, float], names: str, bits: tuple[int, int] = (8, 4)
-                   ) -> dict[str, Any]:
+    def _strengths(
+        self, bins: int, most: dict[str, float], names: str, bits: tuple[int, int] = (8, 4)
+    ) -> dict[str, Any]:
         """Of each operation. most: the greatest strength; bits: how many are kept at first, how many go."""
         fewer = bits[0] - (torch.arange(bins) / ((bins - 1) / bits[1])).round().int()
         own = {"Posterize": fewer, "Solarize": torch.linspace(255.0, 0.0, bins)}
-        return {name: own.get(name, torch.linspace(0.0, most[name], bins) if name in most else None)
-                for name in names.split()}
+        return {
+            name: own.get(name, torch.linspace(0.0, most[name], bins) if name in most else None)
+            for name in names.split()
+        }
 
     def _how(self, img: Any) -> dict[str, Any]:
         fill = self.fill
@@ -79,12 +83,20 @@ class _Policy(Transform):
 
 def _usual(height: int, width: int) -> dict[str, float]:
     """The greatest strengths of AutoAugment and RandAugment."""
-    return {"ShearX": 0.3, "ShearY": 0.3, "TranslateX": 150.0 / 331.0 * width, "Rotate": 30.0,
-            "TranslateY": 150.0 / 331.0 * height, **dict.fromkeys(_COLOURS, 0.9)}
+    return {
+        "ShearX": 0.3,
+        "ShearY": 0.3,
+        "TranslateX": 150.0 / 331.0 * width,
+        "Rotate": 30.0,
+        "TranslateY": 150.0 / 331.0 * height,
+        **dict.fromkeys(_COLOURS, 0.9),
+    }
 
 
-_ALL = ("ShearX ShearY TranslateX TranslateY Rotate Brightness Color Contrast Sharpness Posterize Solarize "
-        "AutoContrast Equalize")
+_ALL = (
+    "ShearX ShearY TranslateX TranslateY Rotate Brightness Color Contrast Sharpness Posterize Solarize "
+    "AutoContrast Equalize"
+)
 
 
 class AutoAugment(_Policy, takes="policy=IMAGENET, interpolation=NEAREST, fill=None"):
@@ -104,8 +116,12 @@ class AutoAugment(_Policy, takes="policy=IMAGENET, interpolation=NEAREST, fill=N
         for line in (Path(__file__).parent / "policies.tsv").read_text(encoding="utf-8").splitlines():
             name, *words = line.split()
             if name == policy.value:
-                found.append(tuple((name, float(p), None if place == "-" else int(place))
-                                   for name, p, place in (words[:3], words[3:])))
+                found.append(
+                    tuple(
+                        (name, float(p), None if place == "-" else int(place))
+                        for name, p, place in (words[:3], words[3:])
+                    )
+                )
         return found
 
     @staticmethod
@@ -126,8 +142,9 @@ class AutoAugment(_Policy, takes="policy=IMAGENET, interpolation=NEAREST, fill=N
         return img
 
 
-class RandAugment(_Policy, takes="num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=NEAREST, "
-                                 "fill=None"):
+class RandAugment(
+    _Policy, takes="num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=NEAREST, fill=None"
+):
     """`num_ops` operations, all of the strength number `magnitude`."""
 
     def forward(self, img: Any) -> Any:
@@ -150,8 +167,11 @@ class TrivialAugmentWide(_Policy, takes="num_magnitude_bins=31, interpolation=NE
         return self._one(img, table, lambda s: torch.randint(len(s), (1,), dtype=torch.long), self._how(img))
 
 
-class AugMix(_Policy, takes="severity=3, mixture_width=3, chain_depth=-1, alpha=1.0, all_ops=True, "
-                            "interpolation=BILINEAR, fill=None"):
+class AugMix(
+    _Policy,
+    takes="severity=3, mixture_width=3, chain_depth=-1, alpha=1.0, all_ops=True, "
+    "interpolation=BILINEAR, fill=None",
+):
     """The image mixed with `mixture_width` chains of operations, by weights of Dirichlet distributions."""
 
     def _begin(self, given: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Tones: inverted, fewer, brighter, sharper (torchvision.transforms.functional's colour operations by
 histogram, by table and by neighbourhood)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -135,13 +136,21 @@ def _two(given: Any, name: str, whole: str, error: str) -> list[Any]:
 def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
     """Smoothed by a Gaussian of `kernel_size` (x, y), odd numbers of pixels; `sigma` (x, y): 0.15 of that and
     0.35 where it is None. The borders are reflected."""
-    sizes = _two(kernel_size, "kernel_size", "int or a sequence of integers",
-                 "If kernel_size is a sequence its length should be 2.")
+    sizes = _two(
+        kernel_size,
+        "kernel_size",
+        "int or a sequence of integers",
+        "If kernel_size is a sequence its length should be 2.",
+    )
     if any(n % 2 == 0 or n < 0 for n in sizes):
         raise ValueError(f"kernel_size should have odd and positive integers. Got {sizes}")
     given = [n * 0.15 + 0.35 for n in sizes] if sigma is None else sigma
-    sigmas = _two(given, "sigma", "either float or sequence of floats",
-                  "If sigma is a sequence, its length should be 2.")
+    sigmas = _two(
+        given,
+        "sigma",
+        "either float or sequence of floats",
+        "If sigma is a sequence, its length should be 2.",
+    )
     if any(s <= 0 for s in sigmas):
         raise ValueError(f"sigma should have positive values. Got {sigmas}")
     return on_tensor(img, lambda x: _blurred(x, sizes, [float(s) for s in sigmas]))

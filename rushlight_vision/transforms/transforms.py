@@ -4,6 +4,7 @@ A transform draws arguments for one image (`_draw`; None: leave the image as it 
 with these and with those of its own attributes that the function names. Draws come from torch's generator in
 torchvision's order, so that a seed gives the same images.
 """
+
 from __future__ import annotations
 
 import math
@@ -42,13 +43,21 @@ def _checked(test: Callable[[Any], bool], error: Callable[[Any], Exception]) -> 
 
 
 _PREPARED = {
-    "interpolation": mode_of, "degrees": _degrees, "shear": _degrees,
-    "lambd": _checked(callable, lambda v: TypeError(
-        f"Argument lambd should be callable, got {type(v).__name__!r}")),
-    "value": _checked(lambda v: not isinstance(v, str) or v == "random",
-                      lambda v: ValueError(f"If value is str, it should be 'random', got {v!r}")),
-    "translate": _checked(lambda v: v is None or all(0.0 <= t <= 1.0 for t in v),
-                          lambda v: ValueError(f"translation values should be between 0 and 1, got {v}"))}
+    "interpolation": mode_of,
+    "degrees": _degrees,
+    "shear": _degrees,
+    "lambd": _checked(
+        callable, lambda v: TypeError(f"Argument lambd should be callable, got {type(v).__name__!r}")
+    ),
+    "value": _checked(
+        lambda v: not isinstance(v, str) or v == "random",
+        lambda v: ValueError(f"If value is str, it should be 'random', got {v!r}"),
+    ),
+    "translate": _checked(
+        lambda v: v is None or all(0.0 <= t <= 1.0 for t in v),
+        lambda v: ValueError(f"translation values should be between 0 and 1, got {v}"),
+    ),
+}
 
 
 class AutoAugmentPolicy(Enum):
@@ -74,8 +83,11 @@ class Plain:
     def __init_subclass__(cls, takes: str | None = None, **more: Any) -> None:
         super().__init_subclass__(**more)
         if takes is not None:
-            known = {"BILINEAR": InterpolationMode.BILINEAR, "NEAREST": InterpolationMode.NEAREST,
-                     "IMAGENET": AutoAugmentPolicy.IMAGENET}
+            known = {
+                "BILINEAR": InterpolationMode.BILINEAR,
+                "NEAREST": InterpolationMode.NEAREST,
+                "IMAGENET": AutoAugmentPolicy.IMAGENET,
+            }
             begin = eval(f"lambda self, {takes}: self._begin(locals())", known)
             cls.__init__, cls.fields = begin, begin.__code__.co_varnames[1:]  # type: ignore[assignment]
 
@@ -91,8 +103,11 @@ class Plain:
 
     def _apply(self, img: Any, *drawn: Any) -> Any:  # type: ignore[override]
         code = type(self).does.__code__
-        own = {name: getattr(self, name) for name in code.co_varnames[1 + len(drawn):code.co_argcount]
-               if name in self.fields}
+        own = {
+            name: getattr(self, name)
+            for name in code.co_varnames[1 + len(drawn) : code.co_argcount]
+            if name in self.fields
+        }
         if "interpolation" in own and type(img).__name__ == "Mask":
             own["interpolation"] = InterpolationMode.NEAREST
         return type(self).does(img, *drawn, **own)
@@ -104,10 +119,12 @@ class Plain:
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in (self.shown or self.fields)}
-        texts = [f"{name}={v if self.spelled else _text(v)}" for name, v in shown.items()
-                 if name not in self.hidden or v != self.hidden[name]]
+        texts = [
+            f"{name}={v if self.spelled else _text(v)}"
+            for name, v in shown.items()
+            if name not in self.hidden or v != self.hidden[name]
+        ]
         return f"{type(self).__name__}({self.joint.join(texts)})"
-
 
     def __call__(self, *sample: Any) -> Any:
         """`forward`."""
@@ -242,8 +259,10 @@ def _erasing(self: Any, img: Any) -> tuple[Any, ...] | None:
         return None
     value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value
     if not isinstance(value, str) and len(value) not in (1, get_dimensions(img)[0]):
-        raise ValueError("If value is a sequence, it should have either a single value or "
-                         f"{get_dimensions(img)[0]} (number of input channels)")
+        raise ValueError(
+            "If value is a sequence, it should have either a single value or "
+            f"{get_dimensions(img)[0]} (number of input channels)"
+        )
     return _erased(img, self.scale, self.ratio, None if isinstance(value, str) else [float(v) for v in value])
 
 
@@ -252,7 +271,7 @@ def _affine(degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_si
     angle = _uniform(*degrees)
     shift = tuple(round(_uniform(-t * n, t * n)) for t, n in zip(translate or (), img_size)) or (0, 0)
     scale = 1.0 if scale_ranges is None else _uniform(*scale_ranges)
-    shear = [_uniform(*shears[k:k + 2]) for k in range(0, len(shears or ()), 2)]
+    shear = [_uniform(*shears[k : k + 2]) for k in range(0, len(shears or ()), 2)]
     return angle, shift, scale, (*shear, 0.0, 0.0)[:2]
 
 
@@ -393,8 +412,10 @@ def _whitened(img: Any, transformation_matrix: Any, mean_vector: Any) -> Any:
     """(the flat image - mean_vector) @ transformation_matrix, a tensor of the image's shape."""
     count = math.prod(img.shape[-3:])
     if count != len(transformation_matrix):
-        raise ValueError("Input tensor and transformation matrix have incompatible shape."
-                         f"[{' x '.join(map(str, img.shape[-3:]))}] != {len(transformation_matrix)}")
+        raise ValueError(
+            "Input tensor and transformation matrix have incompatible shape."
+            f"[{' x '.join(map(str, img.shape[-3:]))}] != {len(transformation_matrix)}"
+        )
     flat = img.view(-1, count) - mean_vector
     return torch.mm(flat, transformation_matrix.to(flat.dtype)).view(img.shape)
 
@@ -402,8 +423,14 @@ def _whitened(img: Any, transformation_matrix: Any, mean_vector: Any) -> Any:
 # --- the table ----------------------------------------------------------------------------------
 
 
-def _made(name: str, does: Callable[..., Any], takes: str = "", draw: Any = None, base: type = Transform,
-          **more: Any) -> Any:
+def _made(
+    name: str,
+    does: Callable[..., Any],
+    takes: str = "",
+    draw: Any = None,
+    base: type = Transform,
+    **more: Any,
+) -> Any:
     more = {k: staticmethod(v) if k == "get_params" else v for k, v in more.items()}
     more.update({"_draw": draw} if draw else {}, does=staticmethod(does), __module__=__name__)
     return type(base)(name, (base,), {**more, "__doc__": does.__doc__}, takes=takes)
@@ -414,46 +441,93 @@ PILToTensor = _made("PILToTensor", F.pil_to_tensor, base=Plain)
 ToPILImage = _made("ToPILImage", F.to_pil_image, "mode=None", base=Plain)
 ConvertImageDtype = _made("ConvertImageDtype", F.convert_image_dtype, "dtype", __repr__=Lambda.__repr__)
 Normalize = _made("Normalize", F.normalize, "mean, std, inplace=False", shown=("mean", "std"))
-Resize = _made("Resize", F.resize, "size, interpolation=BILINEAR, max_size=None, antialias=True", prepared={
-    "size": _checked(lambda v: isinstance(v, (int, Sequence)), lambda v: TypeError(
-        f"Size should be int or sequence. Got {type(v)}"))}, geometric=True)
-CenterCrop = _made("CenterCrop", F.center_crop, "size", lambda self, img: (self.size,),
-                   prepared={"size": pair}, geometric=True)
+Resize = _made(
+    "Resize",
+    F.resize,
+    "size, interpolation=BILINEAR, max_size=None, antialias=True",
+    prepared={
+        "size": _checked(
+            lambda v: isinstance(v, (int, Sequence)),
+            lambda v: TypeError(f"Size should be int or sequence. Got {type(v)}"),
+        )
+    },
+    geometric=True,
+)
+CenterCrop = _made(
+    "CenterCrop",
+    F.center_crop,
+    "size",
+    lambda self, img: (self.size,),
+    prepared={"size": pair},
+    geometric=True,
+)
 Pad = _made("Pad", F.pad, "padding, fill=0, padding_mode='constant'", geometric=True)
 Grayscale = _made("Grayscale", F.rgb_to_grayscale, "num_output_channels=1")
 RandomHorizontalFlip = _made("RandomHorizontalFlip", F.hflip, "p=0.5", _sometimes, geometric=True)
 RandomVerticalFlip = _made("RandomVerticalFlip", F.vflip, "p=0.5", _sometimes, geometric=True)
 RandomGrayscale = _made(
-    "RandomGrayscale", F.rgb_to_grayscale, "p=0.1",
-    lambda self, img: None if _sometimes(self, img) is None else (get_dimensions(img)[0],))
+    "RandomGrayscale",
+    F.rgb_to_grayscale,
+    "p=0.1",
+    lambda self, img: None if _sometimes(self, img) is None else (get_dimensions(img)[0],),
+)
 RandomCrop = _made(
-    "RandomCrop", _cropped, "size, padding=None, pad_if_needed=False, fill=0, padding_mode='constant'",
+    "RandomCrop",
+    _cropped,
+    "size, padding=None, pad_if_needed=False, fill=0, padding_mode='constant'",
     _cropping,
-    get_params=_crop, shown=("size", "padding"), prepared={"size": pair}, geometric=True)
+    get_params=_crop,
+    shown=("size", "padding"),
+    prepared={"size": pair},
+    geometric=True,
+)
 RandomResizedCrop = _made(
-    "RandomResizedCrop", F.resized_crop,
+    "RandomResizedCrop",
+    F.resized_crop,
     "size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), interpolation=BILINEAR, antialias=True",
     lambda self, img: self.get_params(img, self.scale, self.ratio),
-    get_params=_resized_crop, prepared={"size": pair}, geometric=True)
+    get_params=_resized_crop,
+    prepared={"size": pair},
+    geometric=True,
+)
 ColorJitter = _made(
-    "ColorJitter", _jitter, "brightness=0, contrast=0, saturation=0, hue=0",
+    "ColorJitter",
+    _jitter,
+    "brightness=0, contrast=0, saturation=0, hue=0",
     lambda self, img: self.get_params(*(getattr(self, name) for name in _COLOURS)),
-    get_params=_factors, prepared={name: _range(name) for name in _COLOURS})
+    get_params=_factors,
+    prepared={name: _range(name) for name in _COLOURS},
+)
 RandomRotation = _made(
-    "RandomRotation", F.rotate, "degrees, interpolation=NEAREST, expand=False, center=None, fill=0",
+    "RandomRotation",
+    F.rotate,
+    "degrees, interpolation=NEAREST, expand=False, center=None, fill=0",
     lambda self, img: (self.get_params(self.degrees),),
-    get_params=lambda degrees: _uniform(*degrees), geometric=True)
+    get_params=lambda degrees: _uniform(*degrees),
+    geometric=True,
+)
 RandomAffine = _made(
-    "RandomAffine", F.affine,
+    "RandomAffine",
+    F.affine,
     "degrees, translate=None, scale=None, shear=None, interpolation=NEAREST, fill=0, center=None",
-    lambda self, img: self.get_params(self.degrees, self.translate, self.scale, self.shear,
-                                      F.get_image_size(img)),
-    get_params=_affine, geometric=True,
-    hidden={**dict.fromkeys(("translate", "scale", "shear", "center")), "fill": 0,
-            "interpolation": InterpolationMode.NEAREST})
+    lambda self, img: self.get_params(
+        self.degrees, self.translate, self.scale, self.shear, F.get_image_size(img)
+    ),
+    get_params=_affine,
+    geometric=True,
+    hidden={
+        **dict.fromkeys(("translate", "scale", "shear", "center")),
+        "fill": 0,
+        "interpolation": InterpolationMode.NEAREST,
+    },
+)
 RandomErasing = _made(
-    "RandomErasing", F.erase, "p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False", _erasing,
-    get_params=_erased)
+    "RandomErasing",
+    F.erase,
+    "p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False",
+    _erasing,
+    get_params=_erased,
+)
 FiveCrop = _made("FiveCrop", F.five_crop, "size", prepared={"size": pair})
 TenCrop = _made("TenCrop", F.ten_crop, "size, vertical_flip=False", prepared={"size": pair})
 RandomInvert = _made("RandomInvert", F.invert, "p=0.5", _sometimes)
@@ -462,18 +536,37 @@ RandomSolarize = _made("RandomSolarize", F.solarize, "threshold, p=0.5", _someti
 RandomAutocontrast = _made("RandomAutocontrast", F.autocontrast, "p=0.5", _sometimes)
 RandomEqualize = _made("RandomEqualize", F.equalize, "p=0.5", _sometimes)
 RandomAdjustSharpness = _made(
-    "RandomAdjustSharpness", F.adjust_sharpness, "sharpness_factor, p=0.5", _sometimes, joint=",")
+    "RandomAdjustSharpness", F.adjust_sharpness, "sharpness_factor, p=0.5", _sometimes, joint=","
+)
 RandomPerspective = _made(
-    "RandomPerspective", _filled, "distortion_scale=0.5, p=0.5, interpolation=BILINEAR, fill=0", _seen,
-    get_params=_corners, shown=("p",), geometric=True)
+    "RandomPerspective",
+    _filled,
+    "distortion_scale=0.5, p=0.5, interpolation=BILINEAR, fill=0",
+    _seen,
+    get_params=_corners,
+    shown=("p",),
+    geometric=True,
+)
 GaussianBlur = _made(
-    "GaussianBlur", _blurred, "kernel_size, sigma=(0.1, 2.0)",
+    "GaussianBlur",
+    _blurred,
+    "kernel_size, sigma=(0.1, 2.0)",
     lambda self, img: (self.get_params(*self.sigma),),
-    get_params=_uniform, prepared={"kernel_size": _odd, "sigma": _spread})
+    get_params=_uniform,
+    prepared={"kernel_size": _odd, "sigma": _spread},
+)
 ElasticTransform = _made(
-    "ElasticTransform", F.elastic_transform, "alpha=50.0, sigma=5.0, interpolation=BILINEAR, fill=0",
+    "ElasticTransform",
+    F.elastic_transform,
+    "alpha=50.0, sigma=5.0, interpolation=BILINEAR, fill=0",
     lambda self, img: (self.get_params(self.alpha, self.sigma, get_dimensions(img)[1:]),),
-    get_params=_displacement, geometric=True, spelled=True,
-    prepared={"alpha": _both("alpha"), "sigma": _both("sigma"),
-              "fill": lambda v: [float(v)] if isinstance(v, (int, float)) else [float(f) for f in v]})
+    get_params=_displacement,
+    geometric=True,
+    spelled=True,
+    prepared={
+        "alpha": _both("alpha"),
+        "sigma": _both("sigma"),
+        "fill": lambda v: [float(v)] if isinstance(v, (int, float)) else [float(f) for f in v],
+    },
+)
 LinearTransformation = _made("LinearTransformation", _whitened, "transformation_matrix, mean_vector")

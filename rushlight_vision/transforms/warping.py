@@ -1,4 +1,5 @@
 """Turning, shifting, scaling and shearing of images."""
+
 from __future__ import annotations
 
 import math
@@ -13,8 +14,9 @@ from rushlight_vision.transforms.geometry import fills, in_floats
 from rushlight_vision.transforms.tones import on_tensor
 
 
-def inverse_matrix(centre: Sequence[float], angle: float, translate: Sequence[float], scale: float,
-                   shear: Sequence[float]) -> list[float]:
+def inverse_matrix(
+    centre: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
+) -> list[float]:
     """From the result's places to the image's, row by row: the inverse of T C RotateScaleShear C^-1."""
     turn, sx, sy = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
     a, c = math.cos(turn - sy) / math.cos(sy), math.sin(turn - sy) / math.cos(sy)
@@ -32,8 +34,16 @@ def _middle(img: Any, center: Any) -> list[float]:
     return [0.0, 0.0] if center is None else [c - n * 0.5 for c, n in zip(center, img.shape[:-3:-1])]
 
 
-def affine(img: Any, angle: float, translate: Sequence[float], scale: float, shear: Any,
-           interpolation: Any = InterpolationMode.NEAREST, fill: Any = None, center: Any = None) -> Any:
+def affine(
+    img: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Any,
+    interpolation: Any = InterpolationMode.NEAREST,
+    fill: Any = None,
+    center: Any = None,
+) -> Any:
     """Turned clockwise by `angle` degrees about the centre, scaled, sheared and shifted in pixels."""
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
     shears = [shear, 0.0] if isinstance(shear, (int, float)) else [*shear, *shear][:2]
@@ -48,8 +58,14 @@ def affine(img: Any, angle: float, translate: Sequence[float], scale: float, she
     return _sampled(img, matrix, w, h, mode, fill)
 
 
-def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
-           center: Any = None, fill: Any = None) -> Any:
+def rotate(
+    img: Any,
+    angle: float,
+    interpolation: Any = InterpolationMode.NEAREST,
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = None,
+) -> Any:
     """Turned counter-clockwise by `angle` degrees; expand: as large as the result needs."""
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
     if is_image(img):
@@ -68,6 +84,7 @@ def _room(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
 
 def _sampled(img: Any, matrix: Sequence[float], w: int, h: int, mode: InterpolationMode, fill: Any) -> Any:
     """The image read at matrix @ place, with (0, 0) in the middle, for an (h, w) of places."""
+
     def grid(x: Any) -> Any:
         half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)
         theta = torch.tensor(matrix, dtype=x.dtype).reshape(2, 3).T / half
@@ -81,8 +98,9 @@ def _sampled(img: Any, matrix: Sequence[float], w: int, h: int, mode: Interpolat
 def _read(img: Any, grid: Any, mode: InterpolationMode, fill: Any) -> Any:
     """The image read at the places (1, H, W, 2) that grid(batch of images) says; `fill` beyond it."""
     if mode.value not in ("nearest", "bilinear"):
-        raise ValueError(f"interpolation mode {mode.value!r} isn't supported with tensors; use nearest or "
-                         "bilinear")
+        raise ValueError(
+            f"interpolation mode {mode.value!r} isn't supported with tensors; use nearest or bilinear"
+        )
 
     def sample(x: Any) -> Any:
         places = grid(x)
@@ -104,8 +122,10 @@ def _read(img: Any, grid: Any, mode: InterpolationMode, fill: Any) -> Any:
 def _perspective(startpoints: Any, endpoints: Any) -> list[float]:
     """Eight numbers a to h: a result's (x, y) is read at (ax + by + c, dx + ey + f) / (gx + hy + 1)."""
     if len(startpoints) != 4 or len(endpoints) != 4:
-        raise ValueError(f"Please provide exactly four corners, got {len(startpoints)} startpoints and "
-                         f"{len(endpoints)} endpoints.")
+        raise ValueError(
+            f"Please provide exactly four corners, got {len(startpoints)} startpoints and "
+            f"{len(endpoints)} endpoints."
+        )
     rows = []
     for (x, y), (u, v) in zip(endpoints, startpoints):
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
@@ -114,8 +134,13 @@ def _perspective(startpoints: Any, endpoints: Any) -> list[float]:
     return found.to(torch.float32).tolist()  # type: ignore[no-any-return]
 
 
-def perspective(img: Any, startpoints: Any, endpoints: Any, interpolation: Any = InterpolationMode.BILINEAR,
-                fill: Any = None) -> Any:
+def perspective(
+    img: Any,
+    startpoints: Any,
+    endpoints: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    fill: Any = None,
+) -> Any:
     """Seen from elsewhere: the four corners `startpoints` (x, y), from the top left clockwise, come to
     `endpoints`."""
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
@@ -136,17 +161,17 @@ def perspective(img: Any, startpoints: Any, endpoints: Any, interpolation: Any =
     return _read(img, grid, mode, fill)
 
 
-def elastic_transform(img: Any, displacement: Any, interpolation: Any = InterpolationMode.BILINEAR,
-                      fill: Any = None) -> Any:
+def elastic_transform(
+    img: Any, displacement: Any, interpolation: Any = InterpolationMode.BILINEAR, fill: Any = None
+) -> Any:
     """Read at places moved by `displacement` (1, H, W, 2), in halves of the image's sides."""
     if not isinstance(displacement, torch.Tensor):
         raise TypeError("Argument displacement should be a Tensor")
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
     if displacement.shape != (1, h, w, 2):
-        raise ValueError(f"Argument displacement shape should be {(1, h, w, 2)}, but given "
-                         f"{displacement.shape}")
+        raise ValueError(
+            f"Argument displacement shape should be {(1, h, w, 2)}, but given {displacement.shape}"
+        )
     columns, rows = (torch.linspace((1 - n) / n, (n - 1) / n, n) for n in (w, h))
     places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1)[None] + displacement
     return on_tensor(img, lambda tensor: _read(tensor, lambda x: places.to(x.dtype), mode, fill))
-
-

@@ -1,4 +1,5 @@
 """How calls are written down: functions of any number of tensors, functions under another of their names."""
+
 from __future__ import annotations
 
 import rushlight as torch

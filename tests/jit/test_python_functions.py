@@ -1,4 +1,5 @@
 """What programs script: torch.functional's functions, partials, results by name, variables that change."""
+
 from __future__ import annotations
 
 import functools
@@ -14,7 +15,11 @@ def _x() -> torch.Tensor:
 
 def test_tensordot_takes_numbers_and_lists() -> None:
     def dots(x):
-        return torch.tensordot(x, x, 0).sum(), torch.tensordot(x, x, ([0], [0])), torch.tensordot(x, x, [[0, 1], [0, 1]])
+        return (
+            torch.tensordot(x, x, 0).sum(),
+            torch.tensordot(x, x, ([0], [0])),
+            torch.tensordot(x, x, [[0, 1], [0, 1]]),
+        )
 
     for found, wanted in zip(torch.jit.script(dots)(_x()), dots(_x())):
         assert torch.equal(found, wanted)
@@ -33,7 +38,12 @@ def test_unique_gives_what_constants_ask_for() -> None:
 
 def test_norm_by_name_and_number() -> None:
     def norms(x):
-        return torch.norm(x), torch.norm(x, p="fro", dim=[0, 1]), torch.norm(x, p=1, dim=1), torch.norm(x, 2, 0)
+        return (
+            torch.norm(x),
+            torch.norm(x, p="fro", dim=[0, 1]),
+            torch.norm(x, p=1, dim=1),
+            torch.norm(x, 2, 0),
+        )
 
     for found, wanted in zip(torch.jit.script(norms)(_x()), norms(_x())):
         assert torch.allclose(found, wanted)

@@ -1,12 +1,12 @@
 """Colours by table, histogram and neighbourhood, blur, perspective, policies; numbers are torchvision's."""
+
 from __future__ import annotations
 
 import pytest
 
 import rushlight as torch
 from rushlight_vision import transforms as T
-from rushlight_vision.transforms import functional as F
-from rushlight_vision.transforms import v2
+from rushlight_vision.transforms import functional as F, v2
 
 
 def _image() -> torch.Tensor:
@@ -14,17 +14,30 @@ def _image() -> torch.Tensor:
 
 
 FUNCTIONS = {
-    "invert": F.invert, "posterize": lambda x: F.posterize(x, 3), "solarize": lambda x: F.solarize(x, 100),
-    "autocontrast": F.autocontrast, "equalize": F.equalize, "gamma": lambda x: F.adjust_gamma(x, 0.7, 1.1),
-    "sharp": lambda x: F.adjust_sharpness(x, 2), "blur": lambda x: F.gaussian_blur(x, [5, 3]),
-    "perspective": lambda x: F.perspective(x, [[0, 0], [9, 0], [9, 7], [0, 7]], [[1, 1], [8, 0], [9, 6], [0, 7]],
-                                           fill=[7.0, 8.0, 9.0]),
-    "five": lambda x: torch.stack(F.five_crop(x, (4, 5))), "ten": lambda x: torch.stack(F.ten_crop(x, 4, True)),
-    "bright": lambda x: F.adjust_brightness(x, 2)}
+    "invert": F.invert,
+    "posterize": lambda x: F.posterize(x, 3),
+    "solarize": lambda x: F.solarize(x, 100),
+    "autocontrast": F.autocontrast,
+    "equalize": F.equalize,
+    "gamma": lambda x: F.adjust_gamma(x, 0.7, 1.1),
+    "sharp": lambda x: F.adjust_sharpness(x, 2),
+    "blur": lambda x: F.gaussian_blur(x, [5, 3]),
+    "perspective": lambda x: F.perspective(
+        x, [[0, 0], [9, 0], [9, 7], [0, 7]], [[1, 1], [8, 0], [9, 6], [0, 7]], fill=[7.0, 8.0, 9.0]
+    ),
+    "five": lambda x: torch.stack(F.five_crop(x, (4, 5))),
+    "ten": lambda x: torch.stack(F.ten_crop(x, 4, True)),
+    "bright": lambda x: F.adjust_brightness(x, 2),
+}
 CLASSES = {
-    "AutoAugment": lambda: T.AutoAugment(), "RandAugment": lambda: T.RandAugment(3), "AugMix": lambda: T.AugMix(),
-    "Trivial": lambda: T.TrivialAugmentWide(), "GaussianBlur": lambda: T.GaussianBlur(3),
-    "RandomPerspective": lambda: T.RandomPerspective(p=1.0), "Elastic": lambda: T.ElasticTransform(20.0, 0.5)}
+    "AutoAugment": lambda: T.AutoAugment(),
+    "RandAugment": lambda: T.RandAugment(3),
+    "AugMix": lambda: T.AugMix(),
+    "Trivial": lambda: T.TrivialAugmentWide(),
+    "GaussianBlur": lambda: T.GaussianBlur(3),
+    "RandomPerspective": lambda: T.RandomPerspective(p=1.0),
+    "Elastic": lambda: T.ElasticTransform(20.0, 0.5),
+}
 # The sum, and the sum weighed by places.
 WANTED: dict[str, tuple[float, float]] = {
     "invert": (30952.0, 3657392.0),
@@ -71,15 +84,25 @@ def test_drawn(name: str) -> None:
 def test_what_is_a_module() -> None:
     plain = (T.Compose([]), T.ToTensor(), T.PILToTensor(), T.ToPILImage(), T.Lambda(abs), T.RandomChoice([]))
     assert not any(isinstance(transform, torch.nn.Module) for transform in plain)
-    modules = (T.RandomApply([]), T.Normalize([0.5], [0.5]), v2.Compose([]), v2.ToPILImage(), v2.RandomChoice([]))
+    modules = (
+        T.RandomApply([]),
+        T.Normalize([0.5], [0.5]),
+        v2.Compose([]),
+        v2.ToPILImage(),
+        v2.RandomChoice([]),
+    )
     assert all(isinstance(transform, torch.nn.Module) for transform in modules)
 
 
 def test_reprs() -> None:
     assert repr(T.RandomPosterize(2)) == "RandomPosterize(bits=2,p=0.5)"
     assert repr(T.TrivialAugmentWide()) == (
-        "TrivialAugmentWide(num_magnitude_bins=31, interpolation=InterpolationMode.NEAREST, fill=None)")
-    assert repr(T.RandomApply([T.RandomInvert(1.0)], 0.7)) == "RandomApply(\n    p=0.7\n    RandomInvert(p=1.0)\n)"
+        "TrivialAugmentWide(num_magnitude_bins=31, interpolation=InterpolationMode.NEAREST, fill=None)"
+    )
+    assert (
+        repr(T.RandomApply([T.RandomInvert(1.0)], 0.7))
+        == "RandomApply(\n    p=0.7\n    RandomInvert(p=1.0)\n)"
+    )
 
 
 def test_mistakes() -> None:
