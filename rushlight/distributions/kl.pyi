@@ -11,4 +11,4 @@ def register_kl(type_p: Any, type_q: Any) -> Any:
 
     TypeError for what is no class of distributions.
     """
-__all__: list[str]
+__all__ = ['register_kl', 'kl_divergence']

@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Normal distributions of vectors."""
 from collections.abc import Sequence
-from rushlight.distributions.distribution import Distribution
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.distribution import Distribution
 from typing import Any
 
 class LowRankMultivariateNormal(ScaleMatrix):
