@@ -15,7 +15,11 @@ from rushlight._engine.core import accelerator
 from rushlight._engine.lazy import homes, lazy_names
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 
-stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
+class StreamContext(nullcontext):  # type: ignore[type-arg]
+    """Of no stream."""
+
+
+stream = StreamContext
 _names = functions("cuda")
 # What a device brings that PyTorch's CPU builds say nothing special of.
 _MORE = (
