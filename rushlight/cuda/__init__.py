@@ -15,6 +15,7 @@ from rushlight._engine.core import accelerator
 from rushlight._engine.lazy import homes, lazy_names
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 
+
 class StreamContext(nullcontext):  # type: ignore[type-arg]
     """Of no stream."""
 

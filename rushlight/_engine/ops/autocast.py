@@ -50,11 +50,12 @@ POLICIES = _read("autocast.tsv")
 CUDA = _read("autocast_cuda.tsv")
 REFUSED = {
     "binary_cross_entropy": (
-        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\nMany models use "
-        "a "
-        "sigmoid layer right before the binary cross entropy layer.\nIn this case, combine the two layers using "
-        "torch.nn.functional.binary_cross_entropy_with_logits\nor torch.nn.BCEWithLogitsLoss.  "
-        "binary_cross_entropy_with_logits and BCEWithLogits are\nsafe to autocast."
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+        "In this case, combine the two layers using "
+        "torch.nn.functional.binary_cross_entropy_with_logits\n"
+        "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+        "safe to autocast."
     )
 }
 POLICIES |= dict.fromkeys(CHOSEN, "by arguments")
