@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rushlight import cat
+from rushlight import cat, dtype
 from rushlight.nn.parameter import _rebuild_parameter as _rebuild_parameter
 from rushlight.serialize.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
@@ -13,6 +13,13 @@ from rushlight.serialize.rebuild import (
 from rushlight.tensor.tensor import Tensor
 
 __all__: list[str] = []
+
+
+def _element_size(of: dtype) -> int:
+    """Bytes of one element."""
+    if not isinstance(of, dtype):
+        raise RuntimeError(f"expected torch.dtype, but got {type(of)}")
+    return of.itemsize
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:

@@ -33,7 +33,7 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any],
     values = {}
     for position, p in enumerate(params):
         value = bound.get(p.name, p.default)
-        if value is REQUIRED and p.varargs:
+        if value is REQUIRED and p.type == "*Any":
             value = ()
         if value is REQUIRED:
             raise TypeError(f'{row.name}() missing 1 required positional arguments: "{p.name}"; '

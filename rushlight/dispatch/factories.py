@@ -36,12 +36,7 @@ _HERE = frozenset({None, "cpu", CPU})
 
 def build(row: Row) -> Callable[..., Any]:
     """The callable of a factory row."""
-    sized = [(i, p.name) for i, p in enumerate(row.params) if p.varargs]
-
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        for at, name in sized:
-            if len(args) <= at and name not in kwargs:
-                raise TypeError(f'{row.name}() missing 1 required positional arguments: "{name}"')
         if out is not None and not row.out:
             kwargs["out"] = out
         bound = arguments.bind(row, args, kwargs)

@@ -323,6 +323,7 @@ def _only_mask(indices: Indices) -> bool:
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
     if target._k is not value._k:
+        advanced.fitting(target._a.shape, indices, value._a.shape)
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{target._k.dtype.legacy} for the destination and "
                            f"{value._k.dtype.legacy} for the source.")

@@ -37,7 +37,7 @@ def jacrev(func: Func, argnums: Argnums = 0, *, has_aux: bool = False, chunk_siz
         leaves, tree = flatten(inputs)
         pull, outs = lambda *grads: flatten(point.back(list(grads)))[0], point.outs
         rows = vmap(pull, chunk_size=chunk_size)(*_basis(outs))
-        blocks = [[part.reshape(*o.shape, *leaf.shape)
+        blocks = [[part.reshape([*o.shape, *leaf.shape])
                    for part, o in zip(column.split([o.numel() for o in outs]), outs, strict=True)]
                   for column, leaf in zip(rows, leaves, strict=True)]
         found = point.tree.unflatten([tree.unflatten(row) for row in zip(*blocks, strict=True)])
@@ -62,7 +62,7 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
         found = vmap(columns, randomness=randomness)(*_basis(leaves))
         counts = [leaf.numel() for leaf in leaves]
         jacobians = facts[0].unflatten([tree.unflatten([
-            part.movedim(0, -1).reshape(*out.shape[1:], *leaf.shape)
+            part.movedim(0, -1).reshape([*out.shape[1:], *leaf.shape])
             for part, leaf in zip(out.split(counts), leaves, strict=True)]) for out in found])
         # The aux of all passes is the same: it does not depend on the direction.
         aux = tree_map(lambda t: t.value[0] if isinstance(t, Batched) else t, facts[1])

@@ -72,7 +72,7 @@ class Conversion:
             return array.copy() if copy else array
         return array.astype(dtype, copy=bool(copy))
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+    def __dlpack__(self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None,
                    copy: bool | None = None) -> Any:
         from rushlight.tensor.bridge import dlpack
 
