@@ -6,7 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from rushlight.base.callers import warn
-from rushlight.serialize.api import get_unsafe_globals_in_checkpoint, load, save
+from rushlight.serialize.api import (_open_zipfile_reader as _open_zipfile_reader,
+                                     _open_zipfile_writer as _open_zipfile_writer,
+                                     _starts_as_zip as _is_zipfile,  # noqa: F401
+                                     get_unsafe_globals_in_checkpoint, load, save)
+from rushlight.serialize.filereader import (PyTorchFileReader as PyTorchFileReader,
+                                            PyTorchFileWriter as PyTorchFileWriter)
 from rushlight.serialize.locations import (default_restore_location, location_tag, register_package,
                                            validate_cuda_device)
 from rushlight.serialize.options import (LoadEndianness, get_crc32_options, get_default_load_endianness,

@@ -102,9 +102,6 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
     return torch.sparse.mm(input, mat).to_sparse()  # type: ignore[no-any-return]
 
 
-hspmm = smm
-
-
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one."""
     return torch.sparse.mm(input, mat2)  # type: ignore[no-any-return]

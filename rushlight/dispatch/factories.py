@@ -6,6 +6,7 @@ pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, Default, device
 from rushlight.base.callers import warn
-from rushlight.base.layout import check_apart_from_itself
+from rushlight.base.layout import as_tuple, check_apart_from_itself
 from rushlight.base.size import Size
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
@@ -49,6 +50,8 @@ def build(row: Row) -> Callable[..., Any]:
 
 def place(row: Row, given: dict[str, Any]) -> Any:
     """Make the tensor where the keywords say."""
+    if getattr(given.get("layout"), "name", "strided") != "strided":
+        return _sparse(row, given)
     where = _device(row, given)
     refuse_placement(where, given.get("layout"), given.get("pin_memory", False))
     if "device" in given:
@@ -65,6 +68,15 @@ def place(row: Row, given: dict[str, Any]) -> Any:
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
     else:
         out = as_meta(found)
+    return track(out) if given.get("requires_grad") else out
+
+
+def _sparse(row: Row, given: dict[str, Any]) -> Any:
+    """What has another layout: it holds nothing."""
+    source = given.get("input")
+    size = source.shape if source is not None and "size" not in given else given.get("size", ())
+    dtype = given.get("dtype") or (None if source is None else source.dtype)
+    out = import_module("rushlight.sparse").nothing(row.name, as_tuple(size), given["layout"], dtype)
     return track(out) if given.get("requires_grad") else out
 
 
