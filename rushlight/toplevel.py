@@ -62,6 +62,11 @@ def _shape_as_tensor(input: Tensor) -> Tensor:
     return torch.tensor(tuple(input.shape), dtype=torch.int64)  # type: ignore[no-any-return]
 
 
+def _running_with_deploy() -> bool:
+    """False: there is one interpreter."""
+    return False
+
+
 def _is_all_true(input: Tensor) -> Tensor:
     return input.all()
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from rushlight.base.elsewhere import attribute
+
 _NAMES = ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module 'torch._subclasses' has no attribute {name!r}")
+        return attribute(__name__, name)
     return getattr(import_module(f"{__name__}.fake_tensor"), name)

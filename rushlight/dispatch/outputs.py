@@ -66,11 +66,12 @@ def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Seq
     usual = {} if row.kind in ("pointwise", "reduce") else {"exact": _EXACT}
     facts = REFUSALS.get(f"{row.name}/out", usual)
     words = facts.get("exact") if "cast" not in facts or len(outs) > 1 else None
-    for o, r in zip(outs, results, strict=True):
+    said = () if words is None else words.split("|")  # a sentence for each result, or one for all
+    for i, (o, r) in enumerate(zip(outs, results, strict=True)):
         check_apart_from_itself(o._m)
-        if words is not None and o._k.dtype is not r._k.dtype:
+        if said and o._k.dtype is not r._k.dtype:
             own, given = r._k.dtype, o._k.dtype
-            raise RuntimeError(words.format(want=_in_cpp(own), got=_in_cpp(given), Want=own.legacy,
+            raise RuntimeError(said[min(i, len(said) - 1)].format(want=_in_cpp(own), got=_in_cpp(given), Want=own.legacy,
                                             Got=given.legacy))
     if row.options.get("out_apart"):
         _check_apart(outs, values)

@@ -55,9 +55,12 @@ def _masked_blocks(t: Tensor, mask: SparseTensor) -> SparseTensor:
 def _valuewise(name: str, linear: bool) -> None:
     f = getattr(torch, name)
 
-    @op(name)
-    def apply(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
-        return (t if linear or not t.is_sparse else coalesce(t)).map(lambda v: f(v, *args, **options))
+    def on_any(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+        return t.map(lambda v: f(v, *args, **options))
+
+    def on_coalesced(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+        return (coalesce(t) if t.is_sparse else t).map(lambda v: f(v, *args, **options))
+    op(name)(on_any if linear else on_coalesced)
 
 
 for _name in ("neg", "positive", "clone", "conj", "conj_physical", "resolve_conj", "resolve_neg", "real", "imag"):

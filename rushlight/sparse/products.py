@@ -90,6 +90,9 @@ def mul(a: Any, b: Any) -> Any:
         return a.map(lambda v: v * b)
     if not isinstance(b, SparseTensor):
         return _times_dense(a, b)
+    if a.shape != b.shape and not (a.ndim and b.ndim):
+        one, many = (b, a) if not b.ndim else (a, b)
+        return many.map(lambda v: v * to_dense(one))
     return _times_sparse(coalesce(a), coalesce(b))
 
 
@@ -104,9 +107,6 @@ def _times_dense(a: SparseTensor, b: Tensor) -> SparseTensor:
 
 def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     if a.shape != b.shape:
-        if not b.ndim or not a.ndim:
-            one, many = (b, a) if not b.ndim else (a, b)
-            return many.map(lambda v: v * to_dense(one))
         raise RuntimeError(f"mul: Expected sizes of 'self' and 'other' to match, but {list(a.shape)} != "
                            f"{list(b.shape)}")
     if a.sparse_dim() != b.sparse_dim():

@@ -85,14 +85,17 @@ class SparseTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__
-        values, options = _spread(name, args, kwargs or {})
-        out = options.pop("out", None)
+        given = dict(kwargs or {})
+        out = given.pop("out", None)
+        values, options = _spread(name, args, given)
         found = OPS.get(name)
         written = OPS.get(name[:-1]) if found is None and name.endswith("_") else None
         if found is None and written is None:
             raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
                                       "backend: it is not written for sparse tensors; use .to_dense() first")
         if written is not None:
+            if not values[0].coalesced and written.__name__ == "on_coalesced":
+                raise RuntimeError(f"{name} requires coalesced input")
             return _write(values[0], written(*values, **options))
         result = found(*values, **options)  # type: ignore[misc]
         return result if out is None else _write(out, result)
@@ -221,6 +224,12 @@ class SparseTensor(Tensor):
             return self._become(make((self.parts[0], grown), size, self.coalesced))
         return self._become(make((torch.zeros((sparse_dim, 0), dtype=torch.int64),
                                   held.new_zeros([0, *size[sparse_dim:]])), size, True))
+
+    def zero_(self) -> "SparseTensor":
+        """Drop all values of COO; those of a compressed layout become 0."""
+        if self.is_sparse:
+            return self._become(torch.zeros_like(self))
+        return self._become(self.map(torch.zeros_like))
 
     def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> "SparseTensor":
         """Another size, as far as what is held fits into it."""
