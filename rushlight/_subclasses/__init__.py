@@ -1,10 +1,11 @@
 """torch._subclasses: fake tensors, which have a device and no memory."""
+
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-from rushlight.base.elsewhere import attribute
+from rushlight._engine.names.alternatives import attribute
 
 _NAMES = ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException")
 

@@ -1,18 +1,23 @@
 """torch.sparse: making sparse tensors, and the functions that only they have."""
+
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse import layouts, ops, products, shapes
 from rushlight.sparse.invariants import (
-    check_compressed, check_coo, check_coo_sizes, check_sparse_tensor_invariants as check_sparse_tensor_invariants,
-    wanted)
+    check_compressed,
+    check_coo,
+    check_coo_sizes,
+    check_sparse_tensor_invariants as check_sparse_tensor_invariants,
+    wanted,
+)
 from rushlight.sparse.ops import softmax as softmax
 from rushlight.sparse.products import mm as _mm
 from rushlight.sparse.tensor import BLOCKS, COLUMNS, COMPRESSED, LEGACY, PARTS, SparseTensor, make
-from rushlight.tensor.tensor import Tensor
 
 
 def _compressing(layout: Any) -> Any:
@@ -21,6 +26,7 @@ def _compressing(layout: Any) -> Any:
     def convert(self: Tensor, *args: Any, **options: Any) -> Tensor:
         given = dict(zip(names, args, strict=False)) | options
         return layouts.compress(self, layout, name=f"dense_to_{layout.name}", **given)
+
     convert.__name__, convert.__doc__ = f"to_{layout.name}", f"The same matrix as {layout}."
     return convert
 
@@ -41,22 +47,41 @@ def _dense_dim(self: Tensor) -> int:
 
 
 # Methods of dense tensors too.
-METHODS = {"to_sparse": layouts.to_sparse, "to_dense": layouts.to_dense, "sparse_mask": ops.sparse_mask,
-           "to_sparse_coo": _to_sparse_coo, "sparse_dim": _sparse_dim, "dense_dim": _dense_dim,
-           "smm": products.mm, "sspaddmm": products.sspaddmm, "hspmm": products.hspmm,
-           "resize_as_sparse_": ops.resize_as_sparse_}
+METHODS = {
+    "to_sparse": layouts.to_sparse,
+    "to_dense": layouts.to_dense,
+    "sparse_mask": ops.sparse_mask,
+    "to_sparse_coo": _to_sparse_coo,
+    "sparse_dim": _sparse_dim,
+    "dense_dim": _dense_dim,
+    "smm": products.mm,
+    "sspaddmm": products.sspaddmm,
+    "hspmm": products.hspmm,
+    "resize_as_sparse_": ops.resize_as_sparse_,
+}
 METHODS.update({f"to_{layout.name}": _compressing(layout) for layout in COMPRESSED})
-_ASKED = {"indices": "coordinate tensor", "is_coalesced": "coordinate tensor", "coalesce": "coordinate tensor",
-          "values": "tensor", "crow_indices": "row compressed tensor", "col_indices": "row compressed tensor",
-          "ccol_indices": "column compressed tensor", "row_indices": "column compressed tensor"}
+_ASKED = {
+    "indices": "coordinate tensor",
+    "is_coalesced": "coordinate tensor",
+    "coalesce": "coordinate tensor",
+    "values": "tensor",
+    "crow_indices": "row compressed tensor",
+    "col_indices": "row compressed tensor",
+    "ccol_indices": "column compressed tensor",
+    "row_indices": "column compressed tensor",
+}
 
 
 def method(name: str) -> Any:
     """Tensor.NAME for dense tensors."""
+
     def refuse(self: Tensor) -> Any:
         if isinstance(self, SparseTensor):
             return getattr(self, name)()
-        raise RuntimeError(f"{name} expected sparse {_ASKED.get(name, 'coordinate tensor')} layout but got Strided")
+        raise RuntimeError(
+            f"{name} expected sparse {_ASKED.get(name, 'coordinate tensor')} layout but got Strided"
+        )
+
     refuse.__name__ = name
     return METHODS.get(name, refuse)
 
@@ -71,9 +96,18 @@ def _values(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor
     return found.detach().requires_grad_() if requires_grad else found
 
 
-def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None,
-                      device: Any = None, requires_grad: bool = False, check_invariants: bool | None = None,
-                      is_coalesced: bool | None = None, pin_memory: bool = False) -> Tensor:
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """A COO tensor of values (nnz, *dense dims) at indices (sparse dims, nnz); the size alone: empty."""
     if values is None:
         size, indices = tuple(indices), torch.zeros(len(indices), 0, dtype=torch.int64)
@@ -92,20 +126,34 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
             raise RuntimeError(f"found negative index {lowest[at]} for dim {at}")
         size = [int(row.max()) + 1 if len(row) else 0 for row in places] + list(held.shape[1:])
     if len(size) != len(places) + held.ndim - 1:
-        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
-                           f"{len(size)}, sparse_dim = {len(places)}, dense_dim = {held.ndim - 1}")
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
+            f"{len(size)}, sparse_dim = {len(places)}, dense_dim = {held.ndim - 1}"
+        )
     if any(n < 0 for n in size):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     if wanted(check_invariants):
         check_coo(places, held, size)
-    return make((places, held), size, bool(is_coalesced) or places.shape[1] < 2 and values is not None
-                and not places.shape[1])
+    return make(
+        (places, held),
+        size,
+        bool(is_coalesced) or places.shape[1] < 2 and values is not None and not places.shape[1],
+    )
 
 
-def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *,
-                             dtype: Any = None, layout: Any = None, device: Any = None,
-                             requires_grad: bool = False, check_invariants: bool | None = None,
-                             pin_memory: bool = False) -> Tensor:
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """A matrix, or a batch of them, in a compressed layout.
 
     Row or column i has values[c[i]:c[i + 1]], c the compressed_indices, whose leading dims are the batch's, as
@@ -113,14 +161,21 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
     block, in the last two, and of dense dims. size: as far as the indices reach, by default.
     """
     if layout not in COMPRESSED:
-        raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got "
-                           f"{'Strided' if layout is torch.strided else LEGACY.get(layout, 'none')}")
-    first, minor, held = (torch.as_tensor(compressed_indices), torch.as_tensor(plain_indices),
-                          _values(values, dtype, device, requires_grad))
+        raise RuntimeError(
+            "sparse_compressed_tensor expected sparse compressed tensor layout but got "
+            f"{'Strided' if layout is torch.strided else LEGACY.get(layout, 'none')}"
+        )
+    first, minor, held = (
+        torch.as_tensor(compressed_indices),
+        torch.as_tensor(plain_indices),
+        _values(values, dtype, device, requires_grad),
+    )
     block = 2 * (layout in BLOCKS)
     if held.ndim <= block or held.ndim <= first.ndim - 1 + block:
-        raise RuntimeError("values must have dimensionality > sum of batch and block dimensionalities "
-                           f"(={max(first.ndim - 1, 0)} + {block}) but got {held.ndim}")
+        raise RuntimeError(
+            "values must have dimensionality > sum of batch and block dimensionalities "
+            f"(={max(first.ndim - 1, 0)} + {block}) but got {held.ndim}"
+        )
     if size is None:
         size = _reached(first, minor, held, layout)
     if wanted(check_invariants):
@@ -135,8 +190,8 @@ def _reached(first: Tensor, minor: Tensor, held: Tensor, layout: Any) -> list[in
     batch = first.ndim - 1
     counts = [first.shape[-1] - 1, int(minor.max()) + 1 if minor.numel() else 0]
     counts = counts[::-1] if layout in COLUMNS else counts
-    sides = held.shape[batch + 1:batch + 3] if layout in BLOCKS else (1, 1)
-    inner = held.shape[batch + 1 + 2 * (layout in BLOCKS):]
+    sides = held.shape[batch + 1 : batch + 3] if layout in BLOCKS else (1, 1)
+    inner = held.shape[batch + 1 + 2 * (layout in BLOCKS) :]
     return [*first.shape[:-1], *[n * b for n, b in zip(counts, sides, strict=True)], *inner]
 
 
@@ -144,6 +199,7 @@ def _maker(layout: Any) -> Any:
     def made(*args: Any, **options: Any) -> Tensor:
         given = dict(zip((*PARTS[layout], "size"), args, strict=False)) | options
         return sparse_compressed_tensor(*[given.pop(name) for name in PARTS[layout]], layout=layout, **given)
+
     made.__name__, made.__doc__ = f"{layout.name}_tensor", sparse_compressed_tensor.__doc__
     return made
 
@@ -160,15 +216,31 @@ def nothing(name: str, size: Any, layout: Any, dtype: Any = None) -> Tensor:
     if layout is torch.sparse_coo:
         return make((torch.zeros((len(size), 0), dtype=torch.int64), values), size, True)
     if layout in BLOCKS:
-        raise RuntimeError("empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
-                           f"{LEGACY[layout]}")
+        raise RuntimeError(
+            "empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
+            f"{LEGACY[layout]}"
+        )
     if len(size) < 2:
-        raise RuntimeError("torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size "
-                           f"{size}")
+        raise RuntimeError(
+            "torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size "
+            f"{size}"
+        )
     batch, lines = size[:-2], size[-1 if layout in COLUMNS else -2]
-    first, minor = torch.zeros([*batch, lines + 1], dtype=torch.int64), torch.zeros([*batch, 0], dtype=torch.int64)
-    return make((first, minor, values.reshape([*batch, 0]) if prod(batch) or not batch else torch.zeros(
-        [*batch, 0], dtype=dtype)), size, layout=layout)
+    first, minor = (
+        torch.zeros([*batch, lines + 1], dtype=torch.int64),
+        torch.zeros([*batch, 0], dtype=torch.int64),
+    )
+    return make(
+        (
+            first,
+            minor,
+            values.reshape([*batch, 0])
+            if prod(batch) or not batch
+            else torch.zeros([*batch, 0], dtype=dtype),
+        ),
+        size,
+        layout=layout,
+    )
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
@@ -177,13 +249,14 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     layout: COO by default, or CSR or CSC.
     """
     rows, places = torch.atleast_2d(diagonals), torch.atleast_1d(offsets)
-    wrong = {"Output shape must be 2d": len(shape) != 2,
-             f"Offset Tensor must have dtype Long but got {places.dtype.legacy}":
-                 places.dtype is not torch.int64,
-             f"Number of diagonals ({len(rows)}) does not match the number of offsets ({len(places)})":
-                 len(rows) != len(places),
-             "Offset tensor contains duplicate values": len(places.unique()) < len(places),
-             "Only output layouts (Sparse, SparseCsc, SparseCsr) are supported": layout in BLOCKS}
+    wrong = {
+        "Output shape must be 2d": len(shape) != 2,
+        f"Offset Tensor must have dtype Long but got {places.dtype.legacy}": places.dtype is not torch.int64,
+        f"Number of diagonals ({len(rows)}) does not match the number of offsets ({len(places)})": len(rows)
+        != len(places),
+        "Offset tensor contains duplicate values": len(places.unique()) < len(places),
+        "Only output layouts (Sparse, SparseCsc, SparseCsr) are supported": layout in BLOCKS,
+    }
     if any(wrong.values()):
         raise RuntimeError(next(words for words, so in wrong.items() if so))
     col = torch.arange(rows.shape[1]).expand(rows.shape)
@@ -218,12 +291,15 @@ def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
     return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
 
 
-def sampled_addmm(input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1,
-                  out: Any = None) -> Tensor:
+def sampled_addmm(
+    input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None
+) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2), at input's places alone."""
     if input.dtype.itemsize < 4 or not (input.dtype.is_floating_point or input.dtype.is_complex):
-        raise RuntimeError("sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
-                           f"but got {input.dtype.legacy}")
+        raise RuntimeError(
+            "sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
+            f"but got {input.dtype.legacy}"
+        )
     row, col = layouts.to_coo(input).parts[0]
     found = input.map(lambda v: beta * v + alpha * (mat1[row] * mat2.mT[col]).sum(-1))
     return found if out is None else out._become(found)

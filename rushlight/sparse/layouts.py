@@ -1,12 +1,13 @@
 """From one layout to another: dense, COO, compressed by rows or columns, in blocks or not, batches of these."""
+
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.tensor import BLOCKS, COLUMNS, LEGACY, SparseTensor, make
-from rushlight.tensor.tensor import Tensor
 
 
 def name_of(t: Tensor) -> str:
@@ -17,7 +18,7 @@ def name_of(t: Tensor) -> str:
 def block_sizes(t: SparseTensor) -> tuple[int, int]:
     """The sizes of a block, of BSR and BSC."""
     at = t.batch_dim() + 1
-    high, wide = t.parts[-1].shape[at:at + 2]
+    high, wide = t.parts[-1].shape[at : at + 2]
     return high, wide
 
 
@@ -44,9 +45,13 @@ def places(t: SparseTensor) -> tuple[list[Tensor], Tensor]:
         sizes += [high, wide]
         row = (row[..., None, None] * high + torch.arange(high)[:, None]).expand(sizes)
         col = (col[..., None, None] * wide + torch.arange(wide)).expand(sizes)
-    outer = [torch.arange(n).reshape([-1 if i == d else 1 for i in range(len(sizes))]).expand(sizes)
-             for d, n in enumerate(sizes[:batch])]
-    return [index.reshape(-1) for index in (*outer, row, col)], values.reshape([-1, *values.shape[len(sizes):]])
+    outer = [
+        torch.arange(n).reshape([-1 if i == d else 1 for i in range(len(sizes))]).expand(sizes)
+        for d, n in enumerate(sizes[:batch])
+    ]
+    return [index.reshape(-1) for index in (*outer, row, col)], values.reshape(
+        [-1, *values.shape[len(sizes) :]]
+    )
 
 
 def to_coo(t: Any) -> Any:
@@ -75,8 +80,9 @@ def to_dense(t: Tensor, dtype: Any = None, masked_grad: Any = None) -> Tensor:
 # --- into compressed layouts ------------------------------------------------------------------------
 
 
-def compress(t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None,
-             name: str | None = None) -> SparseTensor:
+def compress(
+    t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None, name: str | None = None
+) -> SparseTensor:
     """A matrix, or a batch of them, in a compressed layout.
 
     blocksize: of BSR and BSC; an int for square blocks. dense_dim: how many dims are the values', of a dense t.
@@ -89,9 +95,11 @@ def compress(t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None,
         return t
     if t.is_sparse:
         if t.sparse_dim() != 2:
-            raise RuntimeError("Only tensors with two sparse dimensions can be converted to the Sparse"
-                               f"{'Csc' if layout in COLUMNS else 'Csr'} layout, got self with {t.sparse_dim()} "
-                               "sparse dimensions.")
+            raise RuntimeError(
+                "Only tensors with two sparse dimensions can be converted to the Sparse"
+                f"{'Csc' if layout in COLUMNS else 'Csr'} layout, got self with {t.sparse_dim()} "
+                "sparse dimensions."
+            )
         t = coalesce(t)
         rows = _counted(t.parts[0][0], t.parts[0][1], t.parts[1], t.shape, torch.sparse_csr)
         return compress(rows, layout, blocksize)
@@ -103,9 +111,22 @@ def compress(t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None,
 def _check_blocks(t: Any, layout: Any, blocksize: Any) -> tuple[int, int] | None:
     """The sizes of blocks that a conversion makes; RuntimeError for conversions that there are not."""
     same = isinstance(t, SparseTensor) and t.layout is layout
-    name = ("dense_to_sparse" if not isinstance(t, SparseTensor) else "to_sparse" if same else
-            "sparse_coo_to_sparse" if t.is_sparse else "sparse_compressed_to_sparse")
-    sizes = (blocksize, blocksize) if isinstance(blocksize, int) else None if blocksize is None else tuple(blocksize)
+    name = (
+        "dense_to_sparse"
+        if not isinstance(t, SparseTensor)
+        else "to_sparse"
+        if same
+        else "sparse_coo_to_sparse"
+        if t.is_sparse
+        else "sparse_compressed_to_sparse"
+    )
+    sizes = (
+        (blocksize, blocksize)
+        if isinstance(blocksize, int)
+        else None
+        if blocksize is None
+        else tuple(blocksize)
+    )
     way = f"{name}: conversion from {name_of(t)} to {LEGACY[layout]}"
     compressed = isinstance(t, SparseTensor) and not t.is_sparse
     if compressed and t.batch_dim() and t.layout not in BLOCKS and layout in BLOCKS:
@@ -114,11 +135,14 @@ def _check_blocks(t: Any, layout: Any, blocksize: Any) -> tuple[int, int] | None
         raise RuntimeError(f"{way} with{'out' * (sizes is None)} blocksize argument given is not supported")
     if compressed and t.layout in BLOCKS:
         if layout not in BLOCKS:
-            raise RuntimeError(f"{name}_{layout.name.removeprefix('sparse_')}: expected SparseCsr or SparseCsc "
-                               f"layout but got {name_of(t)}")
+            raise RuntimeError(
+                f"{name}_{layout.name.removeprefix('sparse_')}: expected SparseCsr or SparseCsc "
+                f"layout but got {name_of(t)}"
+            )
         if sizes != block_sizes(t):
-            raise RuntimeError(f"{way} with blocksize changed from {list(block_sizes(t))} to {list(sizes)} is not "
-                               "supported")
+            raise RuntimeError(
+                f"{way} with blocksize changed from {list(block_sizes(t))} to {list(sizes)} is not supported"
+            )
     return _fitting(t, layout, sizes, name)
 
 
@@ -135,21 +159,29 @@ def _fitting(t: Any, layout: Any, sizes: Any, name: str) -> tuple[int, int] | No
 
 def _divisible(shape: Any, sizes: tuple[int, int], name: str) -> None:
     if shape[0] % sizes[0] or shape[1] % sizes[1]:
-        raise RuntimeError(f"{name}: tensor sparse size ({shape[0]},{shape[1]}) must be divisible by given "
-                           f"blocksize ({sizes[0]},{sizes[1]})")
+        raise RuntimeError(
+            f"{name}: tensor sparse size ({shape[0]},{shape[1]}) must be divisible by given "
+            f"blocksize ({sizes[0]},{sizes[1]})"
+        )
 
 
 def _compress_dense(t: Tensor, layout: Any, sizes: Any, dense_dim: Any, name: str) -> SparseTensor:
     """What is not 0, of all matrices of a batch equally many; blocks that are not all 0."""
     many = dense_dim or 0
     if not 0 <= many <= max(t.ndim - 2, 0):
-        raise RuntimeError(f"{name}: dense_dim argument must be in [0,{t.ndim - 2}] range, but {many} is given")
+        raise RuntimeError(
+            f"{name}: dense_dim argument must be in [0,{t.ndim - 2}] range, but {many} is given"
+        )
     if t.ndim - many < 2:
-        raise RuntimeError(f"{name}: expected a tensor of at least 2 dims, or a batch of matrices, got {t.ndim}")
+        raise RuntimeError(
+            f"{name}: expected a tensor of at least 2 dims, or a batch of matrices, got {t.ndim}"
+        )
     batch = t.ndim - many - 2
-    outer, (rows, columns), inner = t.shape[:batch], t.shape[batch:batch + 2], t.shape[batch + 2:]
+    outer, (rows, columns), inner = t.shape[:batch], t.shape[batch : batch + 2], t.shape[batch + 2 :]
     if batch and not prod(outer):
-        raise RuntimeError(f"{name.replace('dense_to', 'to')}: Expected product of batch dimensions to be non-zero.")
+        raise RuntimeError(
+            f"{name.replace('dense_to', 'to')}: Expected product of batch dimensions to be non-zero."
+        )
     high, wide = sizes or (1, 1)
     _divisible((rows, columns), (high, wide), name)
     grid = t.reshape([prod(outer), rows // high, high, columns // wide, wide, *inner]).transpose(2, 3)
@@ -163,12 +195,26 @@ def _compress_dense(t: Tensor, layout: Any, sizes: Any, dense_dim: Any, name: st
     which = hold.nonzero(as_tuple=True)
     values, count = grid[which], int(per[0])
     first = torch.nn.functional.pad(hold.sum(-1).cumsum(-1), (1, 0))
-    return make((first.reshape([*outer, first.shape[-1]]), which[2].reshape([*outer, count]),
-                 values.reshape([*outer, count, *values.shape[1:]])), t.shape, layout=layout)
+    return make(
+        (
+            first.reshape([*outer, first.shape[-1]]),
+            which[2].reshape([*outer, count]),
+            values.reshape([*outer, count, *values.shape[1:]]),
+        ),
+        t.shape,
+        layout=layout,
+    )
 
 
-def _counted(major: Tensor, minor: Tensor, values: Tensor, size: Any, layout: Any, lines: int | None = None,
-             kind: Any = torch.int64) -> SparseTensor:
+def _counted(
+    major: Tensor,
+    minor: Tensor,
+    values: Tensor,
+    size: Any,
+    layout: Any,
+    lines: int | None = None,
+    kind: Any = torch.int64,
+) -> SparseTensor:
     """A compressed tensor of values that are in the order of their lines."""
     many = size[int(layout in COLUMNS)] if lines is None else lines
     first = torch.nn.functional.pad(torch.bincount(major, minlength=many).cumsum(0), (1, 0))
@@ -187,11 +233,18 @@ def _turned(t: SparseTensor, layout: Any) -> SparseTensor:
     order = minor.argsort(-1, stable=True)
     counts = torch.zeros([outer, count], dtype=torch.int64).scatter_add(1, minor, torch.ones_like(minor))
     begin = torch.nn.functional.pad(counts.cumsum(-1), (1, 0)).to(first.dtype)
-    inner = values.shape[batch + 1:]
+    inner = values.shape[batch + 1 :]
     values = values.reshape([outer, many, *inner])[torch.arange(outer)[:, None], order]
     lead = first.shape[:-1]
-    return make((begin.reshape([*lead, count + 1]), major.gather(1, order).to(first.dtype).reshape([*lead, many]),
-                 values.reshape([*lead, many, *inner])), t.shape, layout=layout)
+    return make(
+        (
+            begin.reshape([*lead, count + 1]),
+            major.gather(1, order).to(first.dtype).reshape([*lead, many]),
+            values.reshape([*lead, many, *inner]),
+        ),
+        t.shape,
+        layout=layout,
+    )
 
 
 def _into_blocks(t: SparseTensor, layout: Any, sizes: Any) -> SparseTensor:
@@ -207,8 +260,15 @@ def _into_blocks(t: SparseTensor, layout: Any, sizes: Any) -> SparseTensor:
     grid = torch.zeros([len(blocks), high, wide, *values.shape[1:]], dtype=values.dtype)
     grid = grid.index_put((of, row % high, col % wide), values)
     across = high_count if layout in COLUMNS else wide_count
-    return _counted(blocks // across, blocks % across, grid, t.shape, layout,
-                    wide_count if layout in COLUMNS else high_count, t.parts[0].dtype)
+    return _counted(
+        blocks // across,
+        blocks % across,
+        grid,
+        t.shape,
+        layout,
+        wide_count if layout in COLUMNS else high_count,
+        t.parts[0].dtype,
+    )
 
 
 # --- COO --------------------------------------------------------------------------------------------
@@ -237,8 +297,9 @@ def coalesce(t: SparseTensor) -> SparseTensor:
     return make((indices[:, first], start.index_add(0, back, values)), t.shape, True)
 
 
-def to_sparse(t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None,
-              dense_dim: Any = None) -> Any:
+def to_sparse(
+    t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
+) -> Any:
     """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
     layout, with the last dense_dim dims in the values."""
     if isinstance(sparse_dim, type(torch.strided)):
@@ -250,15 +311,21 @@ def to_sparse(t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksiz
     if isinstance(t, SparseTensor):
         if blocksize is not None:
             name = "to_sparse" if t.is_sparse else "sparse_compressed_to_sparse"
-            raise RuntimeError(f"{name}: conversion from {name_of(t)} to Sparse with blocksize argument given is not "
-                               "supported")
+            raise RuntimeError(
+                f"{name}: conversion from {name_of(t)} to Sparse with blocksize argument given is not "
+                "supported"
+            )
         return to_coo(t)
     if blocksize is not None:
-        raise RuntimeError("dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not "
-                           "supported")
+        raise RuntimeError(
+            "dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not "
+            "supported"
+        )
     dims = t.ndim - (dense_dim or 0) if sparse_dim is None else sparse_dim
     if not 0 <= dims <= t.ndim:
-        raise RuntimeError(f"dense_to_sparse: sparse_dim argument must be in [0,{t.ndim}] range, but {dims} is given")
+        raise RuntimeError(
+            f"dense_to_sparse: sparse_dim argument must be in [0,{t.ndim}] range, but {dims} is given"
+        )
     if not dims and t.ndim:
         raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
     if not t.ndim:
@@ -274,5 +341,9 @@ def like(t: SparseTensor, found: Any) -> SparseTensor:
     """A tensor in the layout of a compressed one."""
     if t.is_sparse:
         return to_coo(found)
-    return compress(found, t.layout, block_sizes(t) if t.layout in BLOCKS else None,
-                    None if isinstance(found, SparseTensor) else t.dense_dim())
+    return compress(
+        found,
+        t.layout,
+        block_sizes(t) if t.layout in BLOCKS else None,
+        None if isinstance(found, SparseTensor) else t.dense_dim(),
+    )

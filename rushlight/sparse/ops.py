@@ -1,29 +1,34 @@
 """What ops mean on sparse tensors: functions of index and value tensors, by the public ops alone."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import coalesce, compress, flat, like, name_of, places, to_coo, to_dense
 from rushlight.sparse.tensor import BLOCKS, OPS, SparseTensor, make
-from rushlight.tensor.tensor import Tensor
 
 
 def op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the meaning of ops."""
+
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         OPS.update(dict.fromkeys(names or (f.__name__,), f))
         return f
+
     return declare
 
 
 def keeping_layout(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function written for COO: compressed operands go by it, and back."""
+
     def call(first: Any, *rest: Any, **options: Any) -> Any:
         found = f(*[to_coo(v) for v in (first, *rest)], **options)
         back = isinstance(first, SparseTensor) and not first.is_sparse
         return like(first, found) if back and isinstance(found, SparseTensor) and found.ndim >= 2 else found
+
     call.__name__ = f.__name__
     return call
 
@@ -34,10 +39,14 @@ def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:
     if not isinstance(mask, SparseTensor):
         raise RuntimeError("sparse_mask: Expected a sparse mask, got a strided one; use t * mask")
     if t.shape != mask.shape:
-        raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(t.shape)} but mask has "
-                           f"size {list(mask.shape)}")
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(t.shape)} but mask has "
+            f"size {list(mask.shape)}"
+        )
     if not mask.is_sparse:
-        return like(mask, sparse_mask(t, to_coo(mask))) if mask.layout not in BLOCKS else _masked_blocks(t, mask)
+        return (
+            like(mask, sparse_mask(t, to_coo(mask))) if mask.layout not in BLOCKS else _masked_blocks(t, mask)
+        )
     known = coalesce(mask) if isinstance(t, SparseTensor) else mask
     if not known.ndim:
         return known.map(lambda _: to_dense(t).reshape(1))
@@ -60,14 +69,27 @@ def _valuewise(name: str, linear: bool) -> None:
 
     def on_coalesced(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
         return (coalesce(t) if t.is_sparse else t).map(lambda v: f(v, *args, **options))
+
     op(name)(on_any if linear else on_coalesced)
 
 
-for _name in ("neg", "positive", "clone", "conj", "conj_physical", "resolve_conj", "resolve_neg", "real", "imag"):
+for _name in (
+    "neg",
+    "positive",
+    "clone",
+    "conj",
+    "conj_physical",
+    "resolve_conj",
+    "resolve_neg",
+    "real",
+    "imag",
+):
     _valuewise(_name, True)
 # Functions that are 0 at 0.
-for _name in ("abs angle sqrt square sin tan tanh asin atan sinh asinh atanh floor ceil round trunc frac sign sgn "
-              "relu expm1 log1p deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit nan_to_num").split():
+for _name in (
+    "abs angle sqrt square sin tan tanh asin atan sinh asinh atanh floor ceil round trunc frac sign sgn "
+    "relu expm1 log1p deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit nan_to_num"
+).split():
     _valuewise(_name, False)
 
 
@@ -82,17 +104,21 @@ def pow(t: SparseTensor, exponent: Any) -> SparseTensor:
     if isinstance(t, SparseTensor) and not isinstance(exponent, Tensor):
         if exponent == 0:
             raise RuntimeError("pow: the power 0 of a sparse tensor would be dense")
-        return coalesce(t).map(lambda v: v ** exponent)
-    raise NotImplementedError("Could not run 'aten::pow.Scalar' with arguments from the 'SparseCPU' backend: only a "
-                              "power of a sparse tensor to a number is sparse; use .to_dense() first")
+        return coalesce(t).map(lambda v: v**exponent)
+    raise NotImplementedError(
+        "Could not run 'aten::pow.Scalar' with arguments from the 'SparseCPU' backend: only a "
+        "power of a sparse tensor to a number is sparse; use .to_dense() first"
+    )
 
 
 @op("fill")
 def fill(t: SparseTensor, value: Any) -> SparseTensor:
     """All numbers of a compressed tensor that are specified."""
     if t.is_sparse:
-        raise NotImplementedError("Could not run 'aten::fill_.Scalar' with arguments from the 'SparseCPU' backend: "
-                                  "the places of COO are its own; use .to_dense() first")
+        raise NotImplementedError(
+            "Could not run 'aten::fill_.Scalar' with arguments from the 'SparseCPU' backend: "
+            "the places of COO are its own; use .to_dense() first"
+        )
     return t.map(lambda v: torch.full_like(v, value))
 
 
@@ -113,8 +139,10 @@ def copy_(t: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """Take over what another tensor of the same layout holds."""
     if not isinstance(t, SparseTensor) or not isinstance(source, SparseTensor):
         kind = "Dense" if isinstance(source, SparseTensor) else "Sparse"
-        raise RuntimeError(f"copy_() between dense and sparse Tensors is not implemented! Found self type = "
-                           f"torch.{t.dtype.legacy} ({kind}) and src type = torch.{source.dtype.legacy}")
+        raise RuntimeError(
+            f"copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"torch.{t.dtype.legacy} ({kind}) and src type = torch.{source.dtype.legacy}"
+        )
     if t.is_sparse and source.is_sparse:
         return t._become(source.map(lambda v: v.to(t.dtype, copy=True)))
     return _copy_compressed(t, source)
@@ -123,13 +151,19 @@ def copy_(t: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
 def _copy_compressed(t: SparseTensor, source: SparseTensor) -> SparseTensor:
     start = "copy of sparse compressed tensors having different"
     if t.layout is not source.layout:
-        raise RuntimeError(f"{start} layouts is not supported, self layout is {name_of(t)} and src layout is "
-                           f"{name_of(source)}")
+        raise RuntimeError(
+            f"{start} layouts is not supported, self layout is {name_of(t)} and src layout is "
+            f"{name_of(source)}"
+        )
     if t._nnz() != source._nnz():
-        raise RuntimeError("only sparse compressed tensors with the same number of specified elements are supported.")
+        raise RuntimeError(
+            "only sparse compressed tensors with the same number of specified elements are supported."
+        )
     if t.shape != source.shape and t.shape[-2:] != source.shape[-2:]:
-        raise RuntimeError(f"{start} shapes is not supported, self shape is {list(t.shape)} and src shape is "
-                           f"{list(source.shape)}")
+        raise RuntimeError(
+            f"{start} shapes is not supported, self shape is {list(t.shape)} and src shape is "
+            f"{list(source.shape)}"
+        )
     parts = [mine.copy_(theirs) for mine, theirs in zip(t.parts[:2], source.parts[:2], strict=True)]
     return t._become(make((*parts, t.parts[2].copy_(source.parts[2])), t.shape, layout=t.layout))
 
@@ -146,8 +180,9 @@ def resize_as_sparse_(t: SparseTensor, template: SparseTensor) -> SparseTensor:
 
 
 @op("zeros_like", "empty_like")
-def zeros_like(t: Tensor, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False,
-               **options: Any) -> Tensor:
+def zeros_like(
+    t: Tensor, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False, **options: Any
+) -> Tensor:
     """Nothing, in the same shape."""
     to, of = layout or t.layout, dtype or t.dtype
     if to is torch.strided:
@@ -159,8 +194,11 @@ def zeros_like(t: Tensor, *, dtype: Any = None, layout: Any = None, requires_gra
         found = make((t.parts[0][:, :0], held[:0].to(of)), t.shape, True)
     else:
         at = t.batch_dim()
-        found = make((torch.zeros_like(t.parts[0]), t.parts[1].narrow(at, 0, 0), held.narrow(at, 0, 0).to(of)),
-                     t.shape, layout=to)
+        found = make(
+            (torch.zeros_like(t.parts[0]), t.parts[1].narrow(at, 0, 0), held.narrow(at, 0, 0).to(of)),
+            t.shape,
+            layout=to,
+        )
     return found.requires_grad_() if requires_grad else found
 
 
@@ -179,8 +217,10 @@ def _filled_like(name: str) -> None:
     @op(name)
     def fill(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
         if t.is_sparse:
-            raise NotImplementedError("Could not run 'aten::fill_.Scalar' with arguments from the 'SparseCPU' backend: "
-                                      f"{name} of COO would be dense")
+            raise NotImplementedError(
+                "Could not run 'aten::fill_.Scalar' with arguments from the 'SparseCPU' backend: "
+                f"{name} of COO would be dense"
+            )
         return t.map(lambda v: f(v, *args, **options))
 
 
@@ -190,8 +230,9 @@ for _name in ("ones_like", "full_like", "rand_like", "randn_like"):
 
 def _new(name: str) -> None:
     @op(name)
-    def made(t: SparseTensor, size: Any, *, dtype: Any = None, requires_grad: bool = False,
-             **options: Any) -> Tensor:
+    def made(
+        t: SparseTensor, size: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
+    ) -> Tensor:
         return torch.zeros(size, dtype=dtype or t.dtype, layout=t.layout, requires_grad=requires_grad)
 
 
@@ -222,8 +263,12 @@ def _sum_coo(t: SparseTensor, dims: tuple[int, ...], keepdim: bool) -> Any:
     many = t.sparse_dim()
     inner = [d - many + 1 for d in across if d >= many]
     values = t.parts[1].sum(inner, keepdim) if inner else t.parts[1]
-    if values.dtype is torch.bool or not inner and values.dtype.itemsize < 8 and not (
-            values.dtype.is_floating_point or values.dtype.is_complex):
+    if (
+        values.dtype is torch.bool
+        or not inner
+        and values.dtype.itemsize < 8
+        and not (values.dtype.is_floating_point or values.dtype.is_complex)
+    ):
         values = values.long()
     indices = t.parts[0]
     if keepdim:
@@ -237,11 +282,15 @@ def _sum_coo(t: SparseTensor, dims: tuple[int, ...], keepdim: bool) -> Any:
 
 
 @op()
-def norm(t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def norm(
+    t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
     """The norm of all numbers."""
     if dim is not None and len({dim} if isinstance(dim, int) else set(dim)) not in (0, t.ndim):
-        raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or "
-                           "contain all dimensions of the input")
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or "
+            "contain all dimensions of the input"
+        )
     if keepdim:
         raise RuntimeError("norm_sparse currently does not support keepdim=True")
     return torch.norm((coalesce(t) if t.is_sparse else t).parts[-1].reshape(-1), p, dtype=dtype)
@@ -251,8 +300,9 @@ def norm(t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False
 def any(t: SparseTensor) -> Tensor:
     """Whether a number is not 0."""
     if not t.is_sparse:
-        raise NotImplementedError("Could not run 'aten::any' with arguments from the 'SparseCsrCPU' backend: use "
-                                  ".values().any()")
+        raise NotImplementedError(
+            "Could not run 'aten::any' with arguments from the 'SparseCsrCPU' backend: use .values().any()"
+        )
     return coalesce(t).parts[-1].any()
 
 

@@ -1,24 +1,31 @@
 """What ops on shapes mean on sparse tensors: dims swapped, added and taken out, parts taken and put together."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import block_sizes, compress, places, to_coo
 from rushlight.sparse.ops import op
 from rushlight.sparse.tensor import BLOCKS, SparseTensor, make
-from rushlight.tensor.tensor import Tensor
 
-_TURNED = {torch.sparse_csr: torch.sparse_csc, torch.sparse_csc: torch.sparse_csr,
-           torch.sparse_bsr: torch.sparse_bsc, torch.sparse_bsc: torch.sparse_bsr}
+_TURNED = {
+    torch.sparse_csr: torch.sparse_csc,
+    torch.sparse_csc: torch.sparse_csr,
+    torch.sparse_bsr: torch.sparse_bsc,
+    torch.sparse_bsc: torch.sparse_bsr,
+}
 
 
 def _dim(t: Tensor, dim: int, more: int = 0) -> int:
     """A dim counted from the front; IndexError where there is none."""
     many = t.ndim + more
     if not -max(many, 1) <= dim < max(many, 1):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(many, 1)}, {max(many, 1) - 1}], but "
-                         f"got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-max(many, 1)}, {max(many, 1) - 1}], but "
+            f"got {dim})"
+        )
     return dim % max(many, 1)
 
 
@@ -45,8 +52,10 @@ def _transpose_compressed(t: SparseTensor, dim0: int, dim1: int, order: list[int
     if dim0 >= batch + 2:
         shift = values.ndim - t.ndim
         return make((first, minor, values.transpose(dim0 + shift, dim1 + shift)), size, layout=t.layout)
-    raise RuntimeError("transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got "
-                       f"{_kind(dim0, batch)} and {_kind(dim1, batch)}")
+    raise RuntimeError(
+        "transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got "
+        f"{_kind(dim0, batch)} and {_kind(dim1, batch)}"
+    )
 
 
 def _kind(dim: int, batch: int) -> str:
@@ -59,20 +68,26 @@ def permute(t: SparseTensor, dims: Any) -> SparseTensor:
     order = [_dim(t, d) for d in dims]
     many = t.sparse_dim()
     if len(order) != t.ndim:
-        raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
-                           f"the desired ordering of dimensions i.e. input.dim() = {t.ndim} is not equal to len(dims) = "
-                           f"{len(order)}")
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
+            f"the desired ordering of dimensions i.e. input.dim() = {t.ndim} is not equal to len(dims) = "
+            f"{len(order)}"
+        )
     if len(set(order)) != len(order):
         raise RuntimeError("permute(dims): duplicate dims are not allowed.")
     if not t.is_sparse:
-        raise NotImplementedError("permute: of the compressed layouts only transpose() is there; use .to_sparse() first")
+        raise NotImplementedError(
+            "permute: of the compressed layouts only transpose() is there; use .to_sparse() first"
+        )
     if order == list(range(t.ndim)):
         return t
     if sorted(order[:many]) != list(range(many)):
         mixed = "sparse and dense"
-        raise RuntimeError(f"transpositions between {mixed} dimensions are not allowed."
-                           "Please use `to_dense` first: sparse dims are the first "
-                           f"{many} of {t.ndim}, the order asked for is {order}")
+        raise RuntimeError(
+            f"transpositions between {mixed} dimensions are not allowed."
+            "Please use `to_dense` first: sparse dims are the first "
+            f"{many} of {t.ndim}, the order asked for is {order}"
+        )
     values = t.parts[1]
     if order[many:] != list(range(many, t.ndim)):
         values = values.permute([0, *[d - many + 1 for d in order[many:]]])
@@ -85,8 +100,10 @@ def permute(t: SparseTensor, dims: Any) -> SparseTensor:
 def t(input: SparseTensor) -> SparseTensor:
     """A matrix turned."""
     if input.ndim > 2 or input.is_sparse and input.dense_dim():
-        raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
-                           f"{input.sparse_dim()} sparse and {input.dense_dim()} dense dimensions")
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
+            f"{input.sparse_dim()} sparse and {input.dense_dim()} dense dimensions"
+        )
     return transpose(input, 0, 0 if input.ndim < 2 else 1)
 
 
@@ -124,9 +141,11 @@ def select(t: SparseTensor, dim: int, index: int) -> Tensor:
     dim, many = _dim(t, dim), t.sparse_dim()
     n = t.shape[dim]
     if not -n <= index < n:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(t.shape)} at dimension {dim}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(t.shape)} at dimension {dim}"
+        )
     index %= n
-    size = [*t.shape[:dim], *t.shape[dim + 1:]]
+    size = [*t.shape[:dim], *t.shape[dim + 1 :]]
     if not t.is_sparse:
         return _select_compressed(t, dim, index, size)
     if dim >= many:
@@ -143,13 +162,18 @@ def _select_compressed(t: SparseTensor, dim: int, index: int, size: list[int]) -
     batch = t.batch_dim()
     first, minor, values = t.parts
     if dim < batch:
-        return make((first.select(dim, index), minor.select(dim, index), values.select(dim, index)), size,
-                    layout=t.layout)
+        return make(
+            (first.select(dim, index), minor.select(dim, index), values.select(dim, index)),
+            size,
+            layout=t.layout,
+        )
     if dim >= batch + 2:
         return make((first, minor, values.select(dim + values.ndim - t.ndim, index)), size, layout=t.layout)
     if batch:
-        raise RuntimeError("selecting rows or columns is not implemented for batched sparse compressed tensors; select "
-                           "a matrix of the batch first")
+        raise RuntimeError(
+            "selecting rows or columns is not implemented for batched sparse compressed tensors; select "
+            "a matrix of the batch first"
+        )
     (row, col), held = places(t)
     mine, other = (row, col) if dim == batch else (col, row)
     hold = mine == index
@@ -165,15 +189,18 @@ def index_select(t: SparseTensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select() argument index must be 1-D long-tensor.")
     dim, many, index = _dim(t, dim), t.sparse_dim(), index.reshape(-1).long()
     n = t.shape[dim]
-    size = [*t.shape[:dim], len(index), *t.shape[dim + 1:]]
+    size = [*t.shape[:dim], len(index), *t.shape[dim + 1 :]]
     wrong = index[(index < -n) | (index >= n)]
     if len(wrong):
-        raise IndexError(f"index_select(): index contains {int(wrong[0])} that is out of range for tensor of size "
-                         f"{list(t.shape)} at dimension {dim}")
+        raise IndexError(
+            f"index_select(): index contains {int(wrong[0])} that is out of range for tensor of size "
+            f"{list(t.shape)} at dimension {dim}"
+        )
     index = torch.where(index < 0, index + n, index)
     if not t.is_sparse:
-        return compress(index_select(to_coo(t), dim, index), t.layout,
-                        block_sizes(t) if t.layout in BLOCKS else None)
+        return compress(
+            index_select(to_coo(t), dim, index), t.layout, block_sizes(t) if t.layout in BLOCKS else None
+        )
     if dim >= many:
         return make((t.parts[0], t.parts[1].index_select(dim - many + 1, index)), size, t.coalesced)
     ordered, order = index.sort(stable=True)
@@ -198,11 +225,15 @@ def cat(tensors: Any, dim: int = 0) -> SparseTensor:
     dim, many = _dim(first, dim), first.sparse_dim()
     for i, other in enumerate(tensors):
         if (other.sparse_dim(), other.dense_dim()) != (many, first.dense_dim()):
-            raise RuntimeError(f"All tensors must have the same sparse_dim and dense_dim: {many}, {first.dense_dim()} at "
-                               f"position 0, but tensor at position {i} has {other.sparse_dim()}, {other.dense_dim()}.")
+            raise RuntimeError(
+                f"All tensors must have the same sparse_dim and dense_dim: {many}, {first.dense_dim()} at "
+                f"position 0, but tensor at position {i} has {other.sparse_dim()}, {other.dense_dim()}."
+            )
         if any(a != b for d, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if d != dim):
-            raise RuntimeError(f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating "
-                               f"dimension), but found shape: {list(other.shape)} at position {i}.")
+            raise RuntimeError(
+                f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating "
+                f"dimension), but found shape: {list(other.shape)} at position {i}."
+            )
     size = [n if d != dim else sum(other.shape[d] for other in tensors) for d, n in enumerate(first.shape)]
     indices, parts, start = [], [], 0
     for other in tensors:
@@ -234,7 +265,7 @@ def narrow_copy(t: SparseTensor, dim: int, start: int, length: int) -> SparseTen
     dim, many = _dim(t, dim), t.sparse_dim()
     if not 0 <= start <= start + length <= t.shape[dim]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({t.shape[dim]}).")
-    size = [*t.shape[:dim], length, *t.shape[dim + 1:]]
+    size = [*t.shape[:dim], length, *t.shape[dim + 1 :]]
     if dim >= many:
         return make((t.parts[0], t.parts[1].narrow(dim - many + 1, start, length)), size, t.coalesced)
     hold = (t.parts[0][dim] >= start) & (t.parts[0][dim] < start + length)
@@ -271,9 +302,9 @@ def spread(t: SparseTensor, size: Any) -> SparseTensor:
     for d, n in enumerate(size):
         if found.shape[d] != n and n != -1:
             if found.shape[d] != 1:
-                raise RuntimeError(f"The expanded size of the tensor ({n}) must match the existing size "
-                                   f"({found.shape[d]}) at non-singleton dimension {d}.")
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({n}) must match the existing size "
+                    f"({found.shape[d]}) at non-singleton dimension {d}."
+                )
             found = cat([found] * n, d) if n else narrow_copy(found, d, 0, 0)
     return make(found.parts, found.shape, False) if found is not t else to_coo(found)
-
-

@@ -5,6 +5,7 @@ row_indices, values): numbers, blocks, or dense tensors. Its `_a` is one zero se
 what asks for shape or dtype needs nothing of its own; every op comes by `__torch_function__` to a function of
 ops.py of the same name. Values are an ordinary tensor: gradients flow through it.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,16 +14,21 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.ops.table import ROWS
-from rushlight.tensor.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from rushlight.tensor.printing import _add_suffixes, format_array
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from rushlight._engine.tensors.printing import _add_suffixes, format_array
+from rushlight._engine.tensors.tensor import Tensor
 
 OPS: dict[str, Callable[..., Any]] = {}  # by name; ops.py fills it
 COLUMNS, BLOCKS = (sparse_csc, sparse_bsc), (sparse_bsr, sparse_bsc)  # compressed by columns; in blocks
 _ROWWISE, _COLUMNWISE = (("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values"))
-PARTS = {sparse_coo: ("indices", "values"), sparse_csr: _ROWWISE, sparse_csc: _COLUMNWISE,
-         sparse_bsr: _ROWWISE, sparse_bsc: _COLUMNWISE}
+PARTS = {
+    sparse_coo: ("indices", "values"),
+    sparse_csr: _ROWWISE,
+    sparse_csc: _COLUMNWISE,
+    sparse_bsr: _ROWWISE,
+    sparse_bsc: _COLUMNWISE,
+}
 _, *COMPRESSED = PARTS
 LEGACY = {layout: layout.name.title().replace("_", "").replace("Coo", "") for layout in PARTS}
 
@@ -46,30 +52,35 @@ def _backend(values: list[Any]) -> str:
 def _write(out: Tensor, result: Tensor) -> Tensor:
     """What an op gives, in the tensor that it is to be written into, in that one's dtype."""
     if not torch.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"result type {result.dtype.legacy} can't be cast to the desired output type "
-                           f"{out.dtype.legacy}")
+        raise RuntimeError(
+            f"result type {result.dtype.legacy} can't be cast to the desired output type {out.dtype.legacy}"
+        )
     if isinstance(out, SparseTensor) and isinstance(result, SparseTensor):
         return out._become(result if result.dtype is out.dtype else result.to(out.dtype))
     if isinstance(out, SparseTensor) or isinstance(result, SparseTensor):
-        raise RuntimeError(f"a result of layout {result.layout} cannot be written into a tensor of layout "
-                           f"{out.layout}")
+        raise RuntimeError(
+            f"a result of layout {result.layout} cannot be written into a tensor of layout {out.layout}"
+        )
     return out.resize_(result.shape).copy_(result)
 
 
-def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False,
-         layout: Any = None) -> "SparseTensor":
+def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> "SparseTensor":
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
     made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(map(int, size)))
-    made.__dict__.update(parts=parts, coalesced=coalesced or len(parts) == 3,
-                         _layout=layout or (sparse_coo, sparse_csr)[len(parts) - 2])
+    made.__dict__.update(
+        parts=parts,
+        coalesced=coalesced or len(parts) == 3,
+        _layout=layout or (sparse_coo, sparse_csr)[len(parts) - 2],
+    )
     return made
 
 
 def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
     def read(self: "SparseTensor") -> Tensor:
         return self._part(name, name)
+
     read.__name__, read.__doc__ = name, doc
     return read
 
@@ -91,8 +102,10 @@ class SparseTensor(Tensor):
         found = OPS.get(name)
         written = OPS.get(name[:-1]) if found is None and name.endswith("_") else None
         if found is None and written is None:
-            raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
-                                      "backend: it is not written for sparse tensors; use .to_dense() first")
+            raise NotImplementedError(
+                f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
+                "backend: it is not written for sparse tensors; use .to_dense() first"
+            )
         if written is not None:
             if not values[0].coalesced and written.__name__ == "on_coalesced":
                 raise RuntimeError(f"{name} requires coalesced input")
@@ -208,22 +221,33 @@ class SparseTensor(Tensor):
         held = self.parts[-1]
         if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()):
             if self._nnz():
-                raise RuntimeError(f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
-                                   f"{sparse_dim}) on a non-empty sparse tensor is not supported")
+                raise RuntimeError(
+                    f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
+                    f"{sparse_dim}) on a non-empty sparse tensor is not supported"
+                )
         if len(size) != sparse_dim + dense_dim:
-            raise RuntimeError(f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but "
-                               f"got {len(size)}")
+            raise RuntimeError(
+                f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but "
+                f"got {len(size)}"
+            )
         if keep and self._nnz():
             shrunk = any(new < old for new, old in zip(size, self.shape, strict=True))
             if shrunk:
-                raise RuntimeError("shrinking the size of sparse dimensions (from "
-                                   f"{list(self.shape[:sparse_dim])} to {list(size[:sparse_dim])}) on a non-empty "
-                                   "sparse tensor is not supported")
+                raise RuntimeError(
+                    "shrinking the size of sparse dimensions (from "
+                    f"{list(self.shape[:sparse_dim])} to {list(size[:sparse_dim])}) on a non-empty "
+                    "sparse tensor is not supported"
+                )
             grown = held.new_zeros([held.shape[0], *size[sparse_dim:]])
             grown[tuple(slice(n) for n in held.shape)] = held.detach()
             return self._become(make((self.parts[0], grown), size, self.coalesced))
-        return self._become(make((torch.zeros((sparse_dim, 0), dtype=torch.int64),
-                                  held.new_zeros([0, *size[sparse_dim:]])), size, True))
+        return self._become(
+            make(
+                (torch.zeros((sparse_dim, 0), dtype=torch.int64), held.new_zeros([0, *size[sparse_dim:]])),
+                size,
+                True,
+            )
+        )
 
     def zero_(self) -> "SparseTensor":
         """Drop all values of COO; those of a compressed layout become 0."""
@@ -243,7 +267,9 @@ class SparseTensor(Tensor):
 
     def numpy(self, *, force: bool = False) -> Any:
         """Refused: there is no dense memory."""
-        raise TypeError(f"can't convert {LEGACY[self._layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
+        raise TypeError(
+            f"can't convert {LEGACY[self._layout]} layout tensor to numpy. Use Tensor.to_dense() first."
+        )
 
     def data_ptr(self) -> int:
         """Refused: there is no dense memory."""
@@ -281,7 +307,7 @@ class SparseTensor(Tensor):
         return iter(torch.unbind(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from rushlight.serialize.rebuild import _rebuild_sparse_tensor
+        from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor
 
         known = (self.coalesced,) if self.is_sparse else ()
         return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))

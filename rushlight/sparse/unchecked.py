@@ -1,4 +1,5 @@
 """PyTorch's underscored functions of sparse tensors that tests and libraries name: checks alone, and makers without."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -6,10 +7,10 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import sparse
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.invariants import check_compressed, check_coo
 from rushlight.sparse.products import sspaddmm as sspaddmm
 from rushlight.sparse.shapes import spread
-from rushlight.tensor.tensor import Tensor
 
 _validate_sparse_coo_tensor_args = check_coo
 _validate_sparse_compressed_tensor_args = check_compressed
@@ -17,26 +18,45 @@ _sparse_broadcast_to = spread
 _sparse_sum, _sparse_mm = sparse.sum, sparse.mm
 
 
-def _sparse_coo_tensor_unsafe(indices: Tensor, values: Tensor, size: Any, *, dtype: Any = None,
-                              is_coalesced: bool | None = None, **options: Any) -> Tensor:
+def _sparse_coo_tensor_unsafe(
+    indices: Tensor,
+    values: Tensor,
+    size: Any,
+    *,
+    dtype: Any = None,
+    is_coalesced: bool | None = None,
+    **options: Any,
+) -> Tensor:
     """sparse_coo_tensor without checks."""
-    return sparse.sparse_coo_tensor(indices, values, size, dtype=dtype, is_coalesced=is_coalesced,
-                                    check_invariants=False, **options)
+    return sparse.sparse_coo_tensor(
+        indices, values, size, dtype=dtype, is_coalesced=is_coalesced, check_invariants=False, **options
+    )
 
 
-def _sparse_compressed_tensor_unsafe(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: Any, *,
-                                     layout: Any, **options: Any) -> Tensor:
+def _sparse_compressed_tensor_unsafe(
+    compressed_indices: Tensor,
+    plain_indices: Tensor,
+    values: Tensor,
+    size: Any,
+    *,
+    layout: Any,
+    **options: Any,
+) -> Tensor:
     """sparse_compressed_tensor without checks."""
-    return sparse.sparse_compressed_tensor(compressed_indices, plain_indices, values, size, layout=layout,
-                                           check_invariants=False, **options)
+    return sparse.sparse_compressed_tensor(
+        compressed_indices, plain_indices, values, size, layout=layout, check_invariants=False, **options
+    )
 
 
-def _check_layout(layout: Any, first: Tensor, minor: Tensor, values: Tensor, size: Any,
-                  check_pinning: bool | None = None) -> None:
+def _check_layout(
+    layout: Any, first: Tensor, minor: Tensor, values: Tensor, size: Any, check_pinning: bool | None = None
+) -> None:
     check_compressed(first, minor, values, size, layout)
 
 
-def _unsafe_layout(layout: Any, first: Tensor, minor: Tensor, values: Tensor, size: Any, **options: Any) -> Tensor:
+def _unsafe_layout(
+    layout: Any, first: Tensor, minor: Tensor, values: Tensor, size: Any, **options: Any
+) -> Tensor:
     options.pop("layout", None)
     return _sparse_compressed_tensor_unsafe(first, minor, values, size, layout=layout, **options)
 

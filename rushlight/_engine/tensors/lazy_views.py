@@ -1,0 +1,71 @@
+"""Lazy views: x.conj(), x.mH, x.conj().imag share memory and are conjugated or negated when they are read.
+
+Their kind is marked, so that no table of kernels knows it, and they have no `_a`: the slot is empty, and
+`_hidden` holds the memory. Whoever reads `_a` gets the values in a fresh array that NumPy lets nobody write
+to, so code that knows nothing of lazy views is right about them, or raises. `_m` reads the memory as it lies:
+that is for sizes, strides, addresses, and for the few places that make views or write.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.tensors.kind import Kind, kind
+
+Array = np.ndarray[Any, Any]
+
+
+def values(t: Any) -> Array:
+    """What `_a` of a lazy view answers."""
+    if t._k.on_meta:
+        return t._hidden  # type: ignore[no-any-return]
+    if TAPE:
+        return read(memory(t), t._k)._a  # type: ignore[no-any-return]
+    found = np.asarray(_turned(t._hidden, t._k))
+    found.setflags(False)
+    return found
+
+
+def _turned(a: Array, of: Kind) -> Any:
+    a = np.conjugate(a) if of.conj else a
+    return np.negative(a) if of.neg else a
+
+
+def read(t: Any, of: Kind) -> Any:
+    """A tensor outside the graph, conjugated and negated as `of` says: a fresh one."""
+    from rushlight._engine.tensors.tensor import lookup, wrap
+
+    if not TAPE:
+        return wrap(_turned(t._a, of))
+    for marked, name in ((of.conj, "conj_physical"), (of.neg, "neg")):  # rows, which the recorder sees
+        t = lookup("torch", name)(t) if marked else t
+    return t
+
+
+def memory(t: Any) -> Any:
+    """The same memory, as it lies, outside the graph."""
+    from rushlight._engine.tensors.tensor import wrap
+
+    made = wrap(t._m, t._k)
+    made._s = t._s
+    return made
+
+
+def place(t: Any, array: Array, of: Kind) -> None:
+    """Let `t` see this memory, read as `of` says."""
+    t._k = of
+    t._a = array
+    if of.lazy:
+        t._hidden = array
+        del t._a
+
+
+def mark(t: Any, conj: bool, neg: bool) -> Any:
+    """`t`, which nobody else holds, its memory read conjugated or negated."""
+    if conj or neg:
+        t._storage().bytes(t._m)  # found while an array lies in it
+        place(t, t._m[...], kind(t._k.dtype, t._k.device, conj, neg))
+    return t
