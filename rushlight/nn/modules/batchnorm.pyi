@@ -2,10 +2,10 @@
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.normalization import _Affine
 from rushlight.nn.parameter import UninitializedBuffer
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class BatchNorm1d(_BatchNorm):
@@ -53,7 +53,7 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
         """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class _BatchNorm(_NormBase):
     """Normalise each channel of (N, C, {space}), or in 1d of (N, C), over the batch.
 
@@ -62,7 +62,7 @@ class _BatchNorm(_NormBase):
     """
 
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class _LazyNormBase(LazyLayer):
     """Finds `num_features` at the first call: the size of dim 1."""
 

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """ChannelShuffle: interleave the groups of channels."""
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class ChannelShuffle(FunctionModule):
@@ -11,4 +11,4 @@ class ChannelShuffle(FunctionModule):
     def __init__(self, groups: int) -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...

@@ -5,9 +5,9 @@ Children of the list-like ones are named "0", "1", ... ParameterList and Paramet
 parameters.py.
 """
 from collections.abc import Iterable, Iterator, Mapping
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.parameters import _DictLike, _ListLike
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, Self
 
 from rushlight.nn.modules.parameters import ParameterDict as ParameterDict
@@ -75,4 +75,4 @@ class _Modules(_ListLike):
         """Remove and return the module at an index."""
 def _check_sequential(other: Tensor) -> None: ...
 def _check_times(other: Tensor) -> None: ...
-__all__: list[str]
+__all__ = ['Container', 'ModuleDict', 'ModuleList', 'ParameterDict', 'ParameterList', 'Sequential']

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.parameter import Parameter
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Conv1d(_Conv):
@@ -91,7 +91,7 @@ class _Conv(_ConvNd):
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class _ConvNd(FunctionModule):
     """What all convolutions share: sizes as tuples, weight, bias, their initialisation."""
 
@@ -121,7 +121,7 @@ class _ConvTransposeNd(_ConvNd):
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = 1, padding_mode: str = 'zeros', device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
     def forward(self, input: Tensor, output_size: int | None | Sequence[int | None] = None) -> Tensor: ...
-    def __call__(self, input: Tensor, output_size: int | None | Sequence[int | None] = None) -> Tensor: ...
+    def __call__(self, input: Any, output_size: int | None | Sequence[int | None] = None) -> Tensor: ...
 class _LazyConvXdMixin(LazyLayer):
     """Finds `in_channels` at the first call."""
 

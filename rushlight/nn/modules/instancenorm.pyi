@@ -2,8 +2,8 @@
 """Instance normalisation: each channel of each sample by its own statistics."""
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from typing import Any
 
 class InstanceNorm1d(_InstanceNorm):
@@ -50,5 +50,5 @@ class _InstanceNorm(_NormBase):
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False, track_running_stats: bool = False, device: str | int | _device | None = None, dtype: _dtype | None = None, *, bias: bool = True) -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 def _unexpected_stats(names: list[str], klass: str) -> str: ...

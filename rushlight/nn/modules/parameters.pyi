@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """ParameterList and ParameterDict: tensors in them become Parameters; other values are kept."""
 from collections.abc import Iterable, Iterator, Mapping
-from rushlight.nn.modules.module import Module
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.module import Module
 from typing import Any
 
 class ParameterDict(_DictLike):

@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Upsample: resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) by interpolation."""
 from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.function_module import FunctionModule
 from typing import Any
 
 class Upsample(FunctionModule):
@@ -17,7 +17,7 @@ class Upsample(FunctionModule):
     __constants__: list[Any]
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class UpsamplingBilinear2d(Upsample):
     """Upsample with mode="bilinear", align_corners=True."""
 

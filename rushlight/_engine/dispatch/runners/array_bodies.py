@@ -49,17 +49,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         scope["_TAKEN"], scope["_taken"] = refusal(row)
         lines.insert(0, f"    if {row.params[0].name}._k not in _TAKEN:\n        _taken({names})")
     found = f"_found = _body({', '.join(arguments)})"
-    lines += (
-        [f"    {found}"]
-        if row.options.get("quiet")
-        else [
-            "    _token = _hush()",
-            "    try:",
-            f"        {found}",
-            "    finally:",
-            "        _restore(_token)",
-        ]
-    )
+    lines += _quietly(found, bool(row.options.get("quiet")))
     lines += [
         "    if _found is NotImplemented:",
         f"        return _otherwise({names})",
@@ -90,6 +80,23 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         "_LOCAL": LOCAL,
         "_record": None if rules is None else rules.record,
     }
+    return _compiled(row, names, text, scope)
+
+
+def _quietly(statement: str, already: bool) -> list[str]:
+    """A statement without NumPy's floating-point warnings; `already`: it gives none by itself."""
+    if already:
+        return [f"    {statement}"]
+    return [
+        "    _token = _hush()",
+        "    try:",
+        f"        {statement}",
+        "    finally:",
+        "        _restore(_token)",
+    ]
+
+
+def _compiled(row: Row, names: str, text: str, scope: dict[str, Any]) -> Run:
     run = compile_function(f"def {row.name}({names}):\n{text}", row.name, scope)
     # The door runs these lines itself.
     run.text, run.scope, run.checks = text, scope, True  # type: ignore[attr-defined]

@@ -12,16 +12,31 @@ from rushlight._engine.core.dtype import float32, uint8
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.ops.creation.filled import empty
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.nn.normalization import batch_norm
 from rushlight._engine.ops.nn.softmax import _softmax
 from rushlight._engine.ops.ordering.searching import searchsorted
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.shapes.joining import cat
 from rushlight._engine.ops.shapes.padding import pad
-from rushlight._engine.ops.table import Array, composite, opaque
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
-formulas("nn.layer_primitives")
+
+@composite(where=("aten",), out=True)
+def native_dropout_backward(grad_output, mask, scale: "float"):
+    """grad_output where mask, times scale."""
+    return grad_output * mask * scale
+
+
+@composite(where=("torch",), out=True)
+def _softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
+    """The gradient of softmax, from its result."""
+    return ROWS["_softmax_backward"](grad_output, output, dim)
+
+
+@composite(where=("torch",), out=True)
+def _log_softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
+    """The gradient of log_softmax, from its result."""
+    return ROWS["_log_softmax_backward"](grad_output, output, dim)
 
 
 # --- softmax --------------------------------------------------------------------------------------
