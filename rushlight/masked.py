@@ -308,7 +308,7 @@ _IDENTITIES: dict[str, Any] = {"sum": 0, "cumsum": 0, "prod": 1, "cumprod": 1}
 
 
 def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None:
-    """What changes no result of a reduction, as a tensor of no dims and input's dtype; None: there is no such."""
+    """What changes no result of a reduction, as a tensor of no dims and input's dtype, if there is such."""
     name = op_name.rpartition(".")[2]
     if name in ("mean", "var", "std"):
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.sparse import layouts, ops, products, shapes
+from rushlight.sparse import layouts, ops, products, shapes as shapes
 from rushlight.sparse.invariants import (
     check_compressed,
     check_coo,
@@ -156,8 +156,8 @@ def sparse_compressed_tensor(
 ) -> Tensor:
     """A matrix, or a batch of them, in a compressed layout.
 
-    Row or column i has values[c[i]:c[i + 1]], c the compressed_indices, whose leading dims are the batch's, as
-    of all parts. layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. A value has the sizes of a
+    Row or column i has values[c[i]:c[i + 1]], c the compressed_indices; leading dims of all parts are
+    the batch's. layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. A value has the sizes of a
     block, in the last two, and of dense dims. size: as far as the indices reach, by default.
     """
     if layout not in COMPRESSED:

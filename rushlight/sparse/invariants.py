@@ -87,13 +87,14 @@ def check_coo(
     is_coalesced: bool | None = None,
     check_pinning: bool | None = None,
 ) -> None:
-    """RuntimeError unless these indices (sparse dims, nnz) and values (nnz, *dense) make a tensor of that size."""
+    """RuntimeError unless indices (sparse dims, nnz) and values (nnz, *dense) make a tensor of that size."""
     check_coo_sizes(indices, values)
     many, dense = len(indices), values.ndim - 1
     refuse(
         (
             len(size) != many + dense,
-            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {many}, "
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
+            f"sparse_dim = {many}, "
             f"dense_dim = {dense}",
         ),
         (indices.dtype is not torch.int64, f"expected scalar type Long but found {indices.dtype.legacy}"),
@@ -196,7 +197,8 @@ def _check_sizes(first: Tensor, minor: Tensor, values: Tensor, size: list[int], 
     refuse(
         (
             any(part != size[:batch] for part in outer),
-            f"all batch dimensions of {one} (={outer[0]}), {other} (={outer[1]}), and values (={outer[2]}) must be "
+            f"all batch dimensions of {one} (={outer[0]}), {other} (={outer[1]}), and "
+            f"values (={outer[2]}) must be "
             f"equal to tensor batch dimensions (={size[:batch]})",
         )
     )
@@ -215,11 +217,13 @@ def _check_sizes(first: Tensor, minor: Tensor, values: Tensor, size: list[int], 
     refuse(
         (
             first.shape[-1] != count + 1,
-            f"{one}.shape[-1] must be equal to the number of {what} + 1 (={count + 1}), but got {first.shape[-1]}",
+            f"{one}.shape[-1] must be equal to the number of {what} + 1 (={count + 1}), but got "
+            f"{first.shape[-1]}",
         ),
         (
             minor.shape[-1] != values.shape[batch],
-            f"{other}.shape[-1] must be equal to nnz (={values.shape[batch]}) as defined by values.shape[{batch}], but "
+            f"{other}.shape[-1] must be equal to nnz (={values.shape[batch]}) as defined by "
+            f"values.shape[{batch}], but "
             f"got {minor.shape[-1]}",
         ),
     )
@@ -245,7 +249,8 @@ def _check_numbers(first: Tensor, minor: Tensor, sizes: tuple[int, int], layout:
     refuse(
         (
             bool((~rises & (line.diff(dim=-1) == 0)).any()),
-            f"`{other}[..., {one}[..., i - 1]:{one}[..., i]] for all i = 1, ..., {lines} are sorted and distinct along "
+            f"`{other}[..., {one}[..., i - 1]:{one}[..., i]] for all i = 1, ..., {lines} are "
+            "sorted and distinct along "
             "the last dimension values` is not satisfied.",
         )
     )

@@ -1,4 +1,4 @@
-"""From one layout to another: dense, COO, compressed by rows or columns, in blocks or not, batches of these."""
+"""From one layout to another: dense, COO, compressed by rows or columns, in blocks or not, in batches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lines(first: Tensor, count: int) -> Tensor:
 
 
 def places(t: SparseTensor) -> tuple[list[Tensor], Tensor]:
-    """Index tensors of all dims but the dense ones, each (m,), and the values (m, *dense) of a compressed tensor."""
+    """Of a compressed tensor: indices of all dims but the dense ones, each (m,), and values (m, *dense)."""
     first, minor, values = t.parts
     batch = t.batch_dim()
     major, minor = lines(first, minor.shape[-1]), minor.long()
@@ -85,7 +85,7 @@ def compress(
 ) -> SparseTensor:
     """A matrix, or a batch of them, in a compressed layout.
 
-    blocksize: of BSR and BSC; an int for square blocks. dense_dim: how many dims are the values', of a dense t.
+    blocksize: of BSR and BSC; an int for square blocks. dense_dim: how many dims are the values'.
     name: what conversions of dense tensors are called in messages.
     """
     sizes = _check_blocks(t, layout, blocksize)
@@ -222,7 +222,7 @@ def _counted(
 
 
 def _turned(t: SparseTensor, layout: Any) -> SparseTensor:
-    """Compressed by columns what is compressed by rows, and the other way, each matrix of a batch by itself."""
+    """Compressed by columns what is compressed by rows, and the other way."""
     first, minor, values = t.parts
     batch, many = t.batch_dim(), minor.shape[-1]
     outer = prod(first.shape[:-1])

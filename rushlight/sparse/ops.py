@@ -7,7 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.sparse.layouts import coalesce, compress, flat, like, name_of, places, to_coo, to_dense
+from rushlight.sparse.layouts import coalesce, flat, like, name_of, places, to_coo, to_dense
 from rushlight.sparse.tensor import BLOCKS, OPS, SparseTensor, make
 
 

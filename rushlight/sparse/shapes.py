@@ -1,4 +1,4 @@
-"""What ops on shapes mean on sparse tensors: dims swapped, added and taken out, parts taken and put together."""
+"""What ops on shapes mean on sparse tensors: dims swapped, added and taken out, parts put together."""
 
 from __future__ import annotations
 

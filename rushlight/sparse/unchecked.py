@@ -1,4 +1,4 @@
-"""PyTorch's underscored functions of sparse tensors that tests and libraries name: checks alone, and makers without."""
+"""PyTorch's underscored functions of sparse tensors: checks alone, and makers without them."""
 
 from __future__ import annotations
 

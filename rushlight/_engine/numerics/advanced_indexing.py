@@ -235,7 +235,7 @@ def _operand_strides(a: Array, plan: Read) -> tuple[tuple[int, ...], ...]:
 
 
 def fitting(shape: tuple[int, ...], indices: Any, values: tuple[int, ...]) -> Any:
-    """What the indices mean for such a shape; RuntimeError unless values of that shape broadcast to the result."""
+    """What the indices mean for such a shape; RuntimeError unless such values broadcast to the result."""
     plan = understand(shape, indices)
     if not broadcasts(values, plan.result):
         raise RuntimeError(

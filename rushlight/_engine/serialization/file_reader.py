@@ -1,4 +1,4 @@
-"""torch.PyTorchFileReader and PyTorchFileWriter: the records of a file as torch.save writes it, one by one."""
+"""torch.PyTorchFileReader and PyTorchFileWriter: the records of torch.save's files, one by one."""
 
 from __future__ import annotations
 

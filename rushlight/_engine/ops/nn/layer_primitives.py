@@ -273,7 +273,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 def _others(data: Any, which: Any, axis: int, initial: float | None) -> Any:
-    """For each element that is 0 or NaN the product of all others of its segment; for others nothing of use."""
+    """For each element that is 0 or NaN the product of all others of its segment."""
     shape = list(data.shape)
     shape[axis] = int(which.max()) + 1 if which.numel() else 1
     special = (data == 0) | data.isnan()

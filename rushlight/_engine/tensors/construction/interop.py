@@ -100,7 +100,7 @@ def _type_code(capsule: Any) -> Any:
 
 
 class _Disguised:
-    """An object that speaks DLPack, whose elements NumPy is told to be unsigned integers if it has no such type.
+    """An object that speaks DLPack; NumPy is told that elements of types it lacks are unsigned integers.
 
     dtype: what they are in truth, once that has happened.
     """
