@@ -7,6 +7,7 @@ pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import CPU, Default, device
-from rushlight._engine.core.layout import check_apart_from_itself
+from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import arguments, interpreters as state, out_arguments, overrides
@@ -37,12 +38,8 @@ _HERE = frozenset({None, "cpu", CPU})
 
 def build(row: Row) -> Callable[..., Any]:
     """The callable of a factory row."""
-    sized = [(i, p.name) for i, p in enumerate(row.params) if p.varargs]
 
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        for at, name in sized:
-            if len(args) <= at and name not in kwargs:
-                raise TypeError(f'{row.name}() missing 1 required positional arguments: "{name}"')
         if out is not None and not row.out:
             kwargs["out"] = out
         bound = arguments.bind(row, args, kwargs)
@@ -55,6 +52,8 @@ def build(row: Row) -> Callable[..., Any]:
 
 def place(row: Row, given: dict[str, Any]) -> Any:
     """Make the tensor where the keywords say."""
+    if getattr(given.get("layout"), "name", "strided") != "strided":
+        return _sparse(row, given)
     where, pinned = _device(row, given), given.get("pin_memory", False)
     refuse_placement(where, given.get("layout"), pinned)
     if where.type == "cuda":
@@ -88,6 +87,15 @@ def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
     escape("a tensor made on a CUDA device")
     home = available(where)
     out = wrap(home.run_factory(row, {**given, "device": home.where}, _call))
+    return track(out) if given.get("requires_grad") else out
+
+
+def _sparse(row: Row, given: dict[str, Any]) -> Any:
+    """What has another layout: it holds nothing."""
+    source = given.get("input")
+    size = source.shape if source is not None and "size" not in given else given.get("size", ())
+    dtype = given.get("dtype") or (None if source is None else source.dtype)
+    out = import_module("rushlight.sparse").nothing(row.name, as_tuple(size), given["layout"], dtype)
     return track(out) if given.get("requires_grad") else out
 
 

@@ -188,7 +188,7 @@ def view(self: Tensor, *given: Any, size: Any = None, dtype: Any = None) -> Tens
     size = given if size is None else (size,)
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
         return _view_dtype(self, dtype or size[0])
-    found: Tensor = ROWS["_view"].call(self, *size) if size else ROWS["_view"](self, ())
+    found: Tensor = ROWS["_view"].call(self, *size)
     return found
 
 

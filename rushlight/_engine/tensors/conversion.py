@@ -86,7 +86,7 @@ class Conversion:
         return array.astype(dtype, copy=bool(copy))
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+        self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         from rushlight._engine.tensors.construction.interop import dlpack
 

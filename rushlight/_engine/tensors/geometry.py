@@ -334,6 +334,9 @@ class Geometry:
         """The array API standard's name of `to(device)`."""
         return self.to(device)  # type: ignore[attr-defined]
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
+
     def __len__(self) -> int:
         if not self._m.ndim:
             raise TypeError("len() of a 0-d tensor")

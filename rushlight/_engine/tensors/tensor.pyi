@@ -69,7 +69,8 @@ class Tensor(metaclass=TensorMeta):
     def __complex__(self) -> _complex: ...
     def __contains__(self, element: Any) -> _bool: ...
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor: ...
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: _bool | None = None) -> Any: ...
+    def __delitem__(self, index: Any) -> None: ...
+    def __dlpack__(self, *, stream: _int = -1, max_version: Any = None, dl_device: Any = None, copy: _bool | None = None) -> Any: ...
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
     def __float__(self) -> _float: ...
     def __format__(self, spec: str) -> str: ...
@@ -409,22 +410,38 @@ class Tensor(metaclass=TensorMeta):
         """The same tensor with places in order, each once."""
     def col_indices(self) -> Tensor: ...
     def crow_indices(self) -> Tensor: ...
+    def dense_dim(self) -> _int:
+        """How many dims lie in values: all, of a dense tensor."""
+    def hspmm(mat1, mat2: Any) -> Tensor:
+        """torch.hspmm: mat1 @ mat2, the rows that mat1 has anything in as the values of a hybrid tensor."""
     def indices(self) -> Tensor: ...
     def is_coalesced(self) -> _bool: ...
+    def resize_as_sparse_(t, template: Tensor) -> Tensor:
+        """The shape of another sparse tensor."""
     def row_indices(self) -> Tensor: ...
+    def smm(a, b: Any) -> Any:
+        """The matrix product; of two sparse matrices, sparse."""
+    def sparse_dim(self) -> _int:
+        """How many dims the indices count: none, of a dense tensor."""
     def sparse_mask(t, mask: Tensor) -> Tensor:
         """A tensor's numbers at the places that mask has."""
-    def to_dense(t, dtype: _dtype | None = None, **_: Any) -> Tensor:
-        """A dense tensor of the same numbers."""
-    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Tensor:
+    def sspaddmm(input, mat1: Any, mat2: Any, *, beta: _int = 1, alpha: Tensor | _float = 1) -> Tensor:
+        """torch.sspaddmm: beta * input + alpha * (mat1 @ mat2) of sparse input and mat1, sparse."""
+    def to_dense(t, dtype: _dtype | None = None, masked_grad: Any = None) -> Tensor:
+        """A dense tensor of the same numbers.
+
+        masked_grad: taken as True, that is, what is not specified has no gradient.
+        """
+    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
         """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
-        layout.
+        layout, with the last dense_dim dims in the values.
         """
     def to_sparse_bsc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsc."""
     def to_sparse_bsr(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsr."""
-    def to_sparse_coo(self) -> Any: ...
+    def to_sparse_coo(self) -> Tensor:
+        """The same tensor as COO."""
     def to_sparse_csc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_csc."""
     def to_sparse_csr(self, *args: Any, **options: Any) -> Tensor:

@@ -367,6 +367,7 @@ def _only_mask(indices: Indices) -> bool:
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
     if target._k.dtype is not value._k.dtype or target._k.on_meta is not value._k.on_meta:
+        advanced_indexing.fitting(target._a.shape, indices, value._a.shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{target._k.dtype.legacy} for the destination and "
