@@ -1,4 +1,5 @@
 """The signatures of torch.nn's modules, as one can compare and record them."""
+
 from __future__ import annotations
 
 import inspect

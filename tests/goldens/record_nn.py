@@ -1,4 +1,5 @@
 """Record what PyTorch's modules compute and do: run this file where torch is installed."""
+
 from __future__ import annotations
 
 import json
@@ -32,8 +33,11 @@ def main() -> None:
             offset += len(chunks[-1])
         index.append(entries)
     # One array: an npz member for each would be mostly headers.
-    np.savez_compressed(here / "nn_layers.npz", index=np.array(json.dumps(index)),
-                        data=np.frombuffer(b"".join(chunks), np.uint8))
+    np.savez_compressed(
+        here / "nn_layers.npz",
+        index=np.array(json.dumps(index)),
+        data=np.frombuffer(b"".join(chunks), np.uint8),
+    )
     (here / "nn_behaviours.json").write_text(json.dumps(answers) + "\n")
     write_signatures(here)
 
