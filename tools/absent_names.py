@@ -1,4 +1,4 @@
-"""Writes rushlight/_engine/names/placeholders.tsv: PyTorch's names that Rushlight only has so that they can be imported.
+"""Writes rushlight/_engine/names/placeholders.tsv: PyTorch's names that are only there to be imported.
 
     python tools/absent_names.py FOLDER_OF_TORCH FOLDER_OF_TORCHVISION MENTIONED
 

@@ -1,4 +1,4 @@
-"""What is written from the rows of the table: rushlight/_engine/ops/contents.tsv, and the list in docs/operators.md.
+"""What is written from the table's rows: rushlight/_engine/ops/contents.tsv, and docs/operators.md's list.
 
 python tools/operators.py     writes both anew, which a row that is added, renamed or reworded needs
 """

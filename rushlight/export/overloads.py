@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import rushlight as torch
-from rushlight import _torch_dispatch
 from rushlight._engine.dispatch.dispatcher import function, lookup
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
@@ -132,7 +131,7 @@ def overloads(name: str) -> dict[str, Overload]:
 def _recorded() -> dict[str, list[tuple[str, bool, tuple[str, ...]]]]:
     """(signature, whether PyTorch makes it of other ops, tags) of all of PyTorch's overloads, by name."""
     found: dict[str, list[tuple[str, bool, tuple[str, ...]]]] = {}
-    path = os.path.join(os.path.dirname(_torch_dispatch.__file__), "aten.tsv")
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_torch_dispatch", "aten.tsv")
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             text, made, tags = line.rstrip("\n").split("\t")

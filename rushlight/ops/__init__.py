@@ -1,4 +1,7 @@
-"""torch.ops: ops by the namespaces that they are registered in; `python -m rushlight.ops gelu` prints a card."""
+"""torch.ops: ops by the namespaces that they are registered in.
+
+`python -m rushlight.ops gelu` prints an op's card.
+"""
 
 from __future__ import annotations
 

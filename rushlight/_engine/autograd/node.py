@@ -33,7 +33,7 @@ class Node:
     `multi` and get a list of gradients, None where there is none."""
 
     __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
-    # Whether place() says what a profiler names it by, its class or what dispatch/node_names.py's `named` takes.
+    # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]

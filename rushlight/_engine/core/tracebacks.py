@@ -1,8 +1,9 @@
 """Errors end at the user's line.
 
-`own` gives a public function (all of user rooms, as they are loaded: load_listeners.py) one more exception handler,
-around all of its code, which takes the engine's frames out of the traceback of what leaves it and raises on.
-A handler costs nothing until something is raised, and a function keeps its identity, signature and depth, as
+`own` gives a public function (all of the public storey, as its modules are loaded: load_listeners.py) one
+more exception handler, around all of its code, which takes the engine's frames out of the traceback of what
+leaves it and raises on. A handler costs nothing until something is raised, and a function keeps its identity,
+signature and depth, as
 no wrapper would. The handler is the one that Python itself compiles for `except: trim(); raise`; `raise`
 alone adds no frame, so the function's own is gone too.
 

@@ -43,8 +43,8 @@ _STORES = {
 _BUILTINS = frozenset(
     id(getattr(builtins, name))
     for name in (
-        "abs all any callable chr divmod format getattr hasattr hash id isinstance issubclass iter len max min "
-        "next ord pow repr round sorted sum __build_class__"
+        "abs all any callable chr divmod format getattr hasattr hash id isinstance issubclass iter len max "
+        "min next ord pow repr round sorted sum __build_class__"
     ).split()
 )
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset, range, type(None))

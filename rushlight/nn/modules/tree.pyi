@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """A module as a tree: walking it, finding members by path, applying functions, printing it."""
 from collections.abc import Callable, Iterator
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, Self
 
 class Tree:

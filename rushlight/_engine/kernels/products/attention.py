@@ -45,8 +45,8 @@ def _call(write: Any, layouts: tuple[Layout, ...], name: str, causal: bool, scal
 
 
 def over(write: Any, causal: bool, scale: float, *operands: Array) -> tuple[team.Call, bool]:
-    """A call of attention_code.py over all heads of operands like these (q, k, v, result or g, what is kept of
-    each row, and the gradients), and whether threads are worth waking for it."""
+    """A call of attention_code.py over all heads of operands like these (q, k, v, result or g, what is kept
+    of each row, and the gradients), and whether threads are worth waking for it."""
     q, k, *_ = operands
     layouts = tuple([(a.shape, a.strides) for a in operands])
     return _call(write, layouts, q.dtype.name, causal, float(scale)), prod(q.shape) * k.shape[-2] >= _PARALLEL

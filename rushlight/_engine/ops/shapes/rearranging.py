@@ -10,12 +10,15 @@ import numpy as np
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 
-formulas("shapes.rearranging")
+
+@composite
+def diagflat(input, offset: "int" = 0):
+    """The matrix with input's elements as a diagonal."""
+    return input.reshape(-1).diag_embed(offset)
 
 
 # --- turning --------------------------------------------------------------------------------------
