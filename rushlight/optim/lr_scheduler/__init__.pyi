@@ -21,5 +21,6 @@ from rushlight.optim.lr_scheduler.simple import StepLR as StepLR
 from rushlight.optim.lr_scheduler.base import _LRScheduler as _LRScheduler
 def __dir__() -> list[str]: ...
 __all__ = ['ChainedScheduler', 'ConstantLR', 'CosineAnnealingLR', 'CosineAnnealingWarmRestarts', 'CyclicLR',
-    'ExponentialLR', 'LRScheduler', 'LambdaLR', 'LinearLR', 'MultiStepLR', 'MultiplicativeLR', 'OneCycleLR',
-    'PolynomialLR', 'ReduceLROnPlateau', 'SequentialLR', 'StepLR', '_LRScheduler']
+    'EPOCH_DEPRECATION_WARNING', 'ExponentialLR', 'LRScheduler', 'LambdaLR', 'LinearLR', 'MultiStepLR',
+    'MultiplicativeLR', 'OneCycleLR', 'PolynomialLR', 'ReduceLROnPlateau', 'SequentialLR', 'StepLR',
+    '_LRScheduler']
