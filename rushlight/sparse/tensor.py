@@ -172,10 +172,6 @@ class SparseTensor(Tensor):
         self._part("is_coalesced", "indices")
         return self.coalesced
 
-    def _coalesced_(self, coalesced: bool) -> "SparseTensor":
-        self.coalesced = coalesced
-        return self
-
     # --- its place in the graph: that of its values -----------------------------------------------
 
     requires_grad = property(lambda self: self.parts[-1].requires_grad)  # type: ignore[assignment]
