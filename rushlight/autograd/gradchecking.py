@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.engine import grad as _grad
-from rushlight._engine.autograd.jacobians import (
+from rushlight.autograd.jacobians import (
     GradcheckError,
     Matrix,
     alike,
