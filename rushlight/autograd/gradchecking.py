@@ -8,6 +8,12 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.engine import grad as _grad
+from rushlight._engine.autograd.node_classes import UndefinedGrad
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.promotion import promote_types
+from rushlight._engine.tensors.generator import Generator
+from rushlight._engine.tensors.geometry import strided
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.autograd.jacobians import (
     GradcheckError,
     Matrix,
@@ -27,12 +33,6 @@ from rushlight.autograd.jacobians import (
     units,
     zeros,
 )
-from rushlight._engine.autograd.node_classes import UndefinedGrad
-from rushlight._engine.core.callers import warn
-from rushlight._engine.core.promotion import promote_types
-from rushlight._engine.tensors.generator import Generator
-from rushlight._engine.tensors.geometry import strided
-from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = [
     "GradcheckError",
