@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
+from rushlight._engine.dispatch import older
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords
 from rushlight._engine.ops.table import Row
@@ -25,6 +26,9 @@ def bind(
         kwargs = rename_keywords(params, row.name, without_missing(kwargs))
     positional = [p for p in params if not p.keyword_only]
     args = _spread(row, positional, args)
+    earlier = older.newer(row.name, args) if len(args) > len(positional) else None
+    if earlier is not None:
+        args, kwargs = earlier[0], {**kwargs, **earlier[1]}
     if len(args) > len(positional):
         raise TypeError(
             f"{row.name}() takes {len(positional)} positional arguments but {len(args)} "
@@ -38,7 +42,7 @@ def bind(
     values = {}
     for position, p in enumerate(params):
         value = bound.get(p.name, p.default)
-        if value is REQUIRED and p.varargs:
+        if value is REQUIRED and p.type == "*Any":
             value = ()
         if value is REQUIRED:
             raise TypeError(
