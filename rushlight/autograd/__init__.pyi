@@ -6,6 +6,7 @@ from rushlight.autograd.gradchecking import GradcheckError as GradcheckError
 from rushlight.autograd._engine.autograd.node import Node as Node
 from rushlight.autograd._engine.autograd.saved_values import SavedTensor as SavedTensor
 from rushlight.autograd._engine.autograd.function import Variable as Variable
+from rushlight.autograd._engine.autograd.engine import _calculate_shape as _calculate_shape
 from rushlight.autograd._engine.autograd.engine import backward as backward
 from rushlight.autograd._engine.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from rushlight.autograd._engine.autograd.grad_mode import enable_grad as enable_grad
@@ -25,3 +26,4 @@ from rushlight.autograd._engine.autograd.function import once_differentiable as 
 from rushlight.autograd._engine.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from rushlight.autograd._engine.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from rushlight.autograd._engine.autograd.tasks import set_multithreading_enabled as set_multithreading_enabled
+def __dir__() -> list[str]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
@@ -12,15 +13,71 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care
 from rushlight._engine.core.layout import channels_last_strides, format_strides, has_channels_last, laid_out
-from rushlight._engine.ops.declared import atoms, formulas
+from rushlight._engine.ops.expressions import Expr, m
 from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.resolved import Way
 from rushlight._engine.ops.row_kernels import BIG
-from rushlight._engine.ops.table import ROWS, Array, composite, opaque, view
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
-_FORMULAS = formulas("creation.copying")
 
-_ATOMS = atoms("creation.copying")
+@composite(where=("Tensor",))
+def type_as(input, other):
+    """input in the dtype and on the device of other."""
+    return input.to(other.device, other.dtype)
+
+
+@composite
+def adjoint(input):
+    """The last two dims swapped and conjugated."""
+    return input.mH
+
+
+@composite
+def resolve_conj(input):
+    """A copy of a view that is conjugated when it is read; another tensor as it is."""
+    return input.clone() if input._k.conj else input
+
+
+@composite
+def resolve_neg(input):
+    """A copy of a view that is negated when it is read; another tensor as it is."""
+    return input.clone() if input._k.neg else input
+
+
+@pointwise(where=(), dtypes="float", inplace=False)
+def _real_angle(input) -> Expr:
+    """pi where negative, else 0."""
+    return m.where(m.isnan(input), input, m.where(m.lt(input, 0), math.pi, 0))
+
+
+@composite(inplace=True, out=True)
+def conj_physical(input):
+    """The complex conjugate, written out; real numbers as they are."""
+    return _conj_physical(input) if input.is_complex() else input
+
+
+@composite(aliases=("_conj",))
+def conj(input):
+    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
+    return _conj_view(input) if input._k.dtype.is_complex else input
+
+
+@composite(out=True)
+def angle(input):
+    """The angle of a complex number; of a real one 0 or pi (nan stays)."""
+    return _angle(input.contiguous()) if input._k.dtype.is_complex else _real_angle(input)
+
+
+@pointwise(node="conj_physical")
+def _conj_physical(input) -> Expr:
+    """The complex conjugate, written out."""
+    return m.conj(input)
+
+
+@pointwise(where=(), result="real", inplace=False)
+def _angle(input) -> Expr:
+    """atan2(imag, real)."""
+    return m.angle(input)
 
 
 def arranged(a: Array, dtype: Any = None, order: Any = None) -> Array:

@@ -8,11 +8,14 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import broadcast_shapes
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import legacy, one_value
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
-formulas("indexing.masking")
+
+@composite
+def argwhere(input):
+    """The positions of the nonzero elements, one row each."""
+    return _nonzero(input)
 
 
 def _no_mask(op: str, mask: Array) -> RuntimeError:

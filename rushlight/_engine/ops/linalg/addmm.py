@@ -9,8 +9,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.recording import fusing
-from rushlight._engine.ops.declared import formulas
-from rushlight._engine.ops.expressions import symbol
+from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import (
     Array,
@@ -25,9 +24,13 @@ from rushlight._engine.ops.linalg.matmul import (
 )
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import composite, contract
+from rushlight._engine.ops.table import composite, contract, pointwise
 
-_FORMULAS = formulas("linalg.addmm")
+
+@pointwise(where=(), inplace=False)
+def _scaled_sum(product, input, beta: "Number" = 1, alpha: "Number" = 1) -> Expr:
+    """beta * input + alpha * product, laid out as the product."""
+    return input * beta + product * alpha
 
 
 @contract(where=("nn.functional",), leaves=-1, out=True)
@@ -113,7 +116,7 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
         input.expand(found.shape)
     except RuntimeError as error:
         raise RuntimeError(f"{op}: {error}") from None
-    return _FORMULAS["_scaled_sum"](found, input, beta, alpha)
+    return _scaled_sum(found, input, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)
@@ -219,7 +222,7 @@ def tensordot(a, b, dims: "Any" = 2):
     inner_size = int(np.prod([a.shape[d] for d in left], dtype=np.int64))
     rows = a.permute((*keep_a, *left)).reshape(int(np.prod(shape_a, dtype=np.int64)), inner_size)
     columns = b.permute((*right, *keep_b)).reshape(inner_size, int(np.prod(shape_b, dtype=np.int64)))
-    return mm(rows, columns).reshape(*shape_a, *shape_b)
+    return mm(rows, columns).reshape([*shape_a, *shape_b])
 
 
 def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:

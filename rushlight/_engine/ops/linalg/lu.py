@@ -13,7 +13,6 @@ import numpy as np
 
 from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
     Array,
@@ -30,7 +29,18 @@ from rushlight._engine.ops.linalg.matrix_checks import (
 )
 from rushlight._engine.ops.table import ROWS, composite, opaque
 
-formulas("linalg.lu")
+
+@composite(out=True)
+def lu_solve(input, LU_data, LU_pivots):
+    """linalg.lu_solve with its operands in the older order."""
+    return linalg_lu_solve(LU_data, LU_pivots, input)
+
+
+@composite
+def det(input):
+    """linalg.det in its older spelling."""
+    return linalg_det(input)
+
 
 _PANEL = 64
 

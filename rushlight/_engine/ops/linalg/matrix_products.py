@@ -5,13 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.core.errors import wrap_dim
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import matmul
 from rushlight._engine.ops.linalg.matrix_checks import check_square, is_inexact
 from rushlight._engine.ops.table import ROWS, composite
 
-formulas("linalg.matrix_products")
+
+@composite(out=True)
+def matrix_power(input, n: "int"):
+    """linalg.matrix_power in its older spelling."""
+    return linalg_matrix_power(input, n)
+
+
+@composite(where=("linalg.diagonal",))
+def linalg_diagonal(A, *, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1):
+    """A view of the diagonals of the matrices in the last two dims."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+@composite(where=("linalg.cross",), out=True)
+def linalg_cross(input, other, *, dim: "int" = -1):
+    """The cross product of vectors of three elements along dim; other dims broadcast."""
+    return cross(input, other, dim)
 
 
 @composite(where=("linalg.matrix_power",), name="linalg_matrix_power", out=True)

@@ -9,7 +9,6 @@ import numpy as np
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.errors import LinAlgError
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.eigen import check_phase, failed, gaps
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -24,7 +23,17 @@ from rushlight._engine.ops.linalg.matrix_checks import (
 )
 from rushlight._engine.ops.table import ROWS, composite, opaque
 
-formulas("linalg.svd")
+
+@composite
+def pinverse(input, rcond: "float" = 1e-15):
+    """linalg.pinv in its older spelling."""
+    return linalg_pinv(input, rcond)
+
+
+@composite(out=True)
+def inverse(input):
+    """linalg.inv in its older spelling."""
+    return ROWS["linalg_inv"](input)
 
 
 def _unconverged(a: Array) -> LinAlgError:

@@ -7,13 +7,37 @@ from functools import wraps
 from typing import Any
 
 from rushlight._engine.core.callers import warn
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.expressions import Expr, m, stored
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import ROWS, composite, pointwise
 
-_FORMULAS = formulas("nn.losses")
+
+@pointwise(where=("aten",), inplace=False, out=False)
+def _smooth_l1_terms(input, target, beta: "Number" = 1.0) -> Expr:
+    """Quadratic below beta, linear above."""
+    return m.where(
+        m.lt(m.abs(input - target), beta),
+        0.5 * m.abs(input - target) * m.abs(input - target) / beta,
+        m.abs(input - target) - 0.5 * beta,
+    )
+
+
+@pointwise(where=("aten",), inplace=False, out=False)
+def _huber_terms(input, target, delta: "Number" = 1.0) -> Expr:
+    """Quadratic up to delta, linear above."""
+    return m.where(
+        m.le(m.abs(input - target), delta),
+        0.5 * m.abs(input - target) * m.abs(input - target),
+        delta * (m.abs(input - target) - 0.5 * delta),
+    )
+
+
+@pointwise(where=("aten",), inplace=False, out=False)
+def _bce_terms(input, target) -> Expr:
+    """-(t log x + (1 - t) log(1 - x)), each log at least -100."""
+    return (target - 1) * m.clamp_min(m.log1p(-input), -100) - target * m.clamp_min(m.log(input), -100)
+
 
 _F = ("nn.functional",)
 
@@ -134,7 +158,7 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0.0:
         return l1_loss(input, target, reduction=reduction)
-    return reduced(_FORMULAS["_smooth_l1_terms"](input, target, beta), reduction)
+    return reduced(_smooth_l1_terms(input, target, beta), reduction)
 
 
 @composite(where=_F, planned=True)
@@ -145,10 +169,10 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _warn_sizes(input, target)
-    return _reduced_by_weight(_FORMULAS["_huber_terms"](input, target, delta), weight, reduction)
+    return _reduced_by_weight(_huber_terms(input, target, delta), weight, reduction)
 
 
-@_FORMULAS["_bce_terms"].gradient
+@_bce_terms.gradient
 def _(s: Any, grad: Any) -> Any:
     x, t = s.input, s.target
     safe = ((1 - x) * x).clamp(min=1e-12)
@@ -179,7 +203,7 @@ def binary_cross_entropy(
     for name, a in (("input", input._a), ("target", target._a)):
         if a.size and not bool(((a >= 0) & (a <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    loss = _FORMULAS["_bce_terms"](input, target)
+    loss = _bce_terms(input, target)
     return reduced(loss if weight is None else loss.mul_(weight), reduction)
 
 

@@ -11,16 +11,52 @@ import numpy as np
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.ops.creation.copying import in_format
-from rushlight._engine.ops.declared import formulas
-from rushlight._engine.ops.expressions import m, symbol
+from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, check_shape
 from rushlight._engine.ops.reductions.statistics import distances
 from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import ROWS, composite
+from rushlight._engine.ops.table import ROWS, composite, pointwise
 
-_FORMULAS = formulas("nn.normalization")
+
+@pointwise(where=(), inplace=False)
+def _pulled(given, input, center, scale, slope, shift) -> Expr:
+    """given * scale + (input - center) * slope + shift."""
+    return given * scale + ((input - center) * slope + shift)
+
+
+@pointwise(where=(), inplace=False)
+def _moved(input, center, scale, shift) -> Expr:
+    """(input - center) * scale + shift."""
+    return (input - center) * scale + shift
+
+
+@composite(where=("torch.layer_norm",))
+def torch_layer_norm(
+    input,
+    normalized_shape: "Ints",
+    weight: "Tensor | None" = None,
+    bias: "Tensor | None" = None,
+    eps: "float" = 1e-05,
+    cudnn_enable: "bool" = True,
+):
+    """nn.functional.layer_norm."""
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@composite(where=("torch.group_norm",))
+def torch_group_norm(
+    input,
+    num_groups: "int",
+    weight: "Tensor | None" = None,
+    bias: "Tensor | None" = None,
+    eps: "float" = 1e-05,
+    cudnn_enabled: "bool" = True,
+):
+    """nn.functional.group_norm."""
+    return group_norm(input, num_groups, weight, bias, eps)
+
 
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
@@ -324,7 +360,7 @@ def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
         if s.needs("input"):
             scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
             slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-            to_input = _FORMULAS["_pulled"](grad, x, center, scale, slope, shift)
+            to_input = _pulled(grad, x, center, scale, slope, shift)
         to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
         to_bias = total.reshape(-1) if s.needs("bias") else None
     if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
@@ -358,7 +394,7 @@ def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
     scale = variance.rsqrt()
     scale = scale if weight is None else scale * weight.reshape(scale.shape)
     shift = scale.new_zeros(1) if bias is None else bias.reshape(scale.shape)
-    return _FORMULAS["_moved"](x, center, scale, shift)
+    return _moved(x, center, scale, shift)
 
 
 def _update_running(

@@ -8,14 +8,24 @@ from typing import Any
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.errors import wrap_dim
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.reductions.reductions import amax, sum, with_dims
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.ops.row_kernels import RowKernel
 from rushlight._engine.ops.table import ROWS, composite
 
-formulas("nn.softmax")
+
+@composite(out=True, aliases=("special.softmax",), planned=True)
+def softmax(input, dim: "int", dtype: "dtype | None" = None):
+    """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
+    return _softmax(input if dtype is None else input.to(dtype), dim)
+
+
+@composite(out=True, aliases=("special.log_softmax",), planned=True)
+def log_softmax(input, dim: "int", dtype: "dtype | None" = None):
+    """log(softmax(input)) along dim, without overflow."""
+    return _log_softmax(input if dtype is None else input.to(dtype), dim)
+
 
 abs_, exp, log = (ROWS[name] for name in ("abs", "exp", "log"))
 _X, _G, _Y = symbol("x"), symbol("g"), symbol("y")

@@ -9,14 +9,23 @@ import numpy as np
 from rushlight._engine.core.errors import check_size, wrap_dim
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.creation.copying import arranged, assign
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, take_along
 from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
 
-formulas("ordering.sorting")
+
+@composite(planned=True)
+def argsort(input, dim: "int" = -1, descending: "bool" = False, *, stable: "bool" = False):
+    """The positions that sort the elements along dim."""
+    return input.sort(dim, descending=descending, stable=stable)[1]
+
+
+@composite(out=True, planned=True)
+def msort(input):
+    """The elements in order along the first dim."""
+    return input.sort(0)[0]
 
 
 def comparable(a: Array) -> Array:

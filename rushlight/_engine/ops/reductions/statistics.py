@@ -11,7 +11,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.declared import formulas
+from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import at_least_1d
 from rushlight._engine.ops.kernel_lookup import machine
@@ -24,14 +24,51 @@ from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, reduce
 
-formulas("reductions.statistics")
+
+@composite
+def allclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_nan: "bool" = False):
+    """Whether all elements are close."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@composite
+def count_nonzero(input, dim: "Ints | None" = None):
+    """The number of elements that are not 0."""
+    return (input != 0).sum(dim)
+
+
+@composite(planned=True)
+def dist(input, other, p: "Number" = 2):
+    """The norm of input - other."""
+    return vector_norm(input - other, p)
+
+
+@composite(where=("torch", "nn.functional"))
+def pairwise_distance(x1, x2, p: "float" = 2.0, eps: "float" = 1e-06, keepdim: "bool" = False):
+    """The p-norm of x1 - x2 + eps along the last dim."""
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@composite(out=True, planned=True)
+def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
+    """The product of all elements, or along one dim."""
+    return ROWS["_prod"](input, dim, keepdim, dtype=dtype)
+
+
+@composite(out=True)
+def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
+    """The mean of what is not nan."""
+    return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / (~input.isnan()).sum(dim, keepdim)
+
 
 abs_ = ROWS["abs"]
 
 
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
-        raise TypeError("var(): pass either unbiased or correction, not both")
+        raise TypeError(
+            f"unbiased and correction do not go together; {forms.told('var', ROWS['var'].params)}"
+        )
     if correction is None:
         return 0 if unbiased is False else 1
     return correction
@@ -201,6 +238,8 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
     ):
         if other is None and hasattr(dim, "_a"):
             dim, other = None, dim
+        if dim is not None and (other is not None or type(dim) is bool or not hasattr(dim, "__index__")):
+            raise forms.refusal(ROWS[name])
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:

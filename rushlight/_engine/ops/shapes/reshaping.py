@@ -8,11 +8,38 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import Layout, as_tuple, infer_size, view_strides
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.shapes.views import permuted
 from rushlight._engine.ops.table import composite, view
 
-formulas("shapes.reshaping")
+
+@composite(where=("Tensor",))
+def view_as(input, other):
+    """view(other.size())."""
+    return input.view(other.shape)
+
+
+@composite(where=("Tensor",))
+def reshape_as(input, other):
+    """reshape(other.size())."""
+    return input.reshape(other.shape)
+
+
+@composite(planned=True)
+def ravel(input):
+    """All dims as one."""
+    return input.contiguous().reshape(-1)
+
+
+@composite(where=("Tensor",))
+def expand_as(input, other):
+    """expand(other.size())."""
+    return input.expand(other.shape)
+
+
+@composite(planned=True)
+def broadcast_to(input, size: "*Ints"):
+    """input expanded to a shape."""
+    return input.expand(size)
 
 
 def _in_its_shape(s: Any, grad: Any) -> Any:
