@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -164,7 +164,6 @@ class Row:
         "_params",
         "__dict__",
     )
-    binder: ClassVar[Callable[["Row"], Callable[..., Any]] | None] = None
 
     def __init__(self, kind: str, body: Callable[..., Any], **facts: Any) -> None:
         self.kind, self.body = kind, body
@@ -198,11 +197,8 @@ class Row:
         return self._params
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
-        if Row.binder is None:
-            # The door binds itself; nobody need have imported it before the first op.
-            import_module("rushlight._engine.dispatch.dispatcher")
-        binder: Any = Row.binder
-        self.call = binder(self)
+        # Not imported above: the dispatcher stands on the table, and nobody need have imported it before.
+        self.call = import_module("rushlight._engine.dispatch.dispatcher").function(self)
         return self.call(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

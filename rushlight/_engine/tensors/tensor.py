@@ -10,6 +10,7 @@ from the table: the first look-up of a name binds it to the class.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -27,9 +28,15 @@ from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
 
+@cache
+def _dispatcher() -> Any:
+    # Not imported above: it stands on tensors.
+    return import_module("rushlight._engine.dispatch.dispatcher")
+
+
 def lookup(namespace: str, name: str) -> Any:
-    """The callable generated from a row, or None; the door puts itself in this place."""
-    return import_module("rushlight._engine.dispatch.dispatcher").lookup(namespace, name)
+    """The callable generated from a row, or None where the table has no such name."""
+    return _dispatcher().lookup(namespace, name)
 
 
 # Classes with a __torch_dispatch__ of their own.

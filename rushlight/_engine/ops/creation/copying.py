@@ -13,8 +13,8 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care
 from rushlight._engine.core.layout import channels_last_strides, format_strides, has_channels_last, laid_out
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.resolved import Way
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, view
@@ -90,7 +90,7 @@ _LARGE = 1 << 17
 
 def assign(out: Array, a: Array) -> Array:
     """out[...] = a, of equal shapes; large ones by machine code."""
-    if a.size < _LARGE or a.dtype != out.dtype or not machine("moves.copies", "copy")(out, a):
+    if a.size < _LARGE or a.dtype != out.dtype or not service("copy")(out, a):
         out[...] = a
     return out
 
@@ -133,7 +133,7 @@ def contiguous(a: Array) -> Array:
 def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     """How elements are converted into an array (array, out); None: as NumPy does it."""
     if {source.name, to.name} in _HALVES:
-        kernel = machine("loops.pointwise", "conversion")(source.name, to.name)
+        kernel = service("conversion kernel")(source.name, to.name)
         return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
 

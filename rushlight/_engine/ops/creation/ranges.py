@@ -14,10 +14,10 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import Array, number
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics import ranges
 from rushlight._engine.ops.creation.filled import factory
 from rushlight._engine.ops.expressions import m, symbol
-from rushlight._engine.ops.kernel_lookup import machine
 
 # So many numbers are counted at once.
 FEW = 1 << 14
@@ -89,7 +89,7 @@ def _line() -> Callable[..., Any]:
     far, first, last, step = (m.cast(x, arg="float64") for x in (rest, start, end, (end - start) / rest))
     found = m.where(m.lt(i, half), first + step * i, last - step * (far - i))
     kinds = *[(n.arg, "float64") for n in (i, half)], *[(n.arg, "float32") for n in (rest, start, end)]
-    return machine("loops.pointwise", "pointwise")((found,), kinds, ("float32",))  # type: ignore[no-any-return]
+    return service("pointwise kernel")((found,), kinds, ("float32",))  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=64)

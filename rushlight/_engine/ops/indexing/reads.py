@@ -12,6 +12,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.indexing.along_dim import (
     UNSIGNED,
@@ -24,7 +25,6 @@ from rushlight._engine.ops.indexing.along_dim import (
     rows_of,
     wrap_positions,
 )
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.table import ROWS, Array, composite, index, opaque, view
 
 # --- x[...] ---------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
     if index.size == 0 and index.dtype.kind in "iuf":
         return np.empty(index.shape, a.dtype)
     out, d = np.empty(index.shape, a.dtype), wrap_dim(dim, a.ndim)
-    if machine("moves.along_dim", "along")("read", a, d, index, out):
+    if service("gather or scatter along a dim")("read", a, d, index, out):
         return out
     _check_gather(a, d, index)
     return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(index.shape)

@@ -12,6 +12,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.determinism import alert
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.numerics.accumulate import add_at, identity, reduce_at
 from rushlight._engine.ops.creation.copying import duplicate
@@ -24,7 +25,6 @@ from rushlight._engine.ops.indexing.along_dim import (
     places_along,
 )
 from rushlight._engine.ops.indexing.reads import check_flat
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.table import ROWS, Array, opaque
 
 
@@ -121,7 +121,7 @@ def _write_at(
         not index.size
         or include_self
         and array is not None
-        and (machine("moves.along_dim", "along")(how or "write", out, d, index, source))
+        and (service("gather or scatter along a dim")(how or "write", out, d, index, source))
     ):
         return
     _check_scatter(op, out, d, index, array)

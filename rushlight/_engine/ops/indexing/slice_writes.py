@@ -9,6 +9,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.errors import warn_once, wrap_dim
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import MANY, add_at
 from rushlight._engine.ops.indexing.along_dim import (
     at_least_1d,
@@ -19,7 +20,6 @@ from rushlight._engine.ops.indexing.along_dim import (
     one_value,
 )
 from rushlight._engine.ops.indexing.scattering import reduce_into, reduce_rule, writes
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.table import ROWS, Array, Row, composite
 
 
@@ -91,7 +91,7 @@ def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
         and index.size
         and source.size < MANY
         and not once
-        and machine("moves.along_dim", "along")("sum", input, d, index, source, True)
+        and service("gather or scatter along a dim")("sum", input, d, index, source, True)
     ):
         return
     _check_add("index_add", input, d, index, source)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import bool_
-from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.linalg.matmul import Array
 from rushlight._engine.ops.nn.softmax import _softmax
 from rushlight._engine.ops.resolved import resolved
@@ -130,7 +130,7 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
     return _softmax(scores, -1)
 
 
-_attention.kernel(resolved(lambda *how: machine("products.attention", "attend")(*how) or NotImplemented))
+_attention.kernel(resolved(lambda *how: service("attention")(*how) or NotImplemented))
 
 
 _attention.gradient(
@@ -152,9 +152,5 @@ def _attention_backward(grad, query, key, value, kept: "Tensor | None", is_causa
 
 @_attention_backward.kernel
 def _(g: Array, q: Array, k: Array, v: Array, kept: Any, is_causal: bool, scale: float) -> Any:
-    found = (
-        None
-        if kept is None
-        else machine("products.attention", "unattend")(g, q, k, v, kept, is_causal, scale)
-    )
+    found = None if kept is None else service("attention backward")(g, q, k, v, kept, is_causal, scale)
     return NotImplemented if found is None else found

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last, laid_out
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import assign
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.linalg.matmul import conjugate, product
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
@@ -32,7 +32,7 @@ from rushlight._engine.ops.table import Array, composite, opaque
 
 def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
-    run = machine("products.convolution", "convolution")(which, _wide(a), _wide(b), *how) or otherwise
+    run = service("convolution")(which, _wide(a), _wide(b), *how) or otherwise
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
 
     def widened(a: Array, b: Array) -> Array:

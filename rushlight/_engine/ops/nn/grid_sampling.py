@@ -14,9 +14,9 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.interpolation import keys_far, keys_near
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.row_expressions import fetch
@@ -171,17 +171,13 @@ def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
 def _(input: Array, grid: Array, *how: Any) -> Way:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
-    fits = (
-        machine("products.tiles", "suits")(input, grid)
-        and input.flags.c_contiguous
-        and 0 < input.size < 1 << 31
-    )
+    fits = service("suits the team")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
     if not fits or 1 in sizes or not grid.size:
         return NotImplemented
     kernel, lead = _kernel(of.name, len(sizes), *how), input.shape[:2]
     kernel.compile_now()
     offsets = np.arange(math.prod(lead)).reshape(*lead, *[1] * len(sizes)) * (math.prod(sizes) * of.itemsize)
-    given, address = [np.array(n, np.int32) for n in sizes], machine("runtime.team", "pointer")
+    given, address = [np.array(n, np.int32) for n in sizes], service("address")
     large, shape = offsets.size * points >= BIG, (*lead, *grid.shape[1:-1])
     # Coordinates dim by dim, each of which the channels read again and again.
     first = grid.ndim - 1, *range(grid.ndim - 1)
@@ -191,7 +187,7 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     loop = (
         None
         if large
-        else machine("runtime.small_calls", "loop")(kernel, views, (start, offsets, grid, *given, out))
+        else service("loop over few elements")(kernel, views, (start, offsets, grid, *given, out))
     )
 
     def sample(input: Array, grid: Array) -> Array:
@@ -219,7 +215,7 @@ def _kernel(of: str, dims: int, *how: Any) -> Any:
         *[(x.arg, of) for x in points],
         *[(n.arg, "int32") for n in sizes],
     ]
-    return machine("loops.pointwise", "pointwise")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
+    return service("pointwise kernel")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
 
 
 @composite(where=("nn.functional",), planned=True)

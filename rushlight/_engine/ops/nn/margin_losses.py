@@ -12,10 +12,10 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import Ints, broadcast_shapes
 from rushlight._engine.core.promotion import promote_types
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.scattering import scatter_add
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.losses import loss, reduced, reduction_of
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
@@ -339,7 +339,7 @@ def _steps(steps: int, n: int, states: int, of: Any) -> Any:
         emitted[1:],
         wide[1:, :, 2:],
     )
-    return machine("runtime.small_calls", "loop")(
+    return service("loop over few elements")(
         _step(dt.from_numpy_dtype(of).name), operands, (wide, labels, emitted)
     )
 
@@ -360,7 +360,7 @@ def _loss(of: str) -> Any:
 
 
 def _kernel(root: Any, operands: Any, of: str) -> Any:
-    kernel = machine("loops.pointwise", "pointwise")((root,), operands, (of,))
+    kernel = service("pointwise kernel")((root,), operands, (of,))
     kernel.compile_now()
     return kernel
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.recording import fusing
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import in_format
 from rushlight._engine.ops.expressions import Expr, m, symbol
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, check_shape
 from rushlight._engine.ops.reductions.statistics import distances
 from rushlight._engine.ops.row_expressions import extent, reduce_
@@ -153,7 +153,7 @@ def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
     # A program that is being recorded fuses the rows instead.
     if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
-    kernel = machine("loops.columns", "columns")(
+    kernel = service("column kernel")(
         (_G * ((_X - _MEAN) * _RSTD), _G),
         (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "perrow"), ("rstd", d, "perrow")),
         (d, d),

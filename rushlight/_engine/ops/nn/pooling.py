@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.determinism import alert
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import formatted, in_format
 from rushlight._engine.ops.indexing.along_dim import FEW, take_along
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
     add_windows,
@@ -100,7 +100,7 @@ def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
 def _spread(input, places, size: "int") -> Array:
     """Zeros (*lead, size) with input (*lead, n) added at places."""
-    done = machine("products.max_pool", "spread")(input, places, size)
+    done = service("max pool backward")(input, places, size)
     if done is None:
         done = np.zeros((*input.shape[:-1], size), input.dtype)
         rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
@@ -117,7 +117,7 @@ def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
     cuts = [*offsets(kernel, stride, dilation, out)]
 
     def run(a: Array) -> tuple[Array, Array]:
-        done = machine("products.max_pool", "maxima")(a, *how)
+        done = service("max pool")(a, *how)
         if done is not None:
             return done  # type: ignore[no-any-return]
         a = wide(a)
@@ -253,10 +253,7 @@ def _avg_pool(
         places = np.arange(input.size).reshape(input.shape)
         table, even = np.array([places[cut] for cut in cuts]), (share == share.flat[0]).all()
         share = np.array(share.flat[0]) if even else share
-        add = (
-            machine("runtime.small_calls", "reduction")(np.add, table.astype(of), (0,), False)
-            or np.add.reduce
-        )
+        add = service("reduction of few elements")(np.add, table.astype(of), (0,), False) or np.add.reduce
 
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             return np.divide(total := add(a.take(table)), share, total)

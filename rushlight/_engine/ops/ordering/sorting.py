@@ -8,9 +8,9 @@ import numpy as np
 
 from rushlight._engine.core.errors import check_size, wrap_dim
 from rushlight._engine.core.results import named
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import arranged, assign
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, take_along
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
@@ -137,19 +137,19 @@ def _first(like: Array, k: int, d: int, largest: bool) -> Way:
         return np.asarray(take_along(a, d, order), order="C"), order
 
     seen, few = comparable(like), 0 < k <= max(_FEW, min(_MOST, like.shape[d] // _SHARE))
-    kernel = machine("loops.topk", "first")(seen.dtype, largest) if few else None
+    kernel = service("top-k kernel")(seen.dtype, largest) if few else None
     if kernel is None:
         return by_sorting
     shape, of, large = (*like.swapaxes(d, -1).shape[:-1], k), seen.dtype, like.size >= _LARGE
     last = d == like.ndim - 1 and seen is like
-    numbers = machine("loops.topk", "numbers")((*shape[:-1], like.shape[d]), shape)
+    numbers = service("top-k positions")((*shape[:-1], like.shape[d]), shape)
     whole = last and like.flags.c_contiguous
 
     def best(a: Array) -> tuple[Array, Array]:
         rows = a if whole else np.ascontiguousarray(comparable(a).swapaxes(d, -1))
         values, places = np.empty(shape, of), np.empty(shape, np.int64)
         if not (
-            machine("loops.topk", "shared")(kernel.fn, rows, values, places)
+            service("top-k by the team")(kernel.fn, rows, values, places)
             if large
             else kernel.fn(rows, values, places, numbers)
         ):

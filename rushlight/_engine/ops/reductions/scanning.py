@@ -10,9 +10,9 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.results import named
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
@@ -46,7 +46,7 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
 
     if not (a.ndim and a.dtype == of and of.char in "fd" and a.size and a.flags.c_contiguous):
         return run
-    kernel = machine("loops.scan", "scan")(op, _along(shape, d), result.name)
+    kernel = service("scan kernel")(op, _along(shape, d), result.name)
 
     def fast(a: Array) -> Array:
         out = np.empty(shape, of)
@@ -68,7 +68,7 @@ _UFUNCS = {"add": (np.add, "sum"), "mul": (np.multiply, "prod")}
 def running_sums(a: Array) -> Way:
     """The sums along the last axis of arrays that lie as `a`, kept in their own precision (32 or 64 bits)."""
     shape, of, last = a.shape, a.dtype, a.ndim - 1
-    kernel = machine("loops.scan", "scan")("add", _along(shape, last), of.name, of.name)
+    kernel = service("scan kernel")("add", _along(shape, last), of.name, of.name)
 
     def run(a: Array) -> Array:
         if a.size > _FEW and a.flags.c_contiguous and kernel.fn(a, out := np.empty(shape, of), last):

@@ -11,9 +11,9 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.results import named
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import at_least_1d
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.linalg.matmul import narrow
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.ordering.sorting import pick
@@ -121,7 +121,7 @@ def _(a: Array, center: Array, dim: tuple[int, ...], keepdim: bool) -> Any:
         or not (rest and sorted(dim) == [*range(len(dim))])
     ):
         return NotImplemented
-    kernel = machine("loops.columns", "columns")(
+    kernel = service("column kernel")(
         ((_X - _CENTER) * (_X - _CENTER),), (("x", d, "matrix"), ("center", d, "percol")), (d,)
     )
     return kernel.large(a.reshape(-1, prod_of(rest)), center.reshape(-1)).reshape(
