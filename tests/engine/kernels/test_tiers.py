@@ -118,7 +118,7 @@ PROGRAM = """
 import sys
 import numpy as np
 from rushlight._engine.ops.expressions import m, symbol
-from rushlight.compiler import target
+from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.loops.pointwise import pointwise
 made = []
 assemble = target.assemble
@@ -191,10 +191,10 @@ def test_directory_that_cannot_be_written(llvm, tmp_path):
 
 def test_without_llvmlite(tmp_path):
     program = "import sys\nsys.modules['llvmlite'] = None\n" + PROGRAM.replace(
-        "from rushlight.compiler import target",
+        "from rushlight._engine.kernels.emit import target",
         "from importlib import util\nfind = util.find_spec\n"
         "util.find_spec = lambda name: None if name == 'llvmlite' else find(name)\n"
-        "from rushlight.compiler import target",
+        "from rushlight._engine.kernels.emit import target",
     )
     found = answer(run(tmp_path, program))
     assert found[:2] == ["False", "0"]
@@ -258,14 +258,14 @@ def test_number_of_threads():
 FORK = """
 import os
 import numpy as np
-from rushlight.compiler import pool, tier
+from rushlight._engine.kernels.runtime import parallel, tiers
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.core.settings import knobs
 from rushlight._engine.ops.expressions import m, symbol
 x = symbol("x")
 kernel = pointwise((m.exp(x) * 5,), (("x", "float32"),), ("float32",))
 kernel.compile_now()
-pool.set_num_threads(2)
+parallel.set_num_threads(2)
 a = np.ones((64, 8192), "float32")
 kernel.large(a)
 child = os.fork()
@@ -274,7 +274,7 @@ if child == 0:
     other = pointwise((m.exp(x) * 6,), (("x", "float32"),), ("float32",))
     knobs.hot_size = 10
     other(a)
-    tier.wait()
+    tiers.wait()
     os._exit(0 if isinstance(other.fn, np.ufunc) else 7)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """

@@ -88,7 +88,7 @@ def test_subclass_needs_to_be_allowed() -> None:
 
 
 def test_data_that_looks_like_a_global_is_left_alone() -> None:
-    text = "crushlight.base.dtype\nfloat16\n"
+    text = "crushlight._engine.core.dtype\nfloat16\n"
     loaded = torch.load(saved({"a": text, "b": text.encode("latin1"), "d": torch.float16}))
     assert loaded == {"a": text, "b": text.encode("latin1"), "d": torch.float16}
 
