@@ -1,5 +1,6 @@
 """Functions of torch's top level that are no rows of the table: other spellings of what is there, numbers
-that PyTorch may trace, control flow as functions, and what the build has."""
+that PyTorch may trace, control flow as functions, and what the build has.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Rows of `input` that the indices name, scaled in place to a norm of at most max_norm; the tensor
-    itself."""
+    itself.
+    """
     with torch.no_grad():
         rows = indices.unique()
         found = input[rows]
@@ -180,7 +182,8 @@ sym_constrain_range_for_size = sym_constrain_range
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
     """true_fn(*operands) if pred else false_fn(*operands). RuntimeError where a predicate is no bool or a
-    tensor of several, a branch cannot be called, or operands are no tuple or list."""
+    tensor of several, a branch cannot be called, or operands are no tuple or list.
+    """
     if not isinstance(pred, (bool, Tensor)):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
     if isinstance(pred, Tensor) and pred.numel() != 1:
@@ -197,7 +200,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
     """carried_inputs = body_fn(*carried_inputs) while cond_fn(*carried_inputs); what is carried last, as a
-    tuple. RuntimeError where a body gives another number of values than it took."""
+    tuple. RuntimeError where a body gives another number of values than it took.
+    """
     if not callable(cond_fn) or not callable(body_fn):
         raise RuntimeError("Expect cond_fn and body_fn to be callable.")
     carried = tuple(carried_inputs)

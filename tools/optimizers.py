@@ -367,8 +367,7 @@ def sweep(ways: list[str], only: str, dtypes: list[str]) -> Report:
         for of in (getattr(torch, d) for d in dtypes):
             if (
                 not re.search(only, info.name)
-                or of.is_complex
-                and not info.supports_complex
+                or (of.is_complex and not info.supports_complex)
                 or (info.step_requires_closure and of is not torch.float64)
             ):  # searches multiply roundings
                 continue

@@ -51,12 +51,13 @@ if TYPE_CHECKING:
     from types import ModuleType as _Module
 else:
     _Module = type(sys)
-_names: "Callable[[Any], dict[str, Any]]" = vars(_Module)["__dict__"].__get__
+_names: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
 
 
 class _Looked(type):
     """Tells who asks a package's class for a public name that there is a property: rlcompleter then
-    completes the name without a look behind it, which would load all that a prefix fits."""
+    completes the name without a look behind it, which would load all that a prefix fits.
+    """
 
     def __getattr__(cls, name: str) -> property:
         if name.startswith("_"):

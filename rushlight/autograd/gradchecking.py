@@ -184,7 +184,8 @@ def _differences(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, e
 
 def _by_slopes(x: Tensor, slopes: Callable[[Any], Any], one: Any) -> list[Any]:
     """For each result, its Jacobian (numel of x, parts of the result) from slopes(direction); of `one` pair
-    (u, v for each result), v J u."""
+    (u, v for each result), v J u.
+    """
     rows: list[list[Any]] = []
     for place in np.ndindex(*x._a.shape) if one is None else [...]:
         row: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -234,10 +235,8 @@ class Agent:
 
     @staticmethod
     def _kill_group(worker: subprocess.Popen[bytes], number: int) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(worker.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
 
     def _say(self, text: str, status: int) -> int:
         print(f"rushlight.run [{socket.gethostname()}]: {text}", file=sys.stderr, flush=True)

@@ -3,7 +3,7 @@
 from rushlight._engine.core.callers import warn
 from rushlight.distributions.distribution import Distribution
 
-__all__ = ["register_kl", "kl_divergence"]
+__all__ = ["kl_divergence", "register_kl"]
 
 _KL_REGISTRY = {}
 _KL_MEMOIZE = {}

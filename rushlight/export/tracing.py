@@ -389,7 +389,8 @@ def recorded(
     program: ExportedProgram | None = None,
 ) -> ExportedProgram:
     """export(), with composite rows told in others where opened(row, its overload) says so; of a program
-    again."""
+    again.
+    """
     call = _Call(mod, args, kwargs, shapes, opened)
     if program is None:
         return call.told()

@@ -49,7 +49,8 @@ def _call(frame: FrameType | None) -> ast.expr | None:
 
 class Functional:
     """A function of nn.functional, by its public name: PyTorch has two where one of ours is torch's as
-    well."""
+    well.
+    """
 
     def __init__(self, function: Any) -> None:
         self._function, self.__doc__ = function, function.__doc__
@@ -60,7 +61,9 @@ class Functional:
         return self._function(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
-        return other is self._function or isinstance(other, Functional) and other._function is self._function
+        return other is self._function or (
+            isinstance(other, Functional) and other._function is self._function
+        )
 
     def __hash__(self) -> int:
         return hash(self._function)
@@ -86,7 +89,8 @@ def _in_functional(function: Any, call: ast.expr | None, frame: FrameType | None
 
 def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """(args, kwargs, function) of a call of an op, as PyTorch's own functions would be told; the function is
-    a name where an operator of a tensor's was meant, which PyTorch takes for a method."""
+    a name where an operator of a tensor's was meant, which PyTorch takes for a method.
+    """
     row = ROWS.get(function.__name__)
     if row is None:
         return args, kwargs, function

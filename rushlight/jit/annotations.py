@@ -121,7 +121,7 @@ __all__ = [
     "is_scripting",
     "is_tracing",
     "isinstance",
+    "typing",
     "unused",
     "wait",
-    "typing",
 ]

@@ -128,7 +128,7 @@ class Conditions(Calls):
         name = place.id if isinstance(place, ast.Name) else ""
         return found, *(
             {name: one[0] if len(one) == 1 else Type("Union", tuple(one))}  # type: ignore[return-value]
-            if name and value.type.kind != "Any" or len(one) == 1
+            if (name and value.type.kind != "Any") or len(one) == 1
             else {}
             for one in (yes, no)
         )
@@ -225,11 +225,8 @@ class Conditions(Calls):
         internal = name.startswith("$")
         for i in (0, 1):
             other = pair[1 - i]
-            if (
-                isinstance(other, Value)
-                and not isinstance(pair[i], Value)
-                and (internal or dead[i])
-                or (dead[i] and isinstance(other, Value))
+            if (isinstance(other, Value) and not isinstance(pair[i], Value) and (internal or dead[i])) or (
+                dead[i] and isinstance(other, Value)
             ):
                 pair[i] = made.blocks[i].add("prim::Uninitialized", (), [other.type]).output
         if not all(isinstance(p, Value) for p in pair):

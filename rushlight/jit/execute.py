@@ -30,7 +30,8 @@ _SCOPE = {"torch": torch, "F": F, "math": math, "rt": runtime}
 @cache
 def _templates() -> tuple[dict[str, str], dict[str, str]]:
     """How ops of numbers and containers, and of tensors, are spelled in Python where they are no plain
-    calls."""
+    calls.
+    """
     found: tuple[dict[str, str], dict[str, str]] = {}, {}
     place = 0
     for line in (Path(__file__).parent / "templates.tsv").read_text(encoding="utf-8").splitlines():
@@ -62,10 +63,8 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
-        if (
-            isinstance(value, (int, str, bool, type(None)))
-            or isinstance(value, float)
-            and math.isfinite(value)
+        if isinstance(value, (int, str, bool, type(None))) or (
+            isinstance(value, float) and math.isfinite(value)
         ):
             return f"({value!r})" if isinstance(value, (int, float)) and value < 0 else repr(value)
         return self.bind(value, "constant")
@@ -133,7 +132,7 @@ class PythonWriter(Writer):
         for i, (text, value, p) in reversed(
             list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))
         ):
-            by_name = p.keyword_only or loss and i > 1
+            by_name = p.keyword_only or (loss and i > 1)
             if by_name or not rest:
                 if _says(value, p.default):
                     continue
@@ -272,7 +271,7 @@ def accepts(value: Any, t: Type) -> bool:
     """Whether a Python value is of a type."""
     kind = t.kind
     if kind in ("Optional", "Union"):
-        return kind == "Optional" and value is None or any(accepts(value, a) for a in t.args)
+        return (kind == "Optional" and value is None) or any(accepts(value, a) for a in t.args)
     if kind in ("List", "Tuple"):
         if not isinstance(value, (list, tuple) if kind == "List" else tuple):
             return False

@@ -1,5 +1,6 @@
 """What names mean in Python code that is compiled: variables of the module around, torch's ops, modules'
-attributes."""
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ class Names:
         """The name of a form that the compiler knows: annotate, isinstance, range, ..."""
         name = getattr(found, "__name__", "")
         known = found in _SPECIAL_BUILTINS if isinstance(found, (types.BuiltinFunctionType, type)) else False
-        known = known or name in _SPECIAL_NAMES and is_ours(found)
+        known = known or (name in _SPECIAL_NAMES and is_ours(found))
         return name.removeprefix("_") if known else None
 
     def plain(self, value: Any) -> tuple[Any, Type]:
@@ -445,7 +446,7 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         key = f"{base.__name__}.{name}"
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
-            made = build(
+            return build(
                 trees[key],
                 source,
                 _LibraryNames(_library_look),
@@ -454,7 +455,6 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
                 {},
                 lambda f: owner.methods.update({name: f}),
             )
-            return made
         if base.__module__ == "rushlight.nn.modules.container":
             continue  # what these are is known to the compiler
         found = vars(base).get(name)

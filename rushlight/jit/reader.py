@@ -135,6 +135,7 @@ class _Unpickler(WeightsUnpickler):
             return super().load_newobj()
         self.stack.pop()
         self.append(_Object(self.stack.pop()))
+        return None
 
     def load_build(self) -> None:
         if not isinstance(self.stack[-2], _Object):
@@ -143,6 +144,7 @@ class _Unpickler(WeightsUnpickler):
         if type(state) is not dict:
             raise pickle.UnpicklingError("objects with a __setstate__ of their own are not supported")
         self.stack[-1].state = state
+        return None
 
 
 _Unpickler.dispatch = {

@@ -112,7 +112,8 @@ def to_sparse(
     t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
 ) -> SparseTensor:
     """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
-    layout."""
+    layout.
+    """
     if isinstance(sparse_dim, type(torch.strided)):
         layout, sparse_dim = sparse_dim, None
     if layout not in (None, torch.sparse_coo):
@@ -298,7 +299,7 @@ def mul(a: Any, b: Any) -> Any:
     """The product: at the places that both have."""
     if not isinstance(a, SparseTensor):
         a, b = b, a
-    if not isinstance(b, Tensor) or not b.ndim and not isinstance(b, SparseTensor):
+    if not isinstance(b, Tensor) or (not b.ndim and not isinstance(b, SparseTensor)):
         return a.map(lambda v: v * b)
     a = coalesce(a)
     if not isinstance(b, SparseTensor):

@@ -43,7 +43,7 @@ def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], di
     return ([given.pop(p.name) for p in row.params if p.name in given and not p.keyword_only], given)
 
 
-def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> "SparseTensor":
+def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
@@ -56,8 +56,8 @@ def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: 
     return made
 
 
-def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
-    def read(self: "SparseTensor") -> Tensor:
+def _reader(name: str, doc: str) -> Callable[[SparseTensor], Tensor]:
+    def read(self: SparseTensor) -> Tensor:
         return self._part(name, name)
 
     read.__name__, read.__doc__ = name, doc
@@ -149,43 +149,43 @@ class SparseTensor(Tensor):
         found = self.parts[-1].grad
         return None if found is None else self.map(lambda _: found)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "SparseTensor":
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""
         self.parts[-1].requires_grad_(requires_grad)
         return self
 
-    def detach(self) -> "SparseTensor":
+    def detach(self) -> SparseTensor:
         """The same values outside the graph."""
         return self.map(Tensor.detach)
 
     @property
-    def data(self) -> "SparseTensor":
+    def data(self) -> SparseTensor:
         """The same values outside the graph; what is assigned becomes this tensor's parts."""
         return self.detach()
 
     @data.setter
-    def data(self, value: "SparseTensor") -> None:
+    def data(self, value: SparseTensor) -> None:
         self._become(value)
 
-    def map(self, f: Callable[[Tensor], Tensor]) -> "SparseTensor":
+    def map(self, f: Callable[[Tensor], Tensor]) -> SparseTensor:
         """The same places with f of the values."""
         return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced, self._layout)
 
     # --- writes -----------------------------------------------------------------------------------
 
-    def _become(self, other: "SparseTensor") -> "SparseTensor":
+    def _become(self, other: SparseTensor) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
         return self
 
-    def add_(self, other: Any, *, alpha: Any = 1) -> "SparseTensor":
+    def add_(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
         """Add a sparse tensor to this one."""
         return self._become(torch.add(self, other, alpha=alpha))
 
-    def mul_(self, other: Any) -> "SparseTensor":
+    def mul_(self, other: Any) -> SparseTensor:
         """Multiply by a number or a tensor."""
         return self._become(torch.mul(self, other))
 
-    def zero_(self) -> "SparseTensor":
+    def zero_(self) -> SparseTensor:
         """Drop all values."""
         return self._become(torch.zeros_like(self))
 
@@ -207,7 +207,7 @@ class SparseTensor(Tensor):
         known = (self.coalesced,) if self.is_sparse else ()
         return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))
 
-    def __deepcopy__(self, memo: Any) -> "SparseTensor":
+    def __deepcopy__(self, memo: Any) -> SparseTensor:
         return self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

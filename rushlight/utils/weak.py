@@ -10,7 +10,7 @@ from weakref import ref
 
 from rushlight._engine.tensors.tensor import Tensor
 
-__all__ = ["TensorWeakRef", "WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary"]
+__all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 WeakRef = ref
 
 

@@ -48,7 +48,7 @@ def _arrays(draw: st.DrawFn) -> np.ndarray:
         return wide.astype(_ML[name])
 
 
-def _torch(array: np.ndarray) -> "torch.Tensor":
+def _torch(array: np.ndarray) -> torch.Tensor:
     name = array.dtype.name
     if name not in _ML:
         return torch.from_numpy(array)

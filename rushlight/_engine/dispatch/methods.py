@@ -233,7 +233,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
         other = rest.pop(0) if other is None else other
     if other is not None:
         return other._k.device, other._k.dtype, copy, order
-    if rest and isinstance(rest[0], (str, device)) or rest and type(rest[0]) is int:
+    if (rest and isinstance(rest[0], (str, device))) or (rest and type(rest[0]) is int):
         where = rest.pop(0)
     elif rest and rest[0] is None:
         rest.pop(0)

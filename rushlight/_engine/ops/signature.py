@@ -148,7 +148,7 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
         if key == "self" and params and params[0].name == "input":
             name = "input"
         # A prologue hands defaults on as well: they give way to what the caller wrote.
-        if name not in known or name != key and extra.get(name, known[name]) is not known[name]:
+        if name not in known or (name != key and extra.get(name, known[name]) is not known[name]):
             allowed = ", ".join(sorted(known))
             raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; it takes: {allowed}")
         renamed[name] = value

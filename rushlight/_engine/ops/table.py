@@ -36,7 +36,8 @@ _Entry = TypeVar("_Entry")
 
 class Table(dict[_Key, _Entry]):
     """A dict that fills itself: asked for an entry, it imports the family that declares it; asked for
-    all of them, every family."""
+    all of them, every family.
+    """
 
     def __init__(self) -> None:
         self.families: dict[_Key, str] = {}
@@ -97,8 +98,8 @@ class _Lenience(threading.local):
 
 
 LENIENCE = _Lenience()
-NAMES: Table[tuple[str, str], tuple["Row", str]] = Table()
-ROWS: Table[str, "Row"] = Table()
+NAMES: Table[tuple[str, str], tuple[Row, str]] = Table()
+ROWS: Table[str, Row] = Table()
 
 
 def _read() -> None:

@@ -76,7 +76,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     _k: Kind
     _s: Storage | None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
         from rushlight._engine.tensors.construction.legacy import legacy_new
 
         return legacy_new(cls, args, kwargs)
@@ -86,10 +86,9 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
             return values(self)
         if name == "_m":  # a wrapped tensor's `_a` is no slot
             return self._hidden if hasattr(self, "_hidden") else self._a
-        if name not in _UNSET:
-            if lookup("Tensor", name) is not None:
-                getattr(Tensor, name)
-                return getattr(self, name)
+        if name not in _UNSET and lookup("Tensor", name) is not None:
+            getattr(Tensor, name)
+            return getattr(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
@@ -101,7 +100,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
-    def _state(self, state: "Tensor") -> "Tensor":
+    def _state(self, state: Tensor) -> Tensor:
         """What an optimizer keeps of this parameter: a tensor of its memory's shape, perhaps of its class."""
         return state
 

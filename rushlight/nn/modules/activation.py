@@ -1,5 +1,6 @@
 """Activation functions as modules; and MultiheadAttention, which PyTorch keeps here too. Its arithmetic is in
-nn/multihead_attention.py."""
+nn/multihead_attention.py.
+"""
 
 from __future__ import annotations
 

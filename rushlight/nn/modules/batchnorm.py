@@ -123,7 +123,8 @@ class SyncBatchNorm(
     bias=True,
 ):
     """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
-    are process groups it raises PyTorch's error, else it is BatchNorm."""
+    are process groups it raises PyTorch's error, else it is BatchNorm.
+    """
 
     __constants__ = _NormBase.__constants__
 

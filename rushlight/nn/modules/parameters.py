@@ -174,7 +174,7 @@ class ParameterDict(_DictLike):
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self._keys))
 
-    def __or__(self, other: Mapping[str, Any]) -> "ParameterDict":
+    def __or__(self, other: Mapping[str, Any]) -> ParameterDict:
         joined = self.copy()
         joined.update(other)
         return joined
@@ -188,7 +188,7 @@ class ParameterDict(_DictLike):
         self.update(other)
         return self
 
-    def copy(self) -> "ParameterDict":
+    def copy(self) -> ParameterDict:
         """A new dict with the same values."""
         return ParameterDict(OrderedDict(self.items()))
 
@@ -211,9 +211,9 @@ class ParameterDict(_DictLike):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value under a key, or `default`."""
-        return self[key] if key in self else default
+        return self.get(key, default)
 
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> "ParameterDict":
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dict with `default` under each key."""
         return ParameterDict((key, default) for key in keys)
 

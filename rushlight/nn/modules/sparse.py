@@ -93,7 +93,7 @@ class Embedding(
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
-    ) -> "Embedding":
+    ) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
         return cls._around(
             embeddings,
@@ -168,7 +168,7 @@ class EmbeddingBag(
         sparse: bool = False,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-    ) -> "EmbeddingBag":
+    ) -> EmbeddingBag:
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
         made: Any = cls._around(
             embeddings,

@@ -60,7 +60,7 @@ class _BaseDataLoaderIter:
             resume.restore_default(self._resumed)
             self._resumed = None
 
-    def __iter__(self) -> "_BaseDataLoaderIter":
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def __len__(self) -> int:
@@ -237,7 +237,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         room = 2 * self._group * self._num_workers
         while self._sent < self._foreseen and self._sent - self._due + self._group <= room:
             self._send_next(min(self._group, self._foreseen - self._sent))
-        if self._group == 1 or self._sent >= self._foreseen and self._sent - self._due < self._ahead:
+        if self._group == 1 or (self._sent >= self._foreseen and self._sent - self._due < self._ahead):
             self._send_next(1)
 
     def _send_next(self, count: int) -> None:

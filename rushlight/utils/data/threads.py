@@ -74,8 +74,8 @@ class Threads:
 def _live(
     job: Job,
     number: int,
-    tasks: "queue.SimpleQueue[Any]",
-    results: "queue.SimpleQueue[Any]",
+    tasks: queue.SimpleQueue[Any],
+    results: queue.SimpleQueue[Any],
     stopping: threading.Event,
 ) -> None:
     try:

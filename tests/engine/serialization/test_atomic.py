@@ -19,7 +19,7 @@ from .archives import tensor
 ROOT = str(Path(torch.__file__).parents[1])
 
 
-def python(code: str, *args: str) -> "subprocess.Popen[bytes]":
+def python(code: str, *args: str) -> subprocess.Popen[bytes]:
     head = f"import sys; sys.path.insert(0, {ROOT!r}); import numpy as np\nimport rushlight as torch\n"
     return subprocess.Popen(
         [sys.executable, "-c", head + code, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE

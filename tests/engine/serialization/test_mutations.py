@@ -60,9 +60,7 @@ armed = False
 def audit(event: str, args: Any) -> None:
     if armed and (
         event.startswith(FORBIDDEN)
-        or event == "open"
-        and isinstance(args[1], str)
-        and set(args[1]) & set("wax+")
+        or (event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"))
     ):
         watching.append(f"{event} {args}")
 

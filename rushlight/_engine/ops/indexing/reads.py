@@ -31,13 +31,13 @@ from rushlight._engine.ops.table import ROWS, Array, composite, index, opaque, v
 
 
 @view(name="_basic", where=("aten",), native=True)
-def BASIC(input, basic: "tuple", ones: "tuple") -> Any:
+def BASIC(input, basic: tuple, ones: tuple) -> Any:
     """The view of x[ints, slices, None, ...] (see tensors/indexing.py)."""
     return advanced_indexing.view, basic, ones
 
 
 @index(name="index", where=("aten",), fused=advanced_indexing.read, quiet=True)
-def index_(input, indices: "list[Tensor | None]") -> Any:
+def index_(input, indices: list[Tensor | None]) -> Any:
     """x[index tensors and masks]: a copy."""
     return advanced_indexing.coordinates(input, indices)
 
@@ -75,7 +75,7 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
 
 
 @index(fused=_gather, quiet=True, out=True, out_apart=True)
-def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
+def gather(input, dim: int, index, *, sparse_grad: bool = False) -> Any:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     return places_along(wrap_dim(dim, len(input)), index)
 
@@ -106,7 +106,7 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
 
 
 @index(fused=_index_select, quiet=True, out=True, out_apart=True)
-def index_select(input, dim: "int", index) -> Any:
+def index_select(input, dim: int, index) -> Any:
     """The slices of input at the positions `index` (a vector) along dim."""
     return (*[slice(None)] * wrap_dim(dim, len(input)), index)
 
@@ -148,7 +148,7 @@ take.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).put(s.index, gra
 
 
 @composite(out=True)
-def take_along_dim(input, indices, dim: "int | None" = None):
+def take_along_dim(input, indices, dim: int | None = None):
     """gather with indices broadcast to input's other dims; dim None flattens input first."""
     if indices._k.dtype.name != "int64":
         raise RuntimeError(

@@ -46,12 +46,12 @@ def scaled_dot_product_attention(
     query,
     key,
     value,
-    attn_mask: "Tensor | None" = None,
-    dropout_p: "float" = 0.0,
-    is_causal: "bool" = False,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
     *,
-    scale: "float | None" = None,
-    enable_gqa: "bool" = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ):
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V)."""
     _check(query, key, value, attn_mask, is_causal)
@@ -118,7 +118,7 @@ def _safe_softmax(scores: Any) -> Any:
 
 
 @composite(name="_attention", where=("aten",), node="scaled_dot_product_flash_attention_for_cpu")
-def _attention(query, key, value, is_causal: "bool", scale: "float"):
+def _attention(query, key, value, is_causal: bool, scale: float):
     """(attention without mask or dropout, what its gradient needs)."""
     return _weights(query, key, is_causal, scale).matmul(value), None
 
@@ -141,7 +141,7 @@ _attention.gradient(
 
 
 @composite(name="_attention_backward", where=("aten",))
-def _attention_backward(grad, query, key, value, kept: "Tensor | None", is_causal: "bool", scale: "float"):
+def _attention_backward(grad, query, key, value, kept: Tensor | None, is_causal: bool, scale: float):
     """Gradients of (query, key, value). The weights are computed once more."""
     weights = _weights(query, key, is_causal, scale)
     to_weights = grad.matmul(value.transpose(-2, -1))

@@ -7,7 +7,7 @@ is a weighted sum of gathered neighbours.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,8 @@ def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float =
 
 def _reads(m: Any, points: Any, sizes: Any, extents: Any, *how: Any) -> list[tuple[Any, Any, Any]]:
     """(index, whether it is inside, weight) of each element of a channel that points read: all combinations
-    of the dims' taps. extents: the sizes as floats."""
+    of the dims' taps. extents: the sizes as floats.
+    """
     found: list[tuple[Any, Any, Any]] = [(0, True, 1.0)]
     for x, size, extent in zip(points, sizes, extents, strict=True):
         own = []
@@ -161,7 +162,7 @@ def _check(input: Array, grid: Array, mode: str) -> None:
 
 
 @composite(where=("aten",), planned=True)
-def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
+def _grid_sample(input, grid, mode: str, padding: str, align: bool):
     """grid_sample."""
     return _sampled(input, grid, mode, padding, align)
 
@@ -201,7 +202,7 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     return sample
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel(of: str, dims: int, *how: Any) -> Any:
     """The sum of what a point reads: of an address, channels' places, coordinates dim by dim, and sizes."""
     points, sizes = ([symbol(f"{what}{i}") for i in range(dims)] for what in "xn")
@@ -220,7 +221,7 @@ def _kernel(of: str, dims: int, *how: Any) -> Any:
 
 @composite(where=("nn.functional",), planned=True)
 def grid_sample(
-    input, grid, mode: "str" = "bilinear", padding_mode: "str" = "zeros", align_corners: "bool | None" = None
+    input, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ):
     """The values (N, C, *out) of input (N, C, *space) at the points of grid (N, *out, dims).
 
@@ -245,7 +246,7 @@ def grid_sample(
 def _numbered(name: str, ndim: int | None) -> None:
     """The function with numbers for modes."""
 
-    def body(input, grid, interpolation_mode: "int", padding_mode: "int", align_corners: "bool"):
+    def body(input, grid, interpolation_mode: int, padding_mode: int, align_corners: bool):
         mode = _MODES[interpolation_mode]
         if ndim is not None and input.ndim != ndim + 2:
             raise RuntimeError(
@@ -280,7 +281,7 @@ def _check_affine(theta: Any, size: Any) -> None:
 
 
 @composite(where=("nn.functional",))
-def affine_grid(theta, size: "Any", align_corners: "bool | None" = None):
+def affine_grid(theta, size: Any, align_corners: bool | None = None):
     """The grid (N, *space, dims) of an image (N, C, *space) under affine maps theta (N, dims, dims + 1)."""
     size = [int(n) for n in size]
     _check_affine(theta, size)

@@ -11,7 +11,7 @@ arithmetic of tensors, or of expressions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,7 +109,7 @@ def _kernel(outputs: Sequence[Expr], names: Sequence[str], dtype: str) -> Callab
     return service("fused pointwise kernel")(tuple(outputs), inputs, (dtype,) * len(outputs))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _step(mode: str, dtype: str, biased: bool) -> Any:
     """The kernel of (x..., s..., b..., h, c) to (h', c', kept...); h and c where the mode has them."""
     cell = CELLS[mode]
@@ -124,7 +124,7 @@ def _states(mode: str) -> list[str]:
     return {"LSTM": ["c"], "GRU": ["h"]}.get(mode, [])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _back(mode: str, dtype: str) -> Any:
     """The kernel of (d, d of later steps, dc, h or c before, kept or y) to (into x, s, h and c)."""
     cell = CELLS[mode]

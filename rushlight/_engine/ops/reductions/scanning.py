@@ -83,7 +83,7 @@ def running_sums(a: Array) -> Way:
 
 @opaque(inplace=True, out=True)
 @resolved
-def cumsum(input, dim: "int", *, dtype: "dtype | None" = None) -> Way:
+def cumsum(input, dim: int, *, dtype: dtype | None = None) -> Way:
     """The sums of the elements up to each one along dim; integers are added in int64."""
     return _scan("add", input, dim, dtype)
 
@@ -100,7 +100,7 @@ cumsum.gradient(lambda s, grad: _from_behind(grad, s.dim))
 
 @opaque(inplace=True, out=True)
 @resolved
-def cumprod(input, dim: "int", *, dtype: "dtype | None" = None) -> Way:
+def cumprod(input, dim: int, *, dtype: dtype | None = None) -> Way:
     """The products of the elements up to each one along dim."""
     return _scan("mul", input, dim, dtype)
 
@@ -160,13 +160,13 @@ def put_back(s: Any, grad: Any, _: Any = None) -> Any:
 
 
 @opaque(out=True, vjp=put_back)
-def cummax(input, dim: "int") -> tuple[Array, Array]:
+def cummax(input, dim: int) -> tuple[Array, Array]:
     """The largest of the elements up to each one along dim, and where it is."""
     return named("cummax")(*_running_extreme(np.maximum, input, dim))
 
 
 @opaque(out=True, vjp=put_back)
-def cummin(input, dim: "int") -> tuple[Array, Array]:
+def cummin(input, dim: int) -> tuple[Array, Array]:
     """The smallest of the elements up to each one along dim, and where it is."""
     return named("cummin")(*_running_extreme(np.minimum, input, dim))
 
@@ -175,7 +175,7 @@ def cummin(input, dim: "int") -> tuple[Array, Array]:
 
 
 @opaque(out=True)
-def logcumsumexp(input, dim: "int") -> Array:
+def logcumsumexp(input, dim: int) -> Array:
     """log of the running sums of exp(input) along dim, without overflow."""
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
@@ -226,9 +226,7 @@ def _behind(t: Any, dim: int) -> Any:
 
 
 @composite(out=True, planned=True)
-def diff(
-    input, n: "int" = 1, dim: "int" = -1, prepend: "Tensor | None" = None, append: "Tensor | None" = None
-):
+def diff(input, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
     """The n-th differences of neighbours along dim, with tensors put before and behind first."""
     if input.ndim < 1:
         raise RuntimeError("diff expects input to be at least one-dimensional")

@@ -86,27 +86,27 @@ class TypedStorage:
         """The name that files give to its class; KeyError for dtypes that have none."""
         return _dtype_to_storage_type_map()[self.dtype]
 
-    def _to(self, of: dt.dtype) -> "TypedStorage":
+    def _to(self, of: dt.dtype) -> TypedStorage:
         made = TypedStorage(self.size(), dtype=of, device=self.device)
         if self.device.type != "meta":
             with np.errstate(all="ignore"):
                 made._elements()[:] = convert(self._elements(), of.np)
         return made
 
-    def clone(self) -> "TypedStorage":
+    def clone(self) -> TypedStorage:
         """A storage with its own copy of the elements."""
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
-    def cpu(self) -> "TypedStorage":
+    def cpu(self) -> TypedStorage:
         """Itself: it is in the CPU's memory."""
         return self
 
-    def fill_(self, value: Any) -> "TypedStorage":
+    def fill_(self, value: Any) -> TypedStorage:
         """Set every element."""
         self[:] = value
         return self
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> "TypedStorage":
+    def copy_(self, source: Any, non_blocking: bool = False) -> TypedStorage:
         """Copy another storage's bytes, of the same number."""
         self._untyped_storage.copy_(source.untyped())
         return self
@@ -115,7 +115,7 @@ class TypedStorage:
         """Whether other processes can see the memory."""
         return self._untyped_storage.is_shared()
 
-    def share_memory_(self) -> "TypedStorage":
+    def share_memory_(self) -> TypedStorage:
         """Move the memory to where other processes can see it."""
         self._untyped_storage.share_memory_()
         return self
