@@ -32,9 +32,22 @@ from rushlight import _C as _C
 from rushlight import __config__ as __config__
 from rushlight.torch_version import __version__ as __version__
 from rushlight._engine.tensors.queries import _assert as _assert
+from rushlight.checks import _assert_async as _assert_async
+from rushlight.checks import _assert_scalar as _assert_scalar
+from rushlight.checks import _assert_tensor_metadata as _assert_tensor_metadata
+from rushlight.checks import _check as _check
+from rushlight.checks import _check_index as _check_index
+from rushlight.checks import _check_is_size as _check_is_size
+from rushlight.checks import _check_not_implemented as _check_not_implemented
+from rushlight.checks import _check_tensor_all as _check_tensor_all
+from rushlight.checks import _check_tensor_all_with as _check_tensor_all_with
+from rushlight.checks import _check_type as _check_type
+from rushlight.checks import _check_value as _check_value
+from rushlight.checks import _check_with as _check_with
 from rushlight.toplevel import _convolution as _convolution
 from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
+from rushlight.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
 from rushlight.toplevel import _int_mm as _int_mm
 from rushlight.toplevel import _is_all_true as _is_all_true
@@ -299,6 +312,10 @@ e: _float
 inf: _float
 nan: _float
 pi: _float
+@overload
+def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
+@overload
 def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
 def _conj(input: Tensor) -> Tensor:
@@ -533,6 +550,10 @@ def bucketize(input: Tensor | _int | _float | _complex, boundaries: Tensor, *, o
     """The number of the bucket between boundaries that each value falls into."""
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """All tuples with one element of each vector, as rows; of one vector, the vector."""
+@overload
+def cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
@@ -575,14 +596,26 @@ def clip_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, m
     """In-place version of clamp."""
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with its own memory."""
+@overload
+def column_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim, vectors being columns."""
+@overload
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim, vectors being columns."""
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of r elements of a vector, in the vector's order, as rows."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """real + i * imag, of two real tensors of one dtype."""
+@overload
+def concat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
+@overload
+def concatenate(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
 def conj(input: Tensor) -> Tensor:
@@ -696,6 +729,10 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """dropout in place."""
 def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 2."""
+@overload
+def dstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the third dim."""
+@overload
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the third dim."""
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -884,6 +921,10 @@ def histogramdd(input: Tensor, bins: Sequence[_int] | _int | Sequence[Tensor], *
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 1 (dim 0 of vectors)."""
+@overload
+def hstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim; of vectors, along the first."""
+@overload
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim; of vectors, along the first."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1069,7 +1110,10 @@ def matrix_exp(input: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """linalg.matrix_power in its older spelling."""
 @overload
-def max(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def max(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The largest element, or (values, indices) along dim."""
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The largest element, or (values, indices) along dim."""
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
@@ -1089,7 +1133,7 @@ def maximum_(input: Tensor, other: Tensor) -> Tensor:
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arithmetic mean."""
 @overload
-def median(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def median(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
@@ -1100,7 +1144,10 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     indexing: "ij" gives dims in the order of the vectors, "xy" swaps the first two.
     """
 @overload
-def min(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def min(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The smallest element, or (values, indices) along dim."""
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The smallest element, or (values, indices) along dim."""
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
@@ -1142,7 +1189,7 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The mean of what is not nan."""
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def nanmedian(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The median of what is not nan; with dim, (values, indices) along it."""
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
@@ -1272,16 +1319,16 @@ def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dt
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
@@ -1325,7 +1372,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Te
     positions repeated by it. dim None flattens input.
     """
 @overload
-def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Tensor | _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each element (or slice along dim) several times, one copy after the other.
 
     repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
@@ -1359,6 +1406,10 @@ def round(input: Tensor, *, decimals: _int | None = None, out: Tensor | Sequence
     """The nearest integer, halves to even; `decimals` digits after the point."""
 def round_(input: Tensor, *, decimals: _int | None = None) -> Tensor:
     """In-place version of round."""
+@overload
+def row_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+@overload
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
@@ -1475,6 +1526,10 @@ def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | Sequence[Tensor] | Non
 @overload
 def squeeze_copy(input: Tensor, dim: Sequence[_int] | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """squeeze, copied."""
+@overload
+def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors, all of one shape, side by side along a new dim."""
+@overload
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim."""
 def std(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1633,13 +1688,17 @@ def view_copy(input: Tensor, size: _int | Sequence[_int] | None = None, *, dtype
     """view, copied: in another shape, or its bytes as another dtype."""
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 0."""
+@overload
+def vstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+@overload
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 @overload
 def where(condition: Tensor, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
 @overload
-def where(condition: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def where(condition: Tensor, input: None = None, other: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
@@ -1653,4 +1712,6 @@ def zeros(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageL
     """Zeros."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Zeros of input's shape, dtype and strides."""
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['Size', 'Tensor', 'device', 'dtype', 'enable_grad', 'get_default_dtype', 'inference_mode',
+    'no_grad', 'promote_types', 'set_default_dtype', 'set_grad_enabled']

@@ -67,6 +67,10 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | Sequence[Tensor] | None
     """input @ input @ ... (n times), by squaring; the inverse's power for negative n."""
 def matrix_rank(input: Tensor, tol: float | Tensor | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The rank: how many singular values are above max(atol, rtol * the largest); tol is an atol alone."""
+@overload
+def multi_dot(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
+@overload
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
 def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -97,3 +101,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | Sequence[Tensor
     """The sum of conj(x) * y along dim; the others broadcast."""
 def vector_norm(input: Tensor, ord: int | float | complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
+def __dir__() -> list[str]: ...

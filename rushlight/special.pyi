@@ -117,3 +117,4 @@ def xlogy(input: Tensor | int | float | complex, other: Tensor | int | float | c
     """input * log(other), 0 where input is 0 (unless other is nan)."""
 def zeta(input: Tensor | int | float | complex, other: Tensor | int | float | complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Hurwitz' zeta: the sum of (k + other) ** -input over k = 0, 1, ..."""
+def __dir__() -> list[str]: ...

@@ -55,12 +55,12 @@ _names: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
 
 
 class _Looked(type):
-    """Tells who asks a package's class for a public name that there is a property: rlcompleter then
-    completes the name without a look behind it, which would load all that a prefix fits.
+    """Tells the interpreter's completer, who asks a package's class for a name, that there is a property: it
+    then completes the name without a look behind it, which would load all that a prefix fits.
     """
 
     def __getattr__(cls, name: str) -> property:
-        if name.startswith("_"):
+        if name.startswith("_") or not import_module("rushlight._engine.names.completion").is_completing():
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
         return property()
 

@@ -92,27 +92,12 @@ class autocast:
         return autocast_decorator(self, func)
 
 
-def older(device: str, default: dt.dtype, module: str) -> type[autocast]:
-    """The class torch.DEVICE.amp.autocast, of that module."""
-
-    def __init__(
-        self: autocast, enabled: bool = True, dtype: dt.dtype = default, cache_enabled: bool = True
-    ) -> None:
-        warn(
-            f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
-            f"`torch.amp.autocast('{device}', args...)` instead.",
-            FutureWarning,
-        )
-        autocast.__init__(self, device, enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
-
-    return type(
-        "autocast",
-        (autocast,),
-        {
-            "__module__": module,
-            "__init__": __init__,
-            "__doc__": f"torch.amp.autocast('{device}', ...), with a FutureWarning.",
-        },
+def warn_of_older(device: str) -> None:
+    """What torch.DEVICE.amp.autocast says when it is made."""
+    warn(
+        f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
+        f"`torch.amp.autocast('{device}', args...)` instead.",
+        FutureWarning,
     )
 
 

@@ -25,3 +25,4 @@ from rushlight.autograd._engine.autograd.function import once_differentiable as 
 from rushlight.autograd._engine.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from rushlight.autograd._engine.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from rushlight.autograd._engine.autograd.tasks import set_multithreading_enabled as set_multithreading_enabled
+def __dir__() -> list[str]: ...

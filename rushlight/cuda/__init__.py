@@ -11,7 +11,12 @@ from contextlib import nullcontext
 from rushlight._engine.lazy import homes, lazy_names
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 
-stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
+
+class StreamContext(nullcontext):  # type: ignore[type-arg]
+    """Of no stream."""
+
+
+stream = StreamContext
 globals().update(functions("cuda"))
 
 

@@ -4,11 +4,15 @@
 What only prepares for one, or asks how much of it is used, does nothing; what needs one raises PyTorch's
 exceptions (AttributeError where its own module says by accident that something inside it is absent).
 """
+from contextlib import nullcontext
 from typing import Any
 
 from rushlight.cuda import amp as amp
 from rushlight.cuda import memory as memory
 from rushlight.cuda import nvtx as nvtx
+class StreamContext(nullcontext):
+    """Of no stream."""
+
 def caching_allocator_alloc(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def caching_allocator_delete(*args: Any, **kwargs: Any) -> Any:
@@ -141,9 +145,13 @@ def set_stream(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def set_sync_debug_mode(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
+class stream(nullcontext):
+    """Of no stream."""
+
 def synchronize(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def temperature(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def utilization(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
+def __dir__() -> list[str]: ...

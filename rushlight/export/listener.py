@@ -35,7 +35,7 @@ from rushlight.fx.names import typename
 from rushlight.fx.node import Node, map_aggregate
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
-_INNER = tuple(f"{_PACKAGE}{room}" for room in ("dispatch", "export", "ops", "tensor", "base", "fx"))
+_INNER = tuple(f"{_PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
 
 
 class Value:

@@ -114,6 +114,10 @@ class CodeWriter(Writer):
         t = node.output.type
         return f"{t}({', '.join(map(self.ref, node.inputs))})" if t.home else super().at_TupleConstruct(node)
 
+    def at_tolist(self, node: Node) -> str:
+        t = node.output.type
+        return f"annotate({t}, {self.ref(node.inputs[0])}.tolist())"
+
     def at_unchecked_cast(self, node: Node) -> str:
         source, t = node.inputs[0], node.output.type
         word = "annotate" if source.type == NONE or t.kind == "Optional" else "unchecked_cast"

@@ -164,11 +164,12 @@ class Conditions(Calls):
         """The value of one side, by a condition."""
         made = self.emit(node, "prim::If", [found])
         kept, outer, sides = self.env, self.block, []
+        around, self.around = self.around, dict(kept)
         for side in (yes, no):
             self.env, self.block = dict(kept), Block()
             made.blocks.append(self.block)
             sides.append(side())
-        self.env, self.block = kept, outer
+        self.env, self.block, self.around = kept, outer, around
         t = unify(sides[0].type, sides[1].type)
         if t is None:
             raise self.error(
@@ -190,13 +191,14 @@ class Conditions(Calls):
             return
         made = self.emit(node, "prim::If", [found])
         before, outer, ends = self.env, self.block, []
+        around, self.around = self.around, dict(before)
         for statements, types in ((node.body, yes), (node.orelse, no)):
             self.env, self.block = dict(before), Block()
             made.blocks.append(self.block)
             self.refine(types, node)
             self.body(statements)
             ends.append(self.env)
-        self.env, self.block = dict(before), outer
+        self.env, self.block, self.around = dict(before), outer, around
         self.join(made, ends, node)
 
     def join(self, made: Node, ends: list[dict[str, Any]], node: Any) -> None:

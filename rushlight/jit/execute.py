@@ -104,6 +104,9 @@ class PythonWriter(Writer):
     def at_unchecked_cast(self, node: Node) -> str:
         return self.ref(node.inputs[0])
 
+    def at_tolist(self, node: Node) -> str:
+        return f"rt.listed({self.ref(node.inputs[0])}, {str(node.output.type)!r})"
+
     def at_Uninitialized(self, node: Node) -> str:
         return "None"
 

@@ -35,7 +35,7 @@ from rushlight.jit.types import (
     optional,
     qualified,
 )
-from rushlight.jit.values import Builtin, Items, Known
+from rushlight.jit.values import Builtin, Items, Known, Overloaded
 
 _SPECIAL_NAMES = (
     "annotate",
@@ -65,7 +65,11 @@ class Names:
     def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
         """What base.name stands for, where base is a Python object."""
         home = base.object
-        own = self.functional(name) if home is torch.nn.functional else None
+        own = (
+            self.functional(name)
+            if home is torch.nn.functional
+            else (python_function(name) if home is torch else None)
+        )
         if own is not None:
             return own
         try:
@@ -145,6 +149,9 @@ class Names:
         builtin = named_builtin(found)
         if builtin is not None:
             return builtin
+        kind = getattr(found, "_qualified_op_name", "")  # torch.ops.aten.add
+        if kind and schemas.named(kind):
+            return Builtin(kind)
         if hasattr(found, "__compile_call__"):
             return found
         found = getattr(found, "__script_if_tracing_wrapper", found) if callable(found) else found
@@ -225,6 +232,8 @@ def named_builtin(found: Any) -> Any:
     home, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
     if home in _PREFIXES and schemas.named(f"aten::{_PREFIXES[home]}{name}"):
         return Builtin(f"aten::{_PREFIXES[home]}{name}")
+    if python_function(name) is not None and getattr(torch, name, None) is found:
+        return python_function(name)
     if _OPERATORS.match(home) or home.startswith("rushlight._engine.ops"):
         return Names(lambda name: None).functional(name)
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
@@ -262,12 +271,20 @@ def _library_look(name: str) -> Any:
 
 
 @cache
+def python_function(name: str) -> Function | Overloaded | None:
+    """A function of torch.functional, which PyTorch has in Python; None where there is none."""
+    keys = [key for key in library()[0] if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
+    found = [library_function(key) for key in keys]
+    return found[0] if len(found) == 1 else Overloaded(found) if found else None
+
+
+@cache
 def library_function(name: str) -> Function:
     """A function of the library."""
     trees, source = library()
-    return build(
-        trees[name], source, _LibraryNames(_library_look), f"__torch__.torch.nn.functional.{name}", None, {}
-    )
+    home = "" if name.startswith("functional.") else "nn.functional."
+    path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{home}{name}")
+    return build(trees[name], source, _LibraryNames(_library_look), path, None, {})
 
 
 def scope_of(function: Any) -> Callable[[str], Any]:

@@ -49,6 +49,7 @@ class Schema:
     parameters: list[Parameter]
     returns: list[Type]
     variadic: bool
+    fields: tuple[str, ...] = ()  # the names of the results, where they have some
 
 
 @cache
@@ -82,9 +83,10 @@ def _parse(line: str) -> Schema:
     result = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
     wrapped = result.startswith("(") and _closes(result) and not result.startswith("((")
     returns = [_type(re.sub(r" \w+$", "", r)) for r in (_split(result[1:-1]) if wrapped else [result])]
+    fields = tuple(r.rpartition(" ")[2] for r in _split(result[1:-1]) if " " in r) if wrapped else ()
     if result.startswith("(("):
-        returns = [_type(result[1:-1])]
-    return Schema(f"{space or 'aten'}::{name}", overload or "", parameters, returns, "..." in parts)
+        returns, fields = [_type(result[1:-1])], ()
+    return Schema(f"{space or 'aten'}::{name}", overload or "", parameters, returns, "..." in parts, fields)
 
 
 def _closes(text: str) -> bool:

@@ -111,7 +111,8 @@ class Compiler(Loops):
     def assign(self, target: Any, found: Any, node: Any) -> None:
         """target = found."""
         if isinstance(target, ast.Name):
-            old = self.env.get(target.id)
+            # In its own block a variable may become something else; what it was around that stays.
+            old = self.around.get(target.id)
             if isinstance(found, Value):
                 if (
                     isinstance(old, Value)

@@ -327,3 +327,4 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     """max(0, d(a, p) - d(a, n) + margin) with any distance."""
 def unfold(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> Tensor:
     """Windows of (N, C, H, W) as columns: (N, C * kh * kw, L)."""
+def __dir__() -> list[str]: ...

@@ -11,3 +11,4 @@ from rushlight.onnx.errors import OnnxExporterError as OnnxExporterError
 from rushlight.onnx import errors as errors
 from rushlight.onnx.exporter import export as export
 from rushlight.onnx.exporter import is_in_onnx_export as is_in_onnx_export
+def __dir__() -> list[str]: ...

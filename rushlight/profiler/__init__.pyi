@@ -16,4 +16,6 @@ from rushlight.profiler.events import supported_activities as supported_activiti
 from rushlight.profiler import table as table
 from rushlight.profiler.profiler import tensorboard_trace_handler as tensorboard_trace_handler
 from rushlight.profiler import watch as watch
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['DeviceType', 'ProfilerAction', 'ProfilerActivity', 'RecordScope', 'kineto_available', 'profile',
+    'record_function', 'schedule', 'supported_activities', 'tensorboard_trace_handler']

@@ -17,3 +17,4 @@ from rushlight.utils import selective as selective
 from rushlight.utils.swapping import swap_tensors as swap_tensors
 from rushlight.utils import tensorboard as tensorboard
 from rushlight.utils import weak as weak
+def __dir__() -> list[str]: ...

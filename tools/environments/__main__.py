@@ -180,7 +180,8 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="names of scenes, or life")
     parser.add_argument("--keep", type=Path, help="a folder for the environments (or one that is removed)")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environments")
-    parser.add_argument("--pytorch", default="2.13.0", help="the PyTorch that replaces the stand-in")
+    # Another one than Rushlight stands for: to an installer, 2.13.0+rushlight satisfies torch==2.13.0.
+    parser.add_argument("--pytorch", default="2.6.0", help="the PyTorch that replaces the stand-in")
     options = parser.parse_args()
     work = options.keep or Path(tempfile.mkdtemp())
     work.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,7 @@ def _function(module: str, name: str, kind: type, words: str) -> Callable[..., A
             f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
         )
 
-    run.__name__ = name
+    run.__name__, run.__module__ = name, f"rushlight.{module}"
     # Types stay types: annotations and isinstance() name them, and only making one raises.
     return type(name, (), {"__new__": run, "__module__": f"torch.{module}"}) if name[0].isupper() else run
 

@@ -55,6 +55,8 @@ class TensorMeta(type):
 
     def __getattr__(cls, name: str) -> Any:
         if not name.startswith("__") or name in cls._operators:
+            if name in completion.names("Tensor") and completion.is_completing():
+                return property()
             found = lookup("Tensor", name)
             if found is not None:
                 setattr(Tensor, name, found)

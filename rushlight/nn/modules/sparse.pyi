@@ -27,7 +27,7 @@ class Embedding(_Table):
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class EmbeddingBag(_Table):
     """Sum, mean or maximum of rows of a table, for each bag of indices.
 
@@ -52,7 +52,7 @@ class EmbeddingBag(_Table):
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None) -> EmbeddingBag:
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-    def __call__(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor: ...
+    def __call__(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Tensor: ...
 class _Table(FunctionModule):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 

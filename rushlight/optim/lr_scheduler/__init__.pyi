@@ -18,4 +18,7 @@ from rushlight.optim.lr_scheduler.composed import ReduceLROnPlateau as ReduceLRO
 from rushlight.optim.lr_scheduler.composed import SequentialLR as SequentialLR
 from rushlight.optim.lr_scheduler.simple import StepLR as StepLR
 from rushlight.optim.lr_scheduler.base import _LRScheduler as _LRScheduler
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['ChainedScheduler', 'ConstantLR', 'CosineAnnealingLR', 'CosineAnnealingWarmRestarts', 'CyclicLR',
+    'ExponentialLR', 'LRScheduler', 'LambdaLR', 'LinearLR', 'MultiStepLR', 'MultiplicativeLR', 'OneCycleLR',
+    'PolynomialLR', 'ReduceLROnPlateau', 'SequentialLR', 'StepLR', '_LRScheduler']

@@ -28,4 +28,8 @@ from rushlight.utils.data import iterator as iterator
 from rushlight.utils.data.dataset import random_split as random_split
 from rushlight.utils.data import sampler as sampler
 from rushlight.utils.data import worker as worker
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['BatchSampler', 'ChainDataset', 'ConcatDataset', 'DataLoader', 'Dataset', 'DistributedSampler',
+    'IterableDataset', 'RandomSampler', 'Sampler', 'SequentialSampler', 'StackDataset', 'Subset',
+    'SubsetRandomSampler', 'TensorDataset', 'WeightedRandomSampler', 'default_collate', 'default_convert',
+    'get_worker_info', 'random_split']
