@@ -31,7 +31,7 @@ def nuclear_norm(
     return torch.linalg.matrix_norm(input, "nuc", dims, keepdim, out=out)  # type: ignore[no-any-return]
 
 
-def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:  # noqa: A002
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norms over all dims but one, which stay as sizes of 1; with dim=-1 the norm of all."""
     if dim == -1:
         return v.norm(pow)
@@ -72,7 +72,7 @@ def _is_any_true(input: Tensor) -> Tensor:
     return input.any()
 
 
-def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:  # noqa: A002
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     values, places = torch.unique(input, sorted=sorted, return_inverse=True)
     return values, places if return_inverse else places.new_empty(0)
 
@@ -80,7 +80,7 @@ def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) ->
 def _unique2(
     input: Tensor,
     sorted: bool = True,
-    return_inverse: bool = False,  # noqa: A002
+    return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     values, places, counts = torch.unique(input, sorted=sorted, return_inverse=True, return_counts=True)
@@ -167,7 +167,7 @@ def sym_sqrt(a: Any) -> float:
     return math.sqrt(a)
 
 
-def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:  # noqa: A002
+def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
     """RuntimeError unless the number lies between the two."""
     low, high = -math.inf if min is None else min, math.inf if max is None else max
     if not low <= size <= high:

@@ -34,7 +34,7 @@ from torch.testing._internal.common_optimizers import (
 import rushlight
 
 sys.path.insert(0, str(Path(__file__).parent))
-from beside import Raised, Report, both, differ, opened, run, saved  # noqa: E402
+from beside import Raised, Report, both, differ, opened, run, saved
 
 Way = Callable[["Trial"], Any]
 WAYS: dict[str, Way] = {}

@@ -167,7 +167,7 @@ class Agent:
                 folder = Path(self.plan.log_dir) / self.plan.run / f"attempt_{self._attempt}" / str(local)
                 folder.mkdir(parents=True, exist_ok=True)
                 environment["TORCHELASTIC_ERROR_FILE"] = str(folder / "error.json")
-                streams[name] = log = open(folder / f"{name}.log", "wb")
+                streams[name] = log = open(folder / f"{name}.log", "wb")  # noqa: SIM115 - the worker writes it
             if self.plan.tee & bit:
                 streams[name] = subprocess.PIPE
                 copies.append((name, log))

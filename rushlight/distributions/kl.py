@@ -57,5 +57,5 @@ def kl_divergence(p, q):
     return function(p, q)
 
 
-import rushlight.distributions.kl_between  # noqa: E402, F401
+import rushlight.distributions.kl_between  # noqa: E402
 import rushlight.distributions.kl_within  # noqa: E402, F401

@@ -258,7 +258,7 @@ class Conditions(Calls):
             values.append(value)
 
     def do_Assert(self, node: ast.Assert) -> None:
-        message = ast.Constant("AssertionError: ") if node.msg else ast.Constant("AssertionError: ")
+        message = ast.Constant("AssertionError: ")
         text: ast.expr = message if node.msg is None else ast.BinOp(message, ast.Add(), node.msg)
         call = ast.Raise(ast.Call(ast.Name("RuntimeError", ast.Load()), [text], []), None)
         check = ast.If(node.test, [ast.copy_location(ast.Pass(), node)], [call])

@@ -494,13 +494,11 @@ def class_type(cls: type) -> ClassType:
         made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
         made.compile = lambda name: compile_method(made, name)
         cls._type = made  # type: ignore[attr-defined]
-        for name, note in cls.__dict__.get("__annotations__", {}).items():
+        for name, note in inspect.get_annotations(cls).items():
             made.fields[name] = from_python(
                 note
                 if not isinstance(note, str)
-                else eval(  # noqa: S307 - the program's own
-                    note, vars(__import__("sys").modules[cls.__module__])
-                )
+                else eval(note, vars(__import__("sys").modules[cls.__module__]))
             )
             made.kinds[name] = "attribute"
         made.method("__init__")

@@ -277,7 +277,7 @@ class Archive:
                 for n in tree.body
                 if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
             }
-            made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]  # noqa: PYI024
+            made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]
             made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
             self._found[qualname] = Known(Type("Tuple", tuple(fields.values()), made))
             return

@@ -14,7 +14,7 @@ hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import (  # noqa: E402 - after the skips
     given,
     settings,
-    strategies as st,  # noqa: E402
+    strategies as st,
 )
 
 from rushlight._engine.core import dtype as dt  # noqa: E402

@@ -12,7 +12,7 @@ import ml_dtypes  # noqa: E402 - after the skips
 from hypothesis import (  # noqa: E402
     given,
     settings,
-    strategies as st,  # noqa: E402
+    strategies as st,
 )
 from hypothesis.extra import numpy as hnp  # noqa: E402
 

@@ -522,5 +522,5 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = _Engine()
 
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:  # noqa: D102
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
         return data.detach().requires_grad_(requires_grad)

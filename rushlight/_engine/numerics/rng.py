@@ -31,6 +31,7 @@ _BULK = 512
 # Up to so many words are cut out of what is made of a whole block; so many times without a look at the state.
 FEW, _RUN = 128, 64
 
+_FLOAT32 = np.dtype(np.float32)
 _STATE = np.dtype(
     {
         "names": [
@@ -62,7 +63,7 @@ class Few:
     words: int = 1
     group: int = 1
     standard: tuple[float, ...] = (0, 1)
-    of: Any = np.dtype(np.float32)
+    of: Any = _FLOAT32
 
 
 class Engine:

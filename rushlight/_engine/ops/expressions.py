@@ -111,32 +111,32 @@ def make(op: str, *operands: Operand, arg: Any = None) -> Expr:
 _Answer = Callable[["Expr"], "Expr"]
 
 
-def _OTHER(e):
+def _same(e: Expr) -> Expr:
     return e
 
 
-def _MINUS(e):
+def _negated(e: Expr) -> Expr:
     return make("neg", e)
 
 
-def _NOTHING(e):
+def _zero(_e: Expr) -> Expr:
     return const(0)
 
 
 # What an atom of two operands is where one of them, by its place, is a literal: by the other one.
 _LITERALS: dict[str, tuple[tuple[int, int, _Answer], ...]] = {
-    "add": ((0, 0, _OTHER), (1, 0, _OTHER)),
-    "sub": ((1, 0, _OTHER), (0, 0, _MINUS)),
+    "add": ((0, 0, _same), (1, 0, _same)),
+    "sub": ((1, 0, _same), (0, 0, _negated)),
     "mul": (
-        (0, 1, _OTHER),
-        (1, 1, _OTHER),
-        (0, 0, _NOTHING),
-        (1, 0, _NOTHING),
-        (0, -1, _MINUS),
-        (1, -1, _MINUS),
+        (0, 1, _same),
+        (1, 1, _same),
+        (0, 0, _zero),
+        (1, 0, _zero),
+        (0, -1, _negated),
+        (1, -1, _negated),
     ),
-    "div": ((1, 1, _OTHER),),
-    "pow": ((1, 1, _OTHER), (1, 2, lambda e: make("mul", e, e))),
+    "div": ((1, 1, _same),),
+    "pow": ((1, 1, _same), (1, 2, lambda e: make("mul", e, e))),
 }
 
 

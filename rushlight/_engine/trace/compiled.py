@@ -163,7 +163,7 @@ class Compiled:
         def beside() -> None:
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - nobody else would see it
+            except Exception as error:
                 plan.refuse(f"compiling failed: {type(error).__name__}: {error}")
 
         plan.task = threading.Thread(target=beside, name="rushlight-compile", daemon=True)

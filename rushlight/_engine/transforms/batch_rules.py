@@ -158,7 +158,7 @@ def body(level: Any, row: Row, bound: Bound) -> Any:
 
 def convolution(level: Any, row: Row, bound: Bound) -> Any:
     """_convolution and _convolution_input: rows by filters."""
-    (first, x), (second, w), *rest = bound.items()
+    (first, x), (second, w), *_ = bound.items()
     if not level.holds(w):
         return folded(level, row, bound)
     found = row(

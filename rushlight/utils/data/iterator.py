@@ -157,9 +157,9 @@ def ahead(loader: Any) -> _BaseDataLoaderIter:
     """What workers give, by them or, where nobody could tell and it is faster, made here."""
     if loader.prefetch_factor <= 0:
         raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
-    if loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None:
-        if 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
-            return _SingleProcessDataLoaderIter(loader)
+    plain = loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None
+    if plain and 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
+        return _SingleProcessDataLoaderIter(loader)
     return _MultiProcessingDataLoaderIter(loader)
 
 

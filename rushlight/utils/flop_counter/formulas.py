@@ -117,7 +117,7 @@ ROWS: dict[str, Callable[..., Counts]] = {
 def uncounted(row: str, given: dict[str, Any]) -> bool:
     """Whether PyTorch runs this op by a kernel that it does not count."""
     if row == "scaled_dot_product_attention":
-        q, k, v, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
+        q, _, v, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
         return (
             q.dim() == 4
             and q.shape[-1] == v.shape[-1]

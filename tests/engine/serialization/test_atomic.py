@@ -65,7 +65,7 @@ atexit.register(torch.save, data, "/dev/null")
 """,
         str(path),
     )
-    said, errors = found.communicate(timeout=60)
+    _, errors = found.communicate(timeout=60)
     assert found.returncode == 0 and not errors
     first, second = torch.load(path)
     assert (first == torch.arange(10_000_000)).all() and (second == 1).all() and only(tmp_path) == ["a.pt"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rushlight._engine.kernels.emit.llvm_ir import Function
 
-Number = Union[int, float]
+Number = int | float
 _FLOATS = ("float", "double", "half")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 
 from rushlight._engine.core import settings
 from rushlight._engine.kernels.emit import target
@@ -46,7 +46,7 @@ def _module() -> Module:
     return Module(host.fma, host.arm)
 
 
-@lru_cache(maxsize=None)
+@functools.cache
 def _runtime(columns: bool = False) -> dict[str, int]:
     """The addresses of the usual functions, and of those for columns."""
     parts, symbols = _COLUMNS if columns else _USUAL
@@ -99,7 +99,7 @@ def ir(write: Callable[[Module, str], None]) -> str:
     return module.text()
 
 
-@lru_cache(maxsize=None)
+@functools.cache
 def loop(write: Callable[..., None], dtype: str, *more: str) -> int:
     """The address of a loop that is written by hand for an element type and as many lanes as a vector has.
 

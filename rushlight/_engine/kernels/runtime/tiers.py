@@ -178,7 +178,7 @@ def _serve(pending: queue.SimpleQueue[Tiered]) -> None:
         kernel = pending.get()
         try:
             kernel._made = kernel.build()
-        except Exception as error:  # noqa: BLE001 - the program goes on, on NumPy
+        except Exception as error:
             warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}", RuntimeWarning)
         finally:
             _compiler.built.append(kernel)
