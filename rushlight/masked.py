@@ -299,3 +299,46 @@ def logsumexp(
     """log of the sum of the exponentials of the chosen elements; -inf of none."""
     found = torch.logsumexp(_bounded("logsumexp", _lowest, input, mask, dtype), _dims(input, dim), keepdim)
     return found.to(dtype or input.dtype)
+
+
+# --- what tests of masks and of reductions ask ------------------------------------------------------
+
+_canonical_dim = _dims
+_IDENTITIES: dict[str, Any] = {"sum": 0, "cumsum": 0, "prod": 1, "cumprod": 1}
+
+
+def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None:
+    """What changes no result of a reduction, as a tensor of no dims and input's dtype, if there is such."""
+    name = op_name.rpartition(".")[2]
+    if name in ("mean", "var", "std"):
+        return None
+    if name == "median":
+        return torch.tensor(float("nan"), dtype=input.dtype if input.is_floating_point() else torch.float32)
+    if name == "norm":
+        value: Any = float("inf") if args and args[0] == float("-inf") else 0
+    elif name in _IDENTITIES:
+        value = _IDENTITIES[name]
+    elif name in ("amax", "argmax", "logaddexp", "logsumexp"):
+        value = _lowest(name, input)
+    elif name in ("amin", "argmin"):
+        value = _highest(name, input)
+    else:
+        raise NotImplementedError(f"identity of {name} on {input.dtype} input")
+    return torch.tensor(value, dtype=input.dtype)
+
+
+def _input_mask(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The mask that a masked function is given, in the input's shape; without one, all True."""
+    mask = kwargs.get("mask")
+    return torch.ones(input.shape, dtype=torch.bool) if mask is None else _mask(input, mask)
+
+
+def _output_mask(op: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Which elements of a masked function's result any chosen element has contributed to."""
+    chosen = _input_mask(input, *args, **kwargs)
+    if op.__name__ in ("softmax", "log_softmax", "softmin", "normalize", "cumsum", "cumprod"):
+        return chosen
+    dim = args[int(op.__name__ == "norm")] if len(args) > int(op.__name__ == "norm") else kwargs.get("dim")
+    for d in reversed(_dims(input, dim)):
+        chosen = chosen.any(d, bool(kwargs.get("keepdim", False)))
+    return chosen

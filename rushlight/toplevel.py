@@ -64,6 +64,11 @@ def _shape_as_tensor(input: Tensor) -> Tensor:
     return torch.tensor(tuple(input.shape), dtype=torch.int64)  # type: ignore[no-any-return]
 
 
+def _running_with_deploy() -> bool:
+    """False: there is one interpreter."""
+    return False
+
+
 def _is_all_true(input: Tensor) -> Tensor:
     return input.all()
 
@@ -102,9 +107,6 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse matrix."""
     return torch.sparse.mm(input, mat).to_sparse()  # type: ignore[no-any-return]
-
-
-hspmm = smm
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:

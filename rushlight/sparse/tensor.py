@@ -43,11 +43,32 @@ def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], di
     return ([given.pop(p.name) for p in row.params if p.name in given and not p.keyword_only], given)
 
 
+def _backend(values: list[Any]) -> str:
+    """What PyTorch calls the backend of the first sparse argument."""
+    held = next((v for v in values if isinstance(v, SparseTensor)), None)
+    return "SparseCPU" if held is None or held.is_sparse else "SparseCsrCPU"
+
+
+def _write(out: Tensor, result: Tensor) -> Tensor:
+    """What an op gives, in the tensor that it is to be written into, in that one's dtype."""
+    if not torch.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.legacy} can't be cast to the desired output type {out.dtype.legacy}"
+        )
+    if isinstance(out, SparseTensor) and isinstance(result, SparseTensor):
+        return out._become(result if result.dtype is out.dtype else result.to(out.dtype))
+    if isinstance(out, SparseTensor) or isinstance(result, SparseTensor):
+        raise RuntimeError(
+            f"a result of layout {result.layout} cannot be written into a tensor of layout {out.layout}"
+        )
+    return out.resize_(result.shape).copy_(result)
+
+
 def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
-    made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(size))
+    made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(map(int, size)))
     made.__dict__.update(
         parts=parts,
         coalesced=coalesced or len(parts) == 3,
@@ -75,14 +96,22 @@ class SparseTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__
+        given = dict(kwargs or {})
+        out = given.pop("out", None)
+        values, options = _spread(name, args, given)
         found = OPS.get(name)
-        if found is None:
+        written = OPS.get(name[:-1]) if found is None and name.endswith("_") else None
+        if found is None and written is None:
             raise NotImplementedError(
-                f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' "
+                f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
                 "backend: it is not written for sparse tensors; use .to_dense() first"
             )
-        values, options = _spread(name, args, kwargs or {})
-        return found(*values, **options)
+        if written is not None:
+            if not values[0].coalesced and written.__name__ == "on_coalesced":
+                raise RuntimeError(f"{name} requires coalesced input")
+            return _write(values[0], written(*values, **options))
+        result = found(*values, **options)  # type: ignore[misc]
+        return result if out is None else _write(out, result)
 
     # --- what it is made of ---------------------------------------------------------------------
 
@@ -122,7 +151,7 @@ class SparseTensor(Tensor):
     row_indices = _reader("row_indices", "The rows of the values or blocks of CSC and BSC.")
 
     def _nnz(self) -> int:
-        return int(self.parts[-1].shape[0])
+        return int(self.parts[-1].shape[self.batch_dim()])
 
     def sparse_dim(self) -> int:
         """How many dims the indices count."""
@@ -130,7 +159,13 @@ class SparseTensor(Tensor):
 
     def dense_dim(self) -> int:
         """How many dims each value has."""
-        return self.ndim - self.sparse_dim()
+        if len(self.parts) == 2:
+            return self.parts[1].ndim - 1
+        return self.parts[-1].ndim - self.batch_dim() - 1 - 2 * (self._layout in BLOCKS)
+
+    def batch_dim(self) -> int:
+        """How many dims of a compressed tensor count its matrices."""
+        return self.parts[0].ndim - 1 if len(self.parts) == 3 else 0
 
     def is_coalesced(self) -> bool:
         """Whether indices are in order and differ."""
@@ -175,31 +210,100 @@ class SparseTensor(Tensor):
 
     def _become(self, other: SparseTensor) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
+        self._k, self._a = other._k, other._a
         return self
 
-    def add_(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
-        """Add a sparse tensor to this one."""
-        return self._become(torch.add(self, other, alpha=alpha))
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
+        self.coalesced = coalesced
+        return self
 
-    def mul_(self, other: Any) -> SparseTensor:
-        """Multiply by a number or a tensor."""
-        return self._become(torch.mul(self, other))
+    def _at_size(self, size: Any, sparse_dim: int, dense_dim: int, keep: bool) -> SparseTensor:
+        held = self.parts[-1]
+        if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()) and self._nnz():
+            raise RuntimeError(
+                f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
+                f"{sparse_dim}) on a non-empty sparse tensor is not supported"
+            )
+        if len(size) != sparse_dim + dense_dim:
+            raise RuntimeError(
+                f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but "
+                f"got {len(size)}"
+            )
+        if keep and self._nnz():
+            shrunk = any(new < old for new, old in zip(size, self.shape, strict=True))
+            if shrunk:
+                raise RuntimeError(
+                    "shrinking the size of sparse dimensions (from "
+                    f"{list(self.shape[:sparse_dim])} to {list(size[:sparse_dim])}) on a non-empty "
+                    "sparse tensor is not supported"
+                )
+            grown = held.new_zeros([held.shape[0], *size[sparse_dim:]])
+            grown[tuple(slice(n) for n in held.shape)] = held.detach()
+            return self._become(make((self.parts[0], grown), size, self.coalesced))
+        return self._become(
+            make(
+                (torch.zeros((sparse_dim, 0), dtype=torch.int64), held.new_zeros([0, *size[sparse_dim:]])),
+                size,
+                True,
+            )
+        )
 
     def zero_(self) -> SparseTensor:
-        """Drop all values."""
-        return self._become(torch.zeros_like(self))
+        """Drop all values of COO; those of a compressed layout become 0."""
+        if self.is_sparse:
+            return self._become(torch.zeros_like(self))
+        return self._become(self.map(torch.zeros_like))
+
+    def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
+        """Another size, as far as what is held fits into it."""
+        return self._at_size(tuple(size), sparse_dim, dense_dim, True)
+
+    def sparse_resize_and_clear_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
+        """Another size, with nothing in it."""
+        return self._at_size(tuple(size), sparse_dim, dense_dim, False)
 
     # --- as Python and NumPy see it -----------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> Any:
         """Refused: there is no dense memory."""
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+        raise TypeError(
+            f"can't convert {LEGACY[self._layout]} layout tensor to numpy. Use Tensor.to_dense() first."
+        )
 
     def data_ptr(self) -> int:
         """Refused: there is no dense memory."""
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     tolist = data_ptr  # type: ignore[assignment]
+
+    def storage(self) -> Any:
+        """Refused: there is no dense memory."""
+        kind = "SparseTensorImpl" if self.is_sparse else "SparseCsrTensorImpl"
+        raise NotImplementedError(f"Cannot access storage of {kind}")
+
+    untyped_storage = _typed_storage = storage
+
+    def stride(self, dim: Any = None) -> Any:
+        """Zeros, of COO; RuntimeError of compressed layouts."""
+        if self.is_sparse:
+            return (0,) * self.ndim if dim is None else 0
+        raise RuntimeError(f"Sparse {self._layout.name[7:].upper()} tensors do not have strides")
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """False of COO; RuntimeError of compressed layouts."""
+        if not self.is_sparse:
+            raise RuntimeError(f"Sparse {self._layout.name[7:].upper()} tensors do not have is_contiguous")
+        return False
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one size of it."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError("Cannot assign to a sparse tensor")
+
+    def __iter__(self) -> Any:
+        return iter(torch.unbind(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor

@@ -293,6 +293,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             )
         if LISTENING in WRAPPED:
             return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
+        if t._k.home is not None:
+            return t._g, t._i, lookup("torch", "ones_like")(t)
         return t._g, t._i, wrap(constant(np.ones(t._a.shape, t._a.dtype)), t._k)
     if grad._a.shape != t._a.shape:
         raise RuntimeError(

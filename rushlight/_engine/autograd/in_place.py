@@ -16,6 +16,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Node, edge, set_apart
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.tensors.tensor import Tensor, storage
@@ -64,7 +65,7 @@ def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
 
 def _reach(a: Any) -> tuple[int, int] | None:
     """The addresses of dense memory; None for an array with gaps, about which PyTorch does not ask."""
-    low, high = np.lib.array_utils.byte_bounds(a)
+    low, high = np.lib.array_utils.byte_bounds(a.outline() if is_away(a) else a)
     return (low, high) if a.size and high - low == a.nbytes else None
 
 

@@ -37,7 +37,7 @@ def bind(
     values = {}
     for position, p in enumerate(params):
         value = bound.get(p.name, p.default)
-        if value is REQUIRED and p.varargs:
+        if value is REQUIRED and p.type == "*Any":
             value = ()
         if value is REQUIRED:
             raise TypeError(

@@ -25,7 +25,7 @@ from rushlight._engine.tensors.tensor import Tensor
 _SPARSE = frozenset(
     "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc "
     "to_dense coalesce sparse_mask indices values crow_indices ccol_indices col_indices "
-    "row_indices is_coalesced".split()
+    "row_indices is_coalesced sparse_dim dense_dim smm sspaddmm hspmm resize_as_sparse_".split()
 )
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
@@ -89,6 +89,8 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     """__getattr__ and __dir__ of a module whose names are the table's."""
 
     def find(name: str) -> Any:
+        if name == "__all__":
+            return sorted(completion.names(space))
         found = lookup(space, name)
         if found is None:
             return attribute(f"rushlight.{space}", name)

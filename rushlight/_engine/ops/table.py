@@ -83,7 +83,9 @@ CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # dtypes ("wide": WIDE) or their names, and of rows. Marks behind: "?" unless there is nothing to compute,
 # "*" unless of no dims, "!" after the dims are checked, as what a kernel refuses.
 # Of a pointwise row with a number behind: of so many operands. With "dtype": of the dtype asked for; with
-# "out": whether an out= is "exact" in dtype or "cast" to, where that is not what all rows of the kind do.
+# "out": whether an out= is "exact" in dtype (with these words, for each result or for all,
+# with | between), "cast" to (both: several are exact, one is cast
+# to), or the dtype "asked" for, where that is not what all rows of the kind do.
 REFUSALS: dict[str, dict[str, str]] = {}
 WIDE = "uint16 uint32 uint64"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.layout import Layout, contiguous_strides
 from rushlight._engine.ops.table import ROWS, Row
 
@@ -23,7 +24,7 @@ def view_rule(row: Row) -> Callable[..., Any]:
             return into
         places = _places(row, shape, rest)
         flat = grad.new_zeros(int(np.prod(shape)))
-        return flat.index_add(0, places, grad.reshape(-1)).reshape(shape)
+        return flat.index_add(0, places.to(grad.device), grad.reshape(-1)).reshape(shape)
 
     return rule
 
@@ -51,7 +52,7 @@ def index_rule(row: Row) -> Callable[..., Any]:
         rest = [getattr(s, n) for n in names]
         arrays = [v._a if isinstance(v, Tensor) else v for v in rest]
         coordinates = tuple(
-            wrap(np.asarray(c)) if not isinstance(c, slice) else c for c in row.body(shape, *arrays)
+            wrap(asarray(c)) if not isinstance(c, slice) else c for c in row.body(shape, *arrays)
         )
         into = grad.new_zeros(shape)
         return ROWS["index_put"](into, coordinates, grad, True), *[None] * others

@@ -245,7 +245,7 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
-        if not tracked and into is not None and not target._k.on_meta:
+        if not tracked and into is not None and not target._k.away:
             refuse_overlap(target, operands)
             check_dtype(row.refuse, target._k.dtype, target._a)
             return _written(into, target, arguments.bind(row, (target, *rest), kwargs))

@@ -54,6 +54,7 @@ def index_put(input, indices: list[Tensor | None], values, accumulate: bool = Fa
     if not indices:
         raise RuntimeError("index_put: expected at least one index tensor, got none")
     if input.dtype != values.dtype:
+        advanced_indexing.fitting(input.shape, indices, values.shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{legacy(input)} for the destination and {legacy(values)} for the source."

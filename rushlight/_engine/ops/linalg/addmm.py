@@ -222,7 +222,7 @@ def tensordot(a, b, dims: Any = 2):
     inner_size = int(np.prod([a.shape[d] for d in left], dtype=np.int64))
     rows = a.permute((*keep_a, *left)).reshape(int(np.prod(shape_a, dtype=np.int64)), inner_size)
     columns = b.permute((*right, *keep_b)).reshape(inner_size, int(np.prod(shape_b, dtype=np.int64)))
-    return mm(rows, columns).reshape(*shape_a, *shape_b)
+    return mm(rows, columns).reshape([*shape_a, *shape_b])
 
 
 def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:

@@ -230,19 +230,59 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     axis = wrap_dim(axis, data.ndim)
     starts = _starts(data, lengths, axis, unsafe) if offsets is None else offsets
-    how, start = _REDUCE[reduce]
     counts = starts.diff().reshape(*starts.shape[:axis], -1, *[1] * (data.ndim - axis - 1))
     places = data.new_tensor(range(data.shape[axis])).long().expand(*starts.shape[:axis], -1).contiguous()
     which = searchsorted(starts, places, right=True) - 1
-    valid = (which >= 0) & (which < counts.shape[axis])
-    which = where(valid, which, counts.shape[axis])
+    which = where((which >= 0) & (which < counts.shape[axis]), which, counts.shape[axis])
+    which = which.reshape(*which.shape, *[1] * (data.ndim - axis - 1)).expand(data.shape)
+    return _reduce_segments(data, which, counts, reduce, axis, initial)
+
+
+@composite(name="_reduce_segments", where=("aten",), node="segment_reduce")
+def _reduce_segments(data, which, counts, reduce: str, axis: int, initial: Number | None):
+    """The rows of data along axis reduced by their segments, which; counts: how many rows each segment has.
+
+    A row outside of all segments has their number as its segment.
+    """
+    how, start = _REDUCE[reduce]
     shape = [counts.shape[axis] + 1 if i == axis else n for i, n in enumerate(data.shape)]
     first = data.new_full(shape, start if initial is None else initial)
-    which = which.reshape(*which.shape, *[1] * (data.ndim - axis - 1)).expand(data.shape)
     found = first.scatter_reduce(axis, which, data, how).narrow(axis, 0, shape[axis] - 1)
     if reduce != "mean":
         return found.contiguous()
     return found / (counts if initial is None else counts.clamp(min=1))
+
+
+@_reduce_segments.gradient
+def _(s: Any, grad: Any) -> Any:
+    """What is NaN takes part in an extreme, and the initial value does not."""
+    data, which, axis, reduce = s.data, s.which, s.axis, s.reduce
+    outside = grad.new_zeros([1 if i == axis else n for i, n in enumerate(grad.shape)])
+    here = cat([grad, outside], axis).gather(axis, which)
+    if reduce == "sum":
+        return here
+    if reduce == "mean":
+        sizes = s.counts.clamp(min=1).to(grad.dtype).expand(grad.shape)
+        return here / cat([sizes, outside + 1], axis).gather(axis, which)
+    result = cat([s.result, outside], axis).gather(axis, which)
+    if reduce == "prod":
+        return here * where((data == 0) | data.isnan(), _others(data, which, axis, s.initial), result / data)
+    hit = ((data == result) | data.isnan()).to(grad.dtype)
+    ties = cat([grad * 0, outside], axis).scatter_add(axis, which, hit)
+    return here * hit / ties.gather(axis, which).clamp(min=1)
+
+
+def _others(data: Any, which: Any, axis: int, initial: float | None) -> Any:
+    """For each element that is 0 or NaN the product of all others of its segment."""
+    shape = list(data.shape)
+    shape[axis] = int(which.max()) + 1 if which.numel() else 1
+    special = (data == 0) | data.isnan()
+    ordinary = data.new_full(shape, 1 if initial is None else initial)
+    ordinary = ordinary.scatter_reduce(axis, which, where(special, 1, data), "prod").gather(axis, which)
+    many = data.new_zeros(shape).scatter_add(axis, which, special.to(data.dtype)).gather(axis, which)
+    unknown = data.new_zeros(shape).scatter_add(axis, which, data.isnan().to(data.dtype)).gather(axis, which)
+    beside = where(unknown - data.isnan().to(data.dtype) > 0, float("nan"), 0)
+    return where(many == 1, ordinary, beside)
 
 
 def _starts(data: Any, lengths: Any, axis: int, unsafe: bool) -> Any:

@@ -254,7 +254,7 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
 @composite(name="_ctc_mean", where=("aten",), planned=True)
 def _mean_of_each(losses, lengths: Ints):
     """The mean of losses over their lengths."""
-    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype))).mean()
+    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype)).to(losses.device)).mean()
 
 
 @opaque(where=("aten",), node="ctc_loss")
