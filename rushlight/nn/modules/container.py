@@ -426,7 +426,7 @@ class ParameterDict(_DictLike):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value under a key, or `default`."""
-        return self.get(key, default)
+        return self[key] if key in self else default  # noqa: SIM401 - this is get()
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dict with `default` under each key."""
