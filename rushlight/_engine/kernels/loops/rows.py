@@ -6,7 +6,7 @@ over inputs that are a vector per row or a scalar per row.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
