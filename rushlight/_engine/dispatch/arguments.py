@@ -11,7 +11,8 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
 from rushlight._engine.dispatch import older
-from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords, text
+from rushlight._engine.ops import forms
+from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -31,7 +32,7 @@ def bind(
     if len(args) > len(positional):
         raise TypeError(
             f"{row.name}() takes {len(positional)} positional arguments but {len(args)} "
-            f"were given; the signature is {text(row.name, params)}"
+            f"were given; {forms.told(row.name, params)}"
         )
     bound = {p.name: v for p, v in zip(positional, args, strict=False)}
     for key, value in kwargs.items():
@@ -46,7 +47,7 @@ def bind(
         if value is REQUIRED:
             raise TypeError(
                 f'{row.name}() missing 1 required positional arguments: "{p.name}"; '
-                f"the signature is {text(row.name, params)}"
+                f"{forms.told(row.name, params)}"
             )
         values[p.name] = check(row.name, p, value, position)
     return values
