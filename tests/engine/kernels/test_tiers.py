@@ -278,7 +278,7 @@ def test_number_of_threads():
 FORK = """
 import os
 import numpy as np
-from rushlight._engine.kernels.runtime import parallel as pool, tiers as tier
+from rushlight._engine.kernels.runtime import parallel, tiers
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.core.settings import knobs
 from rushlight._engine.ops.expressions import m, symbol
