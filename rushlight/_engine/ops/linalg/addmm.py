@@ -24,7 +24,7 @@ from rushlight._engine.ops.linalg.matmul import (
 )
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import composite, contract, pointwise
+from rushlight._engine.ops.table import ROWS, composite, contract, pointwise
 
 
 @pointwise(where=(), inplace=False)
@@ -146,12 +146,13 @@ def addbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
 @composite(out=True, inplace=True, planned=True)
 def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * the outer product of two vectors."""
-    if vec1.ndim != 1 or vec2.ndim != 1:
-        raise RuntimeError(
-            f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and {vec2.ndim}-D"
-        )
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
     found = outer(vec1, vec2)
     for name, scale in (("beta", beta), ("alpha", alpha)):
+        if isinstance(scale, bool) and not found.dtype.category == input.dtype.category == 0:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if isinstance(scale, float) and found.dtype.category < 2:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
@@ -256,3 +257,12 @@ def bilinear(input1, input2, weight, bias: "Tensor | None" = None):
     left = tensordot(a, weight, ((1,), (1,)))  # (N, out, in2)
     found = (left * b.unsqueeze(1)).sum(-1, dtype=input1.dtype).reshape(*lead, weight.shape[0])
     return found if bias is None else found + bias
+
+
+@composite(name="_addmm_activation", where=("torch",), out=True)
+def addmm_activation(
+    input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1, use_gelu: "bool" = False
+):
+    """relu of addmm, or gelu by its approximation with tanh."""
+    found = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return ROWS["gelu"](found, approximate="tanh") if use_gelu else ROWS["relu"](found)
