@@ -236,7 +236,11 @@ class Elementwise(Optimizer):
                 plan.options = options
                 plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
             numbers = self._numbers(group, lr, plan, plan.kernel.scalars)
-            plan.kernel(plan.arrays(), [*map(float, numbers)])
+            home = plan.params[0]._k.home
+            if home is None:
+                plan.kernel(plan.arrays(), [*map(float, numbers)])
+            else:
+                home.run_step(plan.kernel, plan.arrays(), [*map(float, numbers)])
             for s in plan.storages:
                 s.version += 1
 
@@ -273,7 +277,7 @@ class Elementwise(Optimizer):
             state = self._state_of(group, p, names)
             step = int(state["step"].item()) if self._counted else begun
             carried = [state[name].item() for name in self._carried]
-            buckets.setdefault((step, p._k.dtype.name, *carried), []).append(p)
+            buckets.setdefault((step, p._k, *carried), []).append(p)
         return members, [
             Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
             for (step, *_), params in buckets.items()
@@ -281,7 +285,8 @@ class Elementwise(Optimizer):
 
     def _check_mode(self, group: dict[str, Any]) -> None:
         given = any(getattr(p, "_grad", None) is not None for p in group["params"])
-        if given and group.get("capturable") and not group.get("fused"):
+        there = all(p.is_cuda for p in group["params"])
+        if given and group.get("capturable") and not group.get("fused") and not there:
             raise AssertionError(
                 f"If capturable=True, {self._capture_states} must be on supported devices: "
                 f"{self._graph_devices}. Rushlight's tensors are on the CPU: leave it False"

@@ -219,7 +219,8 @@ def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
     if columns < t.shape[-1]:
         raise RuntimeError(
             f"{start}Resizing columns of sparse CSR tensors to a smaller value is not supported. The "
-            f"original number of columns is {t.shape[-1]} while the requested new number of columns is {columns}."
+            f"original number of columns is {t.shape[-1]} while the "
+            f"requested new number of columns is {columns}."
         )
     first, minor, values = t.parts
     many, batch = t._nnz(), size[:-2]

@@ -16,7 +16,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import CPU, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import arguments, interpreters as state, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import forget, keep, key
@@ -25,7 +25,7 @@ from rushlight._engine.dispatch.runners.meta import as_meta
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.construction.placement import refuse_placement, track
+from rushlight._engine.tensors.construction.placement import home_of as available, refuse_placement, track
 from rushlight._engine.tensors.kind import META, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -54,8 +54,10 @@ def place(row: Row, given: dict[str, Any]) -> Any:
     """Make the tensor where the keywords say."""
     if getattr(given.get("layout"), "name", "strided") != "strided":
         return _sparse(row, given)
-    where = _device(row, given)
-    refuse_placement(where, given.get("layout"), given.get("pin_memory", False))
+    where, pinned = _device(row, given), given.get("pin_memory", False)
+    refuse_placement(where, given.get("layout"), pinned)
+    if where.type == "cuda":
+        return _placed(row, where, given)
     if "device" in given:
         given = {**given, "device": where}  # bodies that draw numbers draw none for meta
     with np.errstate(all="ignore"):
@@ -75,6 +77,16 @@ def place(row: Row, given: dict[str, Any]) -> Any:
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
     else:
         out = as_meta(found)
+    if pinned:
+        out = out.pin_memory()
+    return track(out) if given.get("requires_grad") else out
+
+
+def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
+    """Make the tensor on a CUDA device."""
+    escape("a tensor made on a CUDA device")
+    home = available(where)
+    out = wrap(home.run_factory(row, {**given, "device": home.where}, _call))
     return track(out) if given.get("requires_grad") else out
 
 

@@ -109,7 +109,7 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
             f"result type {result._k.dtype.legacy} can't be cast to the desired output type "
             f"{out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}"
         )
-    if out._k.device != result._k.device:
+    if out._k.device != result._k.device:  # before anything is written
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two "
             f"devices, {result._k.device} and {out._k.device}!"

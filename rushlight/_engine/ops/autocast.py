@@ -38,6 +38,24 @@ CHOSEN: dict[str, Callable[..., str]] = {
     "max_pool3d_function": _max_pool,
     **dict.fromkeys(("gru", "lstm_cell", "gru_cell"), _recurrent),
 }
-with open(os.path.join(os.path.dirname(__file__), "autocast.tsv"), encoding="utf-8") as _file:
-    POLICIES = {name: policy for policy, *names in map(str.split, _file) for name in names}
+
+
+def _read(file: str) -> dict[str, str]:
+    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
+        return {name: policy for policy, *names in map(str.split, lines) for name in names}
+
+
+POLICIES = _read("autocast.tsv")
+# PyTorch's lists for CUDA; what is not in them keeps its operands' types. "refused": see REFUSED.
+CUDA = _read("autocast_cuda.tsv")
+REFUSED = {
+    "binary_cross_entropy": (
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+        "In this case, combine the two layers using "
+        "torch.nn.functional.binary_cross_entropy_with_logits\n"
+        "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+        "safe to autocast."
+    )
+}
 POLICIES |= dict.fromkeys(CHOSEN, "by arguments")

@@ -124,6 +124,9 @@ class _Storages:
             _read_into(file, flat)
             if self._swapped:
                 swap_bytes(flat, of)
+            placed = self._placed[key]
+            if placed.device.type == "cuda":  # a copy, made before the bytes were there
+                placed._bytes()[:] = flat
 
 
 def _read_into(file: Any, flat: Array) -> None:

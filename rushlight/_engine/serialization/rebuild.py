@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import dtype
@@ -99,7 +100,8 @@ def storage_bytes(held: Any) -> tuple[type, int, Array, int]:
         untyped, step = held._untyped_storage, held.dtype.itemsize
     else:
         cls, untyped, step = UntypedStorage, held, 1
-    return cls, id(untyped._shared), untyped._bytes(), step
+    flat = untyped._bytes()
+    return cls, id(untyped._shared), flat.device.read(flat).copy() if is_away(flat) else flat, step
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -110,6 +112,11 @@ def storage_dtype(cls: Any) -> dtype:
     if cls is UntypedStorage or cls is TypedStorage:
         return dt.uint8
     return cls.dtype  # type: ignore[no-any-return]
+
+
+def make_cuda_storage(held: UntypedStorage, index: int) -> UntypedStorage:
+    """A storage with the bytes of `held` on a CUDA device."""
+    return held.cuda(index)
 
 
 def make_storage(flat: Array) -> UntypedStorage:

@@ -280,8 +280,13 @@ class Geometry:
         return self._k.dtype.is_signed
 
     def get_device(self) -> int:
-        """-1: the CPU."""
-        return -1
+        """The number of the device; -1 for the CPU."""
+        return -1 if self._k.device.index is None else int(self._k.device.index)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self._k.home is not None
 
     @property
     def is_cpu(self) -> bool:
@@ -310,8 +315,8 @@ class Geometry:
         return self._k.neg
 
     def is_pinned(self, device: Any = None) -> bool:
-        """False: there is no page-locked memory without CUDA."""
-        return False
+        """Whether the memory is page-locked, for copies to and from CUDA devices."""
+        return self._s is not None and self._s.pinned
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""
@@ -346,7 +351,6 @@ def lookup_function(name: str) -> Any:
 
 
 for _name in (
-    "cuda",
     "sparse",
     "sparse_csr",
     "quantized",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
 from rushlight._engine.numerics.advanced_indexing import Array, out_of_bounds
 from rushlight._engine.tensors.construction.from_data import checked, infer
@@ -145,6 +146,8 @@ def _sequence(walk: _Walk, item: Any) -> None:
 def _indices(walk: _Walk, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
     a: Array = item if isinstance(item, np.ndarray) else item._a
+    if is_away(a) and not a.ndim:  # which the host must know
+        a = a.device.read(a)  # type: ignore[attr-defined]
     kind = a.dtype.kind
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
@@ -193,7 +196,7 @@ def _dims_of(item: Any) -> int:
     if item is None or item is ... or item.__class__ is bool:
         return 0
     a = item._a if isinstance(item, Conversion) else item
-    if isinstance(a, np.ndarray) and a.dtype in _MASKS:
+    if (isinstance(a, np.ndarray) or is_away(a)) and a.dtype in _MASKS:
         return a.ndim
     return 1
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.core.accelerator import asarray, is_away
+from rushlight._engine.core.dtype import FLOATING, from_numpy_dtype
 from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.names import completion
 from rushlight._engine.tensors.conversion import Conversion
@@ -148,7 +149,9 @@ _new = object.__new__
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
     if array.__class__ is not np.ndarray:
-        array = np.asarray(array)
+        array = asarray(array)
+        if of is None and is_away(array):
+            of = kind(from_numpy_dtype(array.dtype), array.device.where)
     t: Tensor = _new(Tensor)
     t._a = array
     t._k = CPU_KINDS[array.dtype] if of is None else of.plain

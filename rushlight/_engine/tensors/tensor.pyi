@@ -102,6 +102,8 @@ class Tensor(metaclass=TensorMeta):
         """The same data with its own version counter, so that autograd does not see writes."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
+    @data.deleter
+    def data(self) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element; 0 for an empty tensor."""
     def detach(self) -> Tensor:
@@ -125,7 +127,7 @@ class Tensor(metaclass=TensorMeta):
     def element_size(self) -> _int:
         """Bytes of one element."""
     def get_device(self) -> _int:
-        """-1: the CPU."""
+        """The number of the device; -1 for the CPU."""
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
@@ -151,7 +153,8 @@ class Tensor(metaclass=TensorMeta):
     def is_cpu(self) -> _bool:
         """Whether the memory is the CPU's."""
     @property
-    def is_cuda(self) -> Any: ...
+    def is_cuda(self) -> _bool:
+        """Whether the memory is a CUDA device's."""
     def is_floating_point(self) -> _bool:
         """Whether the dtype is a floating-point one."""
     @property
@@ -181,7 +184,7 @@ class Tensor(metaclass=TensorMeta):
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError for several or none."""
     def is_pinned(self, device: str | _int | _device | None = None) -> _bool:
-        """False: there is no page-locked memory without CUDA."""
+        """Whether the memory is page-locked, for copies to and from CUDA devices."""
     @property
     def is_quantized(self) -> Any: ...
     def is_same_size(self, other: Tensor) -> _bool:
@@ -247,6 +250,8 @@ class Tensor(metaclass=TensorMeta):
         """Whether gradients flow into (or through) this tensor."""
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
+    @requires_grad.deleter
+    def requires_grad(self) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
     def retain_grad(self) -> None:
@@ -352,7 +357,9 @@ class Tensor(metaclass=TensorMeta):
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
-        """Refused: there is no CUDA in this build."""
+        """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is
+        there.
+        """
     def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float64)."""
     def fill_(self, value: Any) -> Tensor:
@@ -374,7 +381,13 @@ class Tensor(metaclass=TensorMeta):
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: str | _int | _device | None = None, requires_grad: _bool = False, layout: StorageLayout | None = None, pin_memory: _bool = False) -> Tensor:
         """A new leaf with a copy of data, in this tensor's dtype and on its device."""
     def pin_memory(self, device: str | _int | _device | None = None) -> Tensor:
-        """Refused: page-locked memory needs CUDA."""
+        """A copy in page-locked memory, which copies to and from CUDA devices need not wait for; itself if it
+        is.
+        """
+    def record_stream(self, s: Sequence[_int] | _int) -> None:
+        """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
+        work.
+        """
     def resize_(self, *sizes: Any, memory_format: MemoryFormat = ...) -> Tensor:
         """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:

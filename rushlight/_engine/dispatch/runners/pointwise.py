@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.dispatch import arguments, interpreters as state, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
@@ -112,7 +113,7 @@ SCOPE: dict[str, Any] = {
     "PLAIN": state.PLAIN,
     "BIG": BIG,
     "ndarray": np.ndarray,
-    "asarray": np.asarray,
+    "asarray": asarray,
     "LOCAL": LOCAL,
     "NUMBERS": NUMBERS,
     "scalar": scalar,

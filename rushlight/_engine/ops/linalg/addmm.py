@@ -125,6 +125,15 @@ def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
     return _added("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
+@composite(where=("torch",), out=True, planned=True)
+def _addmm_activation(
+    input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1, use_gelu: "bool" = False
+):
+    """relu, or gelu in tanh's form, of addmm."""
+    found = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return ROWS["gelu"](found, approximate="tanh") if use_gelu else ROWS["relu"](found)
+
+
 @composite(out=True, inplace=True, planned=True)
 def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (batch1 @ batch2)."""
@@ -257,12 +266,3 @@ def bilinear(input1, input2, weight, bias: "Tensor | None" = None):
     left = tensordot(a, weight, ((1,), (1,)))  # (N, out, in2)
     found = (left * b.unsqueeze(1)).sum(-1, dtype=input1.dtype).reshape(*lead, weight.shape[0])
     return found if bias is None else found + bias
-
-
-@composite(name="_addmm_activation", where=("torch",), out=True)
-def addmm_activation(
-    input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1, use_gelu: "bool" = False
-):
-    """relu of addmm, or gelu by its approximation with tanh."""
-    found = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
-    return ROWS["gelu"](found, approximate="tanh") if use_gelu else ROWS["relu"](found)

@@ -68,7 +68,16 @@ class TypedStorage:
         """Bytes of one element."""
         return self.dtype.itemsize
 
-    is_cuda = is_sparse = False
+    is_sparse = False
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self._untyped_storage.is_cuda
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> "TypedStorage":
+        """A copy on a CUDA device, the current one if None."""
+        return TypedStorage(wrap_storage=self._untyped_storage.cuda(device, non_blocking), dtype=self.dtype)
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 when empty, or without memory."""
@@ -98,8 +107,10 @@ class TypedStorage:
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def cpu(self) -> "TypedStorage":
-        """Itself: it is in the CPU's memory."""
-        return self
+        """Itself where it is in the CPU's memory, else a copy there."""
+        if not self.is_cuda:
+            return self
+        return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
 
     def fill_(self, value: Any) -> "TypedStorage":
         """Set every element."""

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import accelerator
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.device import CPU, META, device as as_device
 from rushlight._engine.core.dtype import uint8
-from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.kind import available, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage
@@ -29,10 +31,11 @@ class UntypedStorage:
             self._hold(meta_array((size if isinstance(size, int) else len(size),), np.uint8, (1,)))
             self.device = where
             return
-        self._hold(np.zeros(size, np.uint8) if isinstance(size, int) else np.array(size, np.uint8))
+        flat = np.zeros(size, np.uint8) if isinstance(size, int) else np.array(size, np.uint8)
+        self._hold(flat if where is CPU else UntypedStorage._over(flat).cuda(where)._bytes())
 
     def _hold(self, flat: np.ndarray[Any, Any]) -> None:
-        self._shared, self._view, self.device = Storage(), flat, CPU
+        self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU  # type: ignore[attr-defined]
         self._shared._bytes = flat
 
     @classmethod
@@ -121,7 +124,7 @@ class UntypedStorage:
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
-        self[:] = source._bytes()
+        self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
 
     def clone(self) -> "UntypedStorage":
@@ -129,8 +132,35 @@ class UntypedStorage:
         return UntypedStorage._over(self._bytes().copy())
 
     def cpu(self) -> "UntypedStorage":
-        """Itself: it is in the CPU's memory."""
-        return self
+        """Itself where it is in the CPU's memory, else a copy there."""
+        flat = self._bytes()
+        return UntypedStorage._over(flat.device.read(flat).copy()) if is_away(flat) else self
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> "UntypedStorage":
+        """A copy on a CUDA device, the current one if None; itself where it is there."""
+        where = available(as_device("cuda" if device is None else device))
+        if where == self.device:
+            return self
+        flat = accelerator.platform().home(where).empty((self.nbytes(),), np.dtype(np.uint8))
+        flat[:] = self.cpu()._bytes()
+        return UntypedStorage._over(flat)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return bool(self.device.type == "cuda")
+
+    def pin_memory(self, device: Any = None) -> "UntypedStorage":
+        """Itself in page-locked memory: a copy that is marked so."""
+        if self._shared.pinned:
+            return self
+        made = self.clone()
+        made._shared.pinned = True
+        return made
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked."""
+        return self._shared.pinned
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory."""
