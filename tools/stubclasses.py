@@ -24,7 +24,7 @@ _UNTOLD = frozenset(
         "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__"
     ).split()
 )
-_NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container", "FunctionModule"))
+_NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container"))
 
 
 def file_of(function: Any) -> str:
@@ -178,8 +178,6 @@ def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:
         if isinstance(value.__func__, FunctionType):
             return function_lines(scope, name, value.__func__, decorator="@staticmethod")
         return [f"{name}: {scope.home('Any')}"]
-    if type(value).__name__ == "_Written":
-        value = getattr(cls, name)
     if isinstance(value, FunctionType):
         several = get_overloads(value)
         return [

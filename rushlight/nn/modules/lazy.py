@@ -100,19 +100,3 @@ class LazyLayer(LazyModuleMixin):
                 if getattr(self, name) is not None:
                     getattr(self, name).materialize(shape)
             self.reset_parameters()
-
-
-def lazy_forms(mixin: Any, *classes: type) -> list[Any]:
-    """LazyX of each class X: it finds an argument of X at its first call, and is an X from then on."""
-    return [
-        type(
-            f"Lazy{cls.__name__}",
-            (mixin, cls),
-            {
-                "__module__": cls.__module__,
-                "cls_to_become": cls,
-                "__doc__": f"{cls.__name__} that finds `{mixin._finds}` at its first call.",
-            },
-        )
-        for cls in classes
-    ]
