@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import platform
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from string import Template
 from typing import Any
 
 from rushlight._engine.devices.cuda.kernels.targets import SLOTS, WARP
@@ -48,173 +50,25 @@ def _arguments(pointers: int, numbers: int) -> tuple[str, str]:
     return "\n".join(lines), ", ".join([*given, "ptr %thread"])
 
 
-def _plain(name: str, pointers: int, numbers: int) -> str:
-    """The loops over blocks and threads; `turned` threads run from the last to the first."""
+def _around(name: str, pointers: int, numbers: int, barriers: int) -> str:
+    """What runs a kernel's grid: text of in_turn.ll or fibers.ll, for so many arguments."""
     loads, given = _arguments(pointers, numbers)
-    return f"""
-define i64 @{name}_run(ptr %args, i64 %blocks, i64 %threads, i64 %turned) {{
-entry:
-  %thread = alloca [16 x i64], align 16
-{loads}
-  %ntid = getelementptr i8, ptr %thread, i64 {SLOTS["ntid"]}
-  store i64 %threads, ptr %ntid
-  %nctaid = getelementptr i8, ptr %thread, i64 {SLOTS["nctaid"]}
-  store i64 %blocks, ptr %nctaid
-  %tid = getelementptr i8, ptr %thread, i64 {SLOTS["tid"]}
-  %ctaid = getelementptr i8, ptr %thread, i64 {SLOTS["ctaid"]}
-  %last = sub i64 %threads, 1
-  %back = icmp ne i64 %turned, 0
-  br label %block
-block:
-  %b = phi i64 [0, %entry], [%b1, %next]
-  store i64 %b, ptr %ctaid
-  br label %one
-one:
-  %t = phi i64 [0, %block], [%t1, %one]
-  %mirror = sub i64 %last, %t
-  %me = select i1 %back, i64 %mirror, i64 %t
-  store i64 %me, ptr %tid
-  call void @{name}({given})
-  %t1 = add i64 %t, 1
-  %more = icmp ult i64 %t1, %threads
-  br i1 %more, label %one, label %next
-next:
-  %b1 = add i64 %b, 1
-  %again = icmp ult i64 %b1, %blocks
-  br i1 %again, label %block, label %done
-done:
-  ret i64 0
-}}"""
-
-
-def _fibers(name: str, pointers: int, numbers: int) -> str:
-    """The scheduler of fibers; it answers 1 + the block whose threads disagree about a barrier, else 0."""
-    loads, given = _arguments(pointers, numbers)
-
-    def at(base: str, offset: int, result: str) -> str:
-        return f"  {result} = getelementptr i8, ptr {base}, i64 {offset}"
-
-    return f"""
-declare i32 @getcontext(ptr)
-declare void @makecontext(ptr, ptr, i32, ...)
-
-define internal void @{name}_fiber(i32 %low, i32 %high) {{
-  %l = zext i32 %low to i64
-  %h = zext i32 %high to i64
-  %hs = shl i64 %h, 32
-  %n = or i64 %l, %hs
-  %thread = inttoptr i64 %n to ptr
-{at("%thread", _ARGUMENTS, "%argp")}
-  %args = load ptr, ptr %argp
-{loads}
-  call void @{name}({given})
-{at("%thread", _DONE, "%donep")}
-  store i64 1, ptr %donep
-{at("%thread", SLOTS["own"], "%ownp")}
-  %own = load ptr, ptr %ownp
-{at("%thread", SLOTS["turn"], "%turnp")}
-  %turn = load ptr, ptr %turnp
-  %ignored = call i32 @swapcontext(ptr %own, ptr %turn)
-  ret void
-}}
-
-define i64 @{name}_run(ptr %args, i64 %blocks, i64 %threads, i64 %turned, ptr %slots, ptr %contexts,
-                       ptr %stacks, ptr %lanes, ptr %shared, ptr %scheduler) {{
-entry:
-  %last = sub i64 %threads, 1
-  %back = icmp ne i64 %turned, 0
-  br label %block
-block:
-  %b = phi i64 [0, %entry], [%b1, %next]
-  br label %prepare
-prepare:
-  %p = phi i64 [0, %block], [%p1, %prepare]
-  %ps = mul i64 %p, {_SLOTS}
-  %s = getelementptr i8, ptr %slots, i64 %ps
-  %pc = mul i64 %p, {_CONTEXT}
-  %c = getelementptr i8, ptr %contexts, i64 %pc
-  %pk = mul i64 %p, {_STACK}
-  %k = getelementptr i8, ptr %stacks, i64 %pk
-{at("%s", SLOTS["tid"], "%s0")}
-  store i64 %p, ptr %s0
-{at("%s", SLOTS["ctaid"], "%s1")}
-  store i64 %b, ptr %s1
-{at("%s", SLOTS["ntid"], "%s2")}
-  store i64 %threads, ptr %s2
-{at("%s", SLOTS["nctaid"], "%s3")}
-  store i64 %blocks, ptr %s3
-{at("%s", SLOTS["shared"], "%s4")}
-  store ptr %shared, ptr %s4
-{at("%s", SLOTS["lanes"], "%s5")}
-  store ptr %lanes, ptr %s5
-{at("%s", SLOTS["own"], "%s6")}
-  store ptr %c, ptr %s6
-{at("%s", SLOTS["turn"], "%s7")}
-  store ptr %scheduler, ptr %s7
-{at("%s", _DONE, "%s8")}
-  store i64 0, ptr %s8
-{at("%s", _ARGUMENTS, "%s9")}
-  store ptr %args, ptr %s9
-  %got = call i32 @getcontext(ptr %c)
-{at("%c", _LINK, "%c0")}
-  store ptr %scheduler, ptr %c0
-{at("%c", _STACK_AT, "%c1")}
-  store ptr %k, ptr %c1
-{at("%c", _STACK_SIZE, "%c2")}
-  store i64 {_STACK}, ptr %c2
-  %whole = ptrtoint ptr %s to i64
-  %low = trunc i64 %whole to i32
-  %above = lshr i64 %whole, 32
-  %high = trunc i64 %above to i32
-  call void (ptr, ptr, i32, ...) @makecontext(ptr %c, ptr @{name}_fiber, i32 2, i32 %low, i32 %high)
-  %p1 = add i64 %p, 1
-  %prepared = icmp ult i64 %p1, %threads
-  br i1 %prepared, label %prepare, label %round
-round:
-  br label %turnof
-turnof:
-  %t = phi i64 [0, %round], [%t1, %after]
-  %stopped = phi i64 [0, %round], [%stopped1, %after]
-  %ended = phi i64 [0, %round], [%ended1, %after]
-  %mirror = sub i64 %last, %t
-  %me = select i1 %back, i64 %mirror, i64 %t
-  %ms = mul i64 %me, {_SLOTS}
-  %m = getelementptr i8, ptr %slots, i64 %ms
-{at("%m", _DONE, "%mdone")}
-  %before = load i64, ptr %mdone
-  %finished = icmp ne i64 %before, 0
-  br i1 %finished, label %after, label %go
-go:
-  %mc = mul i64 %me, {_CONTEXT}
-  %mcontext = getelementptr i8, ptr %contexts, i64 %mc
-  %went = call i32 @swapcontext(ptr %scheduler, ptr %mcontext)
-  %now = load i64, ptr %mdone
-  %waits = sub i64 1, %now
-  %stoppedg = add i64 %stopped, %waits
-  %endedg = add i64 %ended, %now
-  br label %after
-after:
-  %stopped1 = phi i64 [%stopped, %turnof], [%stoppedg, %go]
-  %ended1 = phi i64 [%ended, %turnof], [%endedg, %go]
-  %t1 = add i64 %t, 1
-  %more = icmp ult i64 %t1, %threads
-  br i1 %more, label %turnof, label %verdict
-verdict:
-  %nobody = icmp eq i64 %stopped1, 0
-  br i1 %nobody, label %next, label %agree
-agree:
-  %some = icmp ne i64 %ended1, 0
-  br i1 %some, label %torn, label %round
-torn:
-  %b2 = add i64 %b, 1
-  ret i64 %b2
-next:
-  %b1 = add i64 %b, 1
-  %again = icmp ult i64 %b1, %blocks
-  br i1 %again, label %block, label %done
-done:
-  ret i64 0
-}}"""
+    file = os.path.join(os.path.dirname(__file__), "fibers.ll" if barriers else "in_turn.ll")
+    with open(file, encoding="utf-8") as text:
+        return Template(text.read()).substitute(
+            SLOTS,
+            name=name,
+            loads=loads,
+            given=given,
+            slots=_SLOTS,
+            context=_CONTEXT,
+            stack=_STACK,
+            done=_DONE,
+            arguments=_ARGUMENTS,
+            link=_LINK,
+            stack_at=_STACK_AT,
+            stack_size=_STACK_SIZE,
+        )
 
 
 @lru_cache(maxsize=None)
@@ -231,7 +85,7 @@ class Kernel:
         if barriers and not has_fibers():
             raise Unsupported("threads that wait for each other: fibers need x86-64 and glibc")
         name = f"simulated_{next(_numbers)}"
-        run = (_fibers if barriers else _plain)(name, pointers, numbers)
+        run = _around(name, pointers, numbers, barriers)
         whole = text.replace("@kernel(", f"@{name}(") + run
         code = target.assemble(whole, tidy=True)
         externals = _externals() if barriers else {}
