@@ -61,7 +61,7 @@ SIZES = """
 from benchmarks.worker import load
 torch = load("rushlight")
 from benchmarks.compiling import _char_gpt
-from rushlight.compiler import target
+from rushlight._engine.kernels.emit import target
 model, _, x, y = _char_gpt(torch)
 called, assemble, made = torch.compile(model, mode="reduce-overhead"), target.assemble, []
 target.assemble = lambda *given, **how: made.append(1) or assemble(*given, **how)

@@ -168,6 +168,21 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
         super().__exit__(*error)
 
 
+class _DisableFuncTorch:
+    """A context in which no transform of torch.func runs."""
+
+    def __enter__(self) -> None:
+        modes = interpreters.STACK.modes
+        self.levels = [
+            mode for mode in modes if type(mode).__module__.startswith("rushlight._engine.transforms")
+        ]
+        for level in self.levels:
+            modes.remove(level)
+
+    def __exit__(self, *error: object) -> None:
+        interpreters.STACK.modes.extend(self.levels)
+
+
 def _is_torch_function_enabled() -> bool:
     """Whether classes with __torch_function__ are asked."""
     return interpreters.CLASSES.asked

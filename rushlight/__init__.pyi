@@ -55,6 +55,7 @@ from rushlight.toplevel import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel import _log_softmax as _log_softmax
 from rushlight._C import _nnpack_available as _nnpack_available
+from rushlight import _ops as _ops
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
 from rushlight.toplevel import _running_with_deploy as _running_with_deploy
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
@@ -80,6 +81,7 @@ from rushlight.sparse.unchecked import _validate_sparse_compressed_tensor_args a
 from rushlight.sparse.unchecked import _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_csc_tensor_args as _validate_sparse_csc_tensor_args
 from rushlight.sparse.unchecked import _validate_sparse_csr_tensor_args as _validate_sparse_csr_tensor_args
+from rushlight import _vmap_internals as _vmap_internals
 from rushlight.toplevel import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel import affine_grid_generator as affine_grid_generator

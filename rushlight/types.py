@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import IO
 
-from rushlight import Size, UntypedStorage as Storage, device as _device
+from rushlight import Size, Tensor, UntypedStorage as Storage, device as _device
 
 _int, _float, _bool, _str, _bytes, _complex = int, float, bool, str, bytes, complex
 _Number = int, float, bool
@@ -14,5 +15,7 @@ Number = int | float | bool
 Device = _device | str | int | None
 FileLike = str | os.PathLike[str] | IO[bytes]
 _size = Size | list[int] | tuple[int, ...]
+
+_TensorOrTensors = Tensor | Sequence[Tensor]
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]

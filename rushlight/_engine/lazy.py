@@ -87,7 +87,7 @@ class LazyPackage(_Module, metaclass=_Looked):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
-        if isinstance(value, _Module) and homes(self.__name__).get(name) == name:
+        if isinstance(value, _Module) and homes(self.__name__).get(name, ".") != ".":
             value = getattr(value, name)
         super().__setattr__(name, value)
 

@@ -18,10 +18,10 @@ from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
 from rushlight._engine.dispatch.nodes.saved_arguments import Kept
-from rushlight._engine.dispatch.nodes.saved_tensors import version_of
+from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
-from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight._torch_dispatch import decompositions, translation
 
 Handler = Callable[..., Any]
@@ -187,21 +187,9 @@ def _hand_over(source: Any, result: Any) -> None:
         node, r._g, r._i = s._g, s._g, s._i
         saved = node.saved if hasattr(node, "saved") else None
         if isinstance(saved, tuple) and saved and "result" in saved[0]:
-            saved[1][saved[0].index("result")] = (shadow(r), keep_result(r)[1])
+            saved[1][saved[0].index("result")] = (twin(r), keep_result(r)[1])
         elif getattr(saved, "_results", None):
-            saved._results[1][s._i] = Kept(shadow(r)) if saved._results[1][s._i] is not None else None
-
-
-def shadow(t: Tensor) -> Any:
-    """The same tensor outside the graph, of its class."""
-    other: Any = object.__new__(type(t))
-    storage(t)
-    for slot in ("_a", "_k", "_s"):
-        setattr(other, slot, getattr(t, slot))
-    other._g, other._i = None, 0
-    other.__dict__.update(t.__dict__)
-    version_of(t)
-    return other
+            saved._results[1][s._i] = Kept(twin(r)) if saved._results[1][s._i] is not None else None
 
 
 def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

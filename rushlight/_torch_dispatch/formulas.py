@@ -72,7 +72,11 @@ def by_atoms(root: Any, given: dict[str, Any]) -> Any:
             values[node] = _atom(node.op, tensors).item()
         else:
             values[node] = _atom(node.op, operands)
-    return values[root]
+    found = values[root]
+    if isinstance(found, Tensor):
+        return found
+    like = torch.broadcast_tensors(*[v for v in given.values() if isinstance(v, Tensor)])[0]
+    return torch.full_like(like, found, dtype=dtype)
 
 
 def _atom(name: str, operands: list[Any]) -> Any:

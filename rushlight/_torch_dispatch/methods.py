@@ -228,3 +228,5 @@ def adopt(cls: type) -> None:
     for name in _TOLD:
         if name not in cls.__dict__ and getattr(cls, name) in (_plain(name), getattr(Tensor, name)):
             setattr(cls, name, _telling(name))
+    if getattr(cls, "data", None) is Tensor.data:
+        cls.data = property(cls.detach, Tensor.data.fset)  # type: ignore[attr-defined]

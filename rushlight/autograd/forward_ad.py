@@ -16,6 +16,7 @@ __all__ = [
     "unpack_dual",
 ]
 _levels: list[Any] = []
+_current_level = -1  # the level's number, as programs ask whether there is one
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -31,7 +32,9 @@ def enter_dual_level() -> int:
 
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    global _current_level
     _levels.append(Forward().__enter__())
+    _current_level = 0
     return 0
 
 
@@ -42,7 +45,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. "
             "This is not supported."
         )
+    global _current_level
     _levels.pop().__exit__()
+    _current_level = -1
 
 
 def _level(what: str) -> Any:

@@ -355,3 +355,24 @@ def test_reduced_products_take_the_older_names() -> None:
             torch.sparse.mm(dense.to_sparse_csr(), dense, name),
             torch.sparse.mm(dense.to_sparse_csr(), dense, other),
         )
+
+
+@pytest.mark.parametrize(
+    "source", ["to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "to_sparse"]
+)
+@pytest.mark.parametrize("target", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+def test_gradients_of_conversions_between_layouts(source, target):
+    def of(t, name):
+        return getattr(t, name)(*[2] * name.startswith("to_sparse_bs"))
+
+    x = of(torch.arange(1.0, 17, dtype=torch.float64).reshape(4, 4), source).requires_grad_()
+    grad = torch.arange(16.0, 0, -1, dtype=torch.float64).reshape(4, 4)
+    (found,) = torch.autograd.grad(of(x, target), x, of(grad, target))
+    assert found.layout == x.layout and torch.equal(found.to_dense(), grad)
+
+
+def test_dense_gradients_are_added_to_sparse_ones():
+    p = torch.tensor([1.5, 1.5], requires_grad=True)
+    p.grad = torch.tensor([0.0, 2.0]).to_sparse()
+    p.backward(torch.tensor([1.0, 1.0]))
+    assert p.grad.tolist() == [1, 3]

@@ -79,7 +79,8 @@ class Program:
             read.update(given)
         lines.append(f"[{', '.join(f'v{i}' for i in range(len(self._storage)))}] = arrays")
         scope = {**constants, **{f"f{k}": step[0] for k, step in enumerate(self._steps)}}
-        exec("\n    ".join(["def run(arrays):", *lines[::-1]]), scope)
+        source = "\n    ".join(["def run(arrays):", *lines[::-1]])
+        exec(compile(source, "<rushlight expression>", "exec"), scope)
         return scope["run"]  # type: ignore[no-any-return]
 
     def _slot(self, value: Any = None) -> int:

@@ -10,7 +10,9 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
-from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords, text
+from rushlight._engine.dispatch import older
+from rushlight._engine.ops import forms
+from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -24,10 +26,13 @@ def bind(
         kwargs = rename_keywords(params, row.name, without_missing(kwargs))
     positional = [p for p in params if not p.keyword_only]
     args = _spread(row, positional, args)
+    earlier = older.newer(row.name, args) if len(args) > len(positional) else None
+    if earlier is not None:
+        args, kwargs = earlier[0], {**kwargs, **earlier[1]}
     if len(args) > len(positional):
         raise TypeError(
             f"{row.name}() takes {len(positional)} positional arguments but {len(args)} "
-            f"were given; the signature is {text(row.name, params)}"
+            f"were given; {forms.told(row.name, params)}"
         )
     bound = {p.name: v for p, v in zip(positional, args, strict=False)}
     for key, value in kwargs.items():
@@ -42,7 +47,7 @@ def bind(
         if value is REQUIRED:
             raise TypeError(
                 f'{row.name}() missing 1 required positional arguments: "{p.name}"; '
-                f"the signature is {text(row.name, params)}"
+                f"{forms.told(row.name, params)}"
             )
         values[p.name] = check(row.name, p, value, position)
     return values

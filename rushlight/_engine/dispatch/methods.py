@@ -420,6 +420,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
         storage(self)._bytes = flat = grown
     strides = format_strides(size, contiguous_strides(size), memory_format)
     place(self, strided(flat, a.dtype, size, strides, offset), self._k)
+    storage(self).version += 1
     return self
 
 

@@ -149,7 +149,8 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
             name = "input"
         # A prologue hands defaults on as well: they give way to what the caller wrote.
         if name not in known or name != key and extra.get(name, known[name]) is not known[name]:
-            allowed = ", ".join(sorted(known))
-            raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; it takes: {allowed}")
+            from rushlight._engine.ops import forms
+
+            raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; {forms.told(op, params)}")
         renamed[name] = value
     return renamed

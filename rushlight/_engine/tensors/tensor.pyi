@@ -102,6 +102,8 @@ class Tensor(metaclass=TensorMeta):
         """The same data with its own version counter, so that autograd does not see writes."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
+    @data.deleter
+    def data(self) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element; 0 for an empty tensor."""
     def detach(self) -> Tensor:
@@ -248,6 +250,8 @@ class Tensor(metaclass=TensorMeta):
         """Whether gradients flow into (or through) this tensor."""
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
+    @requires_grad.deleter
+    def requires_grad(self) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
     def retain_grad(self) -> None:

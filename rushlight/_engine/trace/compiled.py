@@ -8,7 +8,6 @@ was computed by something that the recorder does not see, and the callable stays
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Container
@@ -137,7 +136,7 @@ class Compiled:
         changes = (
             {}
             if knobs.kernels == "numpy"
-            else {"hot_calls": 1, "switch_after": sys.maxsize}
+            else {"hot_calls": 1}
             if (self.background and plan.calls == 1)
             else {"kernels": "llvm"}
         )

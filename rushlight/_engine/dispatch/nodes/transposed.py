@@ -10,6 +10,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.layout import Layout, contiguous_strides
 from rushlight._engine.ops.table import ROWS, Row
+from rushlight._engine.tensors.tensor import BELOW
 
 
 def view_rule(row: Row) -> Callable[..., Any]:
@@ -18,7 +19,9 @@ def view_rule(row: Row) -> Callable[..., Any]:
     def rule(s: Any, grad: Any) -> Any:
         shape = s.shape(row.params[0].name)
         rest = [getattr(s, p.name) for p in row.params[1:]]
-        if not row.options.get("overlaps"):
+        if grad.__class__ in BELOW and f"{row.name}_scatter" in ROWS:  # writes to its views leave no node
+            return ROWS[f"{row.name}_scatter"](grad.new_zeros(shape), grad, *rest)
+        if not row.options.get("overlaps") and grad.__class__ not in BELOW:
             into = grad.new_zeros(shape)
             row(into, *rest).copy_(grad)
             return into

@@ -27,7 +27,7 @@ from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.kind import CPU_KINDS
 from rushlight._engine.tensors.lazy_views import place
-from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._engine.tensors.tensor import Tensor, alias, storage
 
 # Plain tensors of one kind that are outside the graph; whatever else comes takes the general way.
 _FAST = """
@@ -221,7 +221,14 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
         target, rest = _target(row, args, kwargs)
         refuse_inference(target)
-        seen = function(row)(target, *rest, **kwargs)
+        before = target
+        if getattr(target, "_b", None) is not None and type(target) is Tensor:
+            # From now on it is a view of the view that it was.
+            before = alias(target, target._g, target._i)
+            before._b = target._b
+        seen = function(row)(before, *rest, **kwargs)
+        if before is not target:
+            target._b = seen._b
         if target._g is not None and LOCAL.enabled:
             check_writable(target, True)
             target._g, target._i = seen._g, seen._i

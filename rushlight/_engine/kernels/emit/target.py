@@ -28,6 +28,10 @@ _ADDRESSES = (
 )
 
 
+class Unsupported(Exception):
+    """There is no machine code for an atom at a dtype."""
+
+
 @lru_cache(maxsize=None)
 def available() -> bool:
     """Whether llvmlite is installed."""

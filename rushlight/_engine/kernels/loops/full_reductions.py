@@ -54,7 +54,7 @@ class Full:
             )
 
         def run(*arrays: Any) -> Any:
-            if self.kernel.ready and team.possible():
+            if (self.kernel.ready or self.kernel.decide(arrays)) and team.possible():
                 call, threads, partials = self.chunks(n)
                 call(threads, *arrays, partials)
             else:

@@ -41,7 +41,7 @@ def planned(
     """The address of the function that does what `along` says, and what it is to be called with."""
     found = _suited(how, a, d, index, other, slices)
     return found and (
-        native.address("along", f"{found[0].text} by pointers", found[0].plain),
+        native.address("along", f"{found[0].source[1]} by pointers", found[0].plain),
         (pointer(a), pointer(index), pointer(other), *found[1]),
     )
 

@@ -66,6 +66,11 @@ def key(*texts: str) -> str:
     return total.hexdigest()[:40]
 
 
+def has(name: str) -> bool:
+    """Whether there is an entry, whole or not."""
+    return bool(knobs.cache) and os.path.exists(os.path.join(directory(), name))
+
+
 def find(name: str) -> bytes | None:
     """The code of an entry, or None if it is absent or damaged."""
     if not knobs.cache:

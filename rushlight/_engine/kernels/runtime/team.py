@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.kernels.runtime import parallel
-from rushlight._engine.kernels.runtime.shared_loops import ARRAY_FIELDS
-from rushlight._engine.kernels.runtime.team_code import CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
+from rushlight._engine.kernels.runtime.abi import ARRAY_FIELDS, CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
 from rushlight._engine.numerics.ufunc import LOOPS, builtin
 
 Array = np.ndarray[Any, Any]

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
+from rushlight._engine.kernels.runtime.abi import CALL_HEAD, MEMBER, MEMBERS, SEMAPHORE, SLOT
 from rushlight._engine.kernels.runtime.shared_loops import slot
 
-MEMBERS, MEMBER, SEMAPHORE, QUEUE, _SLOT = 32, 16, 8, 8, 8
+_SLOT = SLOT
 MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 # Pauses, of 10 to 40 ns each.
 _SPIN, _YIELD_EVERY = 8000, 256
@@ -131,10 +132,6 @@ def _run(f: Function, pause: str) -> None:
 #   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne_twister.py
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
-NAMES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
-# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what
-# each word is relative to: 0, 8 for the words, or 16 + 8 k for the operand k; then the words.
-CALL_HEAD = 3
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from rushlight._engine.core import promotion
 from rushlight._engine.core.dtype import bool_, float32
 from rushlight._engine.core.results import named
+from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import Expr, const, m
 from rushlight._engine.ops.refusals import ONE_BOOL_SUB, not_for
-from rushlight._engine.ops.table import composite, opaque, pointwise
+from rushlight._engine.ops.table import ROWS, composite, opaque, pointwise
 
 
 @pointwise(dtypes="int")
@@ -334,6 +335,8 @@ def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Nu
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        raise forms.refusal(ROWS["where"])
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with "

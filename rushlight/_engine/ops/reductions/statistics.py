@@ -11,6 +11,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.results import named
+from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import at_least_1d
 from rushlight._engine.ops.kernel_lookup import machine
@@ -65,7 +66,9 @@ abs_ = ROWS["abs"]
 
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
-        raise TypeError("var(): pass either unbiased or correction, not both")
+        raise TypeError(
+            f"unbiased and correction do not go together; {forms.told('var', ROWS['var'].params)}"
+        )
     if correction is None:
         return 0 if unbiased is False else 1
     return correction
@@ -235,6 +238,8 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
     ):
         if other is None and hasattr(dim, "_a"):
             dim, other = None, dim
+        if dim is not None and (other is not None or type(dim) is bool or not hasattr(dim, "__index__")):
+            raise forms.refusal(ROWS[name])
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.ops import forms
 from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
 from rushlight._engine.ops.resolved import Way, resolved
@@ -205,7 +206,7 @@ def tile(input, dims: "*Ints"):
 
 @composite
 def repeat_interleave(
-    input,
+    input: "Tensor | None" = None,
     repeats: "Tensor | Number | None" = None,
     dim: "int | None" = None,
     *,
@@ -216,8 +217,10 @@ def repeat_interleave(
     repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
     positions repeated by it. dim None flattens input.
     """
-    if repeats is None:
-        return _positions(input, output_size)
+    if repeats is None or input is None:
+        if (alone := repeats if input is None else input) is None:
+            raise forms.refusal(ROWS["repeat_interleave"])
+        return _positions(alone, output_size)
     if dim is None:
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
