@@ -144,7 +144,7 @@ def embedding_bag(
     )
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), aliases=("torch._embedding_bag_forward_only",))
 def _embedding_bag(
     weight,
     indices,

@@ -24,7 +24,7 @@ from rushlight._engine.ops.linalg.matmul import (
 )
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import composite, contract, pointwise
+from rushlight._engine.ops.table import ROWS, composite, contract, pointwise
 
 
 @pointwise(where=(), inplace=False)
@@ -123,6 +123,15 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
 def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, mm, mat1, mat2, beta, alpha)
+
+
+@composite(where=("torch",), out=True, planned=True)
+def _addmm_activation(
+    input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1, use_gelu: "bool" = False
+):
+    """relu, or gelu in tanh's form, of addmm."""
+    found = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return ROWS["gelu"](found, approximate="tanh") if use_gelu else ROWS["relu"](found)
 
 
 @composite(out=True, inplace=True, planned=True)

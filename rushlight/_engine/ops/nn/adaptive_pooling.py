@@ -29,6 +29,8 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
             f"{op}(): elements of output_size must be greater than or equal to 0, but received {list(wanted)}"
         )
     sizes = tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=False))
+    if math.prod(x.shape[: x.ndim - n]) * math.prod(sizes) >= 2**62:
+        raise RuntimeError(f"{op}(): Storage size calculation overflowed with sizes={list(sizes)}")
     mean = {*sizes} == {1} and "avg" in op  # which asks for less
     sized = x.shape[1:] if x.ndim > n + 1 and ("max" in op or n == 3) else space
     if n == 1 or not mean:
@@ -150,7 +152,7 @@ def _first(samples: Array, size: int, out: int, kernel: int) -> Array:
     found = ((np.arange(out).astype(samples.dtype) + drawn) * step).astype(np.int64) - (drawn * step).astype(
         np.int64
     )
-    found[..., -1] = size - kernel
+    found[..., -1:] = size - kernel
     return found
 
 
@@ -184,6 +186,12 @@ def _check(op: str, n: int, x: Any, kernel: Ints, out: Ints) -> None:
             )
 
 
+def _sizes(op: str, n: int, value: Any, name: str) -> Ints:
+    if not isinstance(value, int) and len(value) != n:
+        raise RuntimeError(f"{op}: {name} must either be a single Int or tuple of Ints, {n} of them")
+    return tuple_of(value, n, name, op)
+
+
 def _fractional_row(n: int, ending: str) -> None:
     op = f"fractional_max_pool{n}d"
 
@@ -214,8 +222,7 @@ def _fractional_row(n: int, ending: str) -> None:
                 f"{x.dtype}; got {list(samples.shape)}, {samples.dtype}"
             )
         kernel, out = (
-            tuple_of(v, n, name, op)
-            for v, name in ((kernel_size, "kernel_size"), (output_size, "output_size"))
+            _sizes(op, n, v, name) for v, name in ((kernel_size, "kernel_size"), (output_size, "output_size"))
         )
         _check(op, n, x, kernel, out)
         found = _fractional_max(x, samples[: x.shape[0]], kernel, out)

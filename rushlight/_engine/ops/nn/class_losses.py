@@ -150,6 +150,14 @@ def nll_loss(
     return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction)
 
 
+@composite(where=("aten",), planned=True)
+def nll_loss2d(
+    input, target, weight: "Tensor | None" = None, reduction: "int" = 1, ignore_index: "int" = -100
+):
+    """nll_loss of images (N, C, H, W); reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    return nll_loss(input, target, weight, None, ignore_index, None, ("none", "mean", "sum")[reduction])
+
+
 _X, _T, _IGNORE, _LSE = symbol("x"), symbol("t"), symbol("ignore"), symbol("lse")
 _G = symbol("g")
 

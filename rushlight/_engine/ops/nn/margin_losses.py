@@ -30,7 +30,7 @@ def hinge_embedding_loss(input, target, margin: "float" = 1.0):
     return near + where(target != -1, input, 0)
 
 
-@loss("torch", "nn.functional")
+@loss()
 def margin_ranking_loss(input1, input2, target, margin: "float" = 0):
     """max(0, -y (x1 - x2) + margin)."""
     if not input1.ndim == input2.ndim == target.ndim:
@@ -40,6 +40,14 @@ def margin_ranking_loss(input1, input2, target, margin: "float" = 0):
             f"{target.size()} "
         )
     return (-target * (input1 - input2) + float(margin)).clamp(min=0)
+
+
+@composite(name="_margin_ranking_loss", where=("aten",), aliases=("torch.margin_ranking_loss",), planned=True)
+def broadcast_margin_ranking_loss(input1, input2, target, margin: "float" = 0.0, reduction: "int | str" = 1):
+    """The same of tensors that are broadcast; reduction also as 0 for none, 1 for the mean, 2 for the sum."""
+    terms = (-target * (input1 - input2) + float(margin)).clamp(min=0)
+    named = {0: "none", 1: "mean", 2: "sum"}.get(reduction, reduction)
+    return reduced(terms, reduction_of(named, None, None))
 
 
 @loss()

@@ -33,7 +33,7 @@ PLANES = {1: (3,), 2: (4,), 3: ()}  # dims of an operand in channels last, by th
 FEW_TAPS, _LARGE = 16, 1 << 16
 
 
-def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
+def _check_input(op: str, n: int, x: Any, out: Ints | None = None, kernel: Ints | None = None) -> None:
     if x.ndim not in (n + 1, n + 2) or any(size == 0 for size in x.shape[x.ndim - n - 1 :]):
         raise RuntimeError(
             f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
@@ -43,6 +43,12 @@ def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
         channels, *sizes = x.shape[x.ndim - n - 1 :]
         if op == "max_pool1d":
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
+        if op == "avg_pool3d" and kernel is not None:
+            space, taps = (
+                " ".join(f"{k}{d}: {v}" for d, v in zip("THW", some, strict=True))
+                for k, some in (("", sizes), ("k", kernel))
+            )
+            raise RuntimeError(f"input image ({space}) smaller than kernel size ({taps})")
         middle = (1,) if n == 1 else ()  # PyTorch's kernel of one dim is that of two
         given, found = ("x".join(map(str, (channels, *middle, *some))) for some in (sizes, out))
         raise RuntimeError(
@@ -57,6 +63,12 @@ def _window(
     empty = stride is None or (not isinstance(stride, int) and not len(stride))
     step = kernel if empty else tuple_of(stride, n, "stride", op)
     pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
+    if 0 in step:
+        raise RuntimeError(
+            f"{op}() stride must be greater than zero, but got {step[0]}"
+            if op == "max_pool1d"
+            else "stride should not be zero"
+        )
     for label, name, values in (
         ("kernel size", "kernel_size", kernel),
         ("stride", "stride", step),
@@ -82,7 +94,7 @@ def _planned(
     how = _window(op, n, kernel_size, stride, padding, dilation)
     _check_input(op, n, x)
     out = tuple(out_size(*of, ceil_mode) for of in zip(x.shape[x.ndim - n :], *how, strict=True))
-    _check_input(op, n, x, out)
+    _check_input(op, n, x, out, how[0])
     return *how, out
 
 
@@ -163,7 +175,7 @@ def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
-    return _max_pool(x, *_planned(f"max_pool{n}d", n, x, *how))
+    return _max_pool(x, *_planned(f"max_pool{n}d_with_indices", n, x, *how))
 
 
 @for_dims

@@ -188,3 +188,27 @@ _pad_places.gradient(lambda s, grad: _pad_places_backward(grad, s.pad, s.mode, s
 
 
 _pad_places_backward.gradient(lambda s, grad: _pad_places(grad, s.pad, s.mode))
+
+
+def _primitive(word: str, mode: str, dims: int) -> None:
+    """The op of one mode and one number of dims that PyTorch's pad calls."""
+
+    def body(input, padding: "Ints"):
+        if len(padding) != 2 * dims:
+            raise RuntimeError(
+                f"{word}_pad{dims}d: padding size is expected to be {2 * dims}, but got {len(padding)}"
+            )
+        return pad(input, padding, mode)
+
+    composite(
+        body,
+        name=f"{word}_pad{dims}d",
+        where=("aten",),
+        out=True,
+        doc=f"pad of {dims} dims in the mode {mode!r}.",
+    )
+
+
+for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
+    for _dims in (1, 2, 3):
+        _primitive(_word, _mode, _dims)
