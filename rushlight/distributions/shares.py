@@ -3,7 +3,10 @@
 import rushlight as torch
 from rushlight.distributions.constraints import positive, positive_vector, simplex, unit_interval
 from rushlight.distributions.exp_family import ExponentialFamily
-from rushlight.distributions.implicit import standard_dirichlet
+from rushlight.distributions.implicit import (
+    _dirichlet_rule as _Dirichlet_backward,  # noqa: F401
+    standard_dirichlet,
+)
 from rushlight.distributions.utils import broadcast_all
 from rushlight.nn.functional import one_hot
 

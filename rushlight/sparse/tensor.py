@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.dispatch.arguments import spread_ints
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
@@ -34,13 +35,16 @@ LEGACY = {layout: layout.name.title().replace("_", "").replace("Coo", "") for la
 
 
 def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """A call's arguments, positional ones first and defaults left out."""
+    """A call's arguments, positional ones first and defaults at their end left out."""
     row = ROWS.get(name)
     if row is None:
         return list(args), kwargs
+    positional = [p for p in row.params if not p.keyword_only]
+    args = spread_ints(row, positional, tuple(args))
     given = {**dict(zip((p.name for p in row.params), args, strict=False)), **kwargs}
     given = {p.name: given[p.name] for p in row.params if given.get(p.name, p.default) is not p.default}
-    return ([given.pop(p.name) for p in row.params if p.name in given and not p.keyword_only], given)
+    count = max((i + 1 for i, p in enumerate(positional) if p.name in given), default=0)
+    return [given.pop(p.name, p.default) for p in positional[:count]], given
 
 
 def _backend(values: list[Any]) -> str:
@@ -253,6 +257,28 @@ class SparseTensor(Tensor):
         if self.is_sparse:
             return self._become(torch.zeros_like(self))
         return self._become(self.map(torch.zeros_like))
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Take over what another sparse tensor of the same layout holds."""
+        return OPS["copy_"](self, source, non_blocking)
+
+    def fill_(self, value: Any) -> Any:
+        """Set all numbers of a compressed tensor that are specified."""
+        return _write(self, OPS["fill"](self, value))
+
+    def resize_(self, *size: Any, memory_format: Any = None) -> Any:
+        """Another size, of CSR; values stay as many as fit."""
+        return OPS["resize_"](
+            self, list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
+        )
+
+    def t_(self) -> Any:
+        """Rows and columns swapped, of a COO matrix."""
+        return self._become(OPS["t"](self))
+
+    def transpose_(self, dim0: int, dim1: int) -> Any:
+        """Two sparse dims swapped."""
+        return self._become(OPS["transpose"](self, dim0, dim1))
 
     def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
         """Another size, as far as what is held fits into it."""

@@ -142,7 +142,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 
 
 def _resize(row: Row, out: Tensor, found: Tensor) -> None:
-    if row.name in ("arange", "range") and out._a.size:
+    if row.name in ("arange", "range", "fftfreq", "rfftfreq") and out._a.size:
         warn(
             f"The number of elements in the out tensor of shape {list(out._a.shape)} is "
             f"{out._a.size} which does not match the computed number of elements {found._a.size}. "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -542,7 +543,20 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 
 # For interpreters, which see the functional rows.
 copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
+
+
+def _removed(name: str) -> Callable[..., Any]:
+    """A method that PyTorch has removed (rushlight/removed.py)."""
+
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module("rushlight.removed"), name)(self)
+
+    refuse.__name__ = name
+    return refuse
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _removed(name) for name in ("solve", "eig", "symeig", "lstsq")},
     "copy_": copy_,
     "_follow_": _follow_,
     "fill_": fill_,

@@ -155,9 +155,8 @@ def _two(a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tupl
     """The complex numbers of the two parts that parts(a, b) gives."""
     one, two = dt.from_numpy_dtype(a.dtype), dt.from_numpy_dtype(b.dtype)
     if one.name not in allowed or two.name not in allowed:
-        names = "Half, Float or Double" if len(allowed) > 2 else "Float or Double"
         raise RuntimeError(
-            f"Expected both inputs to be {names} tensors but got {one.legacy} and {two.legacy}"
+            f"Expected both inputs to be Half, Float or Double tensors but got {one.legacy} and {two.legacy}"
         )
     if one is not two:
         raise RuntimeError(

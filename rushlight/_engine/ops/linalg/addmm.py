@@ -153,12 +153,13 @@ def addbmm(input, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
 @composite(out=True, inplace=True, planned=True)
 def addr(input, vec1, vec2, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the outer product of two vectors."""
-    if vec1.ndim != 1 or vec2.ndim != 1:
-        raise RuntimeError(
-            f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and {vec2.ndim}-D"
-        )
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
     found = outer(vec1, vec2)
     for name, scale in (("beta", beta), ("alpha", alpha)):
+        if isinstance(scale, bool) and not found.dtype.category == input.dtype.category == 0:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if isinstance(scale, float) and found.dtype.category < 2:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."

@@ -116,6 +116,8 @@ def linalg_multi_dot(tensors: list[Tensor]):
 @composite(where=("torch",), out=True)
 def chain_matmul(matrices: "*Any" = ()):
     """linalg.multi_dot of matrices, given one by one; a single one is returned as it is."""
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for t in matrices:
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")

@@ -45,6 +45,8 @@ def _check_dtype(a: Array) -> None:
 
 def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> Array:
     axes = tuple(range(-len(dims), 0))
+    if not a.size and any(not a.shape[d] for d in dims):
+        raise RuntimeError("MKL FFT error: Invalid number of data points (0) specified.")
     turned, back = _last(a, dims)
     run, norms = (np.fft.fftn, _FORWARD) if forward else (np.fft.ifftn, _BACKWARD)
     return back(np.ascontiguousarray(run(turned, axes=axes, norm=norms[scale])))  # type: ignore[arg-type]

@@ -195,6 +195,9 @@ for _d in NAMED:
     globals()[f"{_d.legacy}Storage"] = BY_DTYPE[_d]
 
 
+Storage = BY_DTYPE[dt.float32]
+
+
 def _caster(of: dt.dtype) -> Any:
     def cast(self: TypedStorage) -> TypedStorage:
         return self._to(of)
