@@ -331,6 +331,8 @@ e: _float
 inf: _float
 nan: _float
 pi: _float
+def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, use_gelu: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """relu, or gelu in tanh's form, of addmm."""
 @overload
 def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
@@ -344,6 +346,8 @@ def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = Non
 def _conj_physical_(input: Tensor) -> Tensor:
     """In-place version of _conj_physical."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
+    """embedding_bag, with -1 for no padding."""
+def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
     """embedding_bag, with -1 for no padding."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The gradient of log_softmax, from its result."""
@@ -1110,8 +1114,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
     """linalg.lu_solve with its operands in the older order."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _lu_unpack_result:
     """(P, L, U) of what lu_factor packs; parts that are not asked for come empty."""
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
-    """max(0, -y (x1 - x2) + margin)."""
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int | str = 1) -> Tensor:
+    """The same of tensors that are broadcast; reduction also as 0 for none, 1 for the mean, 2 for the sum."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
     """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
