@@ -201,11 +201,7 @@ class _Writer:
         items = {
             user.args[1]: user for user in node.users if getattr(user.target, "__name__", "") == "getitem"
         }
-        outs = (
-            [items[i] if i in items else None for i in range(node.meta["results"])]
-            if "results" in node.meta
-            else [node]
-        )
+        outs = [items.get(i) for i in range(node.meta["results"])] if "results" in node.meta else [node]
         try:
             found = self._form(node, [o.meta["val"] for o in outs if o is not None] or [None])
         except UnsupportedOperatorError as error:

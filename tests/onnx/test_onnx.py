@@ -1,5 +1,6 @@
 """torch.onnx: models pass onnx's checker and give onnxruntime the module's numbers, at other batch sizes
-too."""
+too.
+"""
 
 from __future__ import annotations
 
