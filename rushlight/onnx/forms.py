@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -425,3 +427,28 @@ class Forms:
         )
         found[1].dtype = dt.int64
         return found
+
+
+# --- which op has which form --------------------------------------------------------------------
+
+FORMS: dict[str, Callable[..., Any]] = {}
+
+
+def form_of(*ops: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates the form of these ops."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for op in ops:
+            if op in FORMS:
+                raise ValueError(f"{op} has two forms: one of them must go")
+            FORMS[op] = function
+        return function
+
+    return add
+
+
+def written(op: str, form: Forms, arguments: dict[str, Any]) -> Any:
+    """An op in ONNX's ops; arguments by name, of which a form takes those that it names."""
+    function = FORMS[op]
+    _, *names = inspect.signature(function).parameters
+    return function(form, **{name: arguments[name] for name in names})

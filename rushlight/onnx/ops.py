@@ -7,37 +7,15 @@ several forms share (forms.py). A form gives the op's result, or a list of resul
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 from rushlight.onnx.builder import Ref
-from rushlight.onnx.forms import Forms
+from rushlight.onnx.forms import FORMS, Forms, form_of, written
+
+__all__ = ["FORMS", "written"]
 
 # ONNX's way to say "to the end".
 LAST = 9223372036854775807
-
-FORMS: dict[str, Callable[..., Any]] = {}
-
-
-def form_of(*ops: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates the form of these ops."""
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for op in ops:
-            if op in FORMS:
-                raise ValueError(f"{op} has two forms: one of them must go")
-            FORMS[op] = function
-        return function
-
-    return add
-
-
-def written(op: str, form: Forms, arguments: dict[str, Any]) -> Any:
-    """An op in ONNX's ops; arguments by name, of which a form takes those that it names."""
-    function = FORMS[op]
-    _, *names = inspect.signature(function).parameters
-    return function(form, **{name: arguments[name] for name in names})
 
 
 # --- products, convolutions, normalisation ----------------------------------------------------------
