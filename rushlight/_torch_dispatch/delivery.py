@@ -60,7 +60,7 @@ class Call:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(_same, a, b))
-    return a is b or not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b
+    return a is b or (not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b)
 
 
 class _Calls(threading.local):
@@ -99,7 +99,7 @@ def hear(
         if found is not NotImplemented:
             return found
     opened = row.kind == "composite" and row.vjp is None and not writes
-    if opened and (not translation.is_op(row) or wrapped and _tracked(bound.values())):
+    if opened and (not translation.is_op(row) or (wrapped and _tracked(bound.values()))):
         return again(_opened, row, call, args, kwargs, bound)
     told = translation.told(row, bound, writes)
     if opened and (told.op.namespace == "rushlight" or told.op.is_composite):

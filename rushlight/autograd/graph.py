@@ -39,7 +39,8 @@ class _Nodes(type):
 
 class Node(metaclass=_Nodes):
     """Any node of a graph, for isinstance and issubclass: name(), next_functions, metadata, register_hook,
-    register_prehook."""
+    register_prehook.
+    """
 
 
 class saved_tensors_hooks:
