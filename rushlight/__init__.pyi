@@ -23,6 +23,7 @@ from rushlight._engine.serialization.file_reader import PyTorchFileReader as PyT
 from rushlight.jit import ScriptFunction as ScriptFunction
 from rushlight.jit import ScriptModule as ScriptModule
 from rushlight._engine.core.size import Size as Size
+from rushlight._engine.tensors.storages.typed import Storage as Storage
 from rushlight.cpu.queue import Stream as Stream
 from rushlight.library import Tag as Tag
 from rushlight._engine.tensors.tensor import Tensor as Tensor
@@ -57,6 +58,7 @@ from rushlight.toplevel import _log_softmax as _log_softmax
 from rushlight._C import _nnpack_available as _nnpack_available
 from rushlight import _ops as _ops
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
+from rushlight import _prims_common as _prims_common
 from rushlight.toplevel import _running_with_deploy as _running_with_deploy
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
 from rushlight.toplevel import _softmax as _softmax
@@ -116,6 +118,7 @@ from rushlight import distributed as distributed
 from rushlight import distributions as distributions
 from rushlight.toplevel import dsmm as dsmm
 from rushlight._engine.core.dtype import dtype as dtype
+from rushlight.removed import eig as eig
 from rushlight.toplevel import embedding_renorm_ as embedding_renorm_
 from rushlight._engine.autograd.grad_mode import enable_grad as enable_grad
 from rushlight._dynamo.report import explain as explain
@@ -178,8 +181,10 @@ layout = StorageLayout
 from rushlight import library as library
 from rushlight import linalg as linalg
 from rushlight.serialization import load as load
+from rushlight.removed import lstsq as lstsq
 from rushlight.random import manual_seed as manual_seed
 from rushlight import masked as masked
+from rushlight.removed import matrix_rank as matrix_rank
 memory_format = MemoryFormat
 from rushlight import monitor as monitor
 from rushlight import mps as mps
@@ -225,6 +230,7 @@ from rushlight.random import set_rng_state as set_rng_state
 from rushlight.toplevel import set_warn_always as set_warn_always
 from rushlight import signal as signal
 from rushlight.toplevel import smm as smm
+from rushlight.removed import solve as solve
 from rushlight import sparse as sparse
 from rushlight._engine.tensors.geometry import sparse_bsc as sparse_bsc
 from rushlight.sparse import sparse_bsc_tensor as sparse_bsc_tensor
@@ -252,6 +258,7 @@ from rushlight.toplevel import sym_min as sym_min
 from rushlight.toplevel import sym_not as sym_not
 from rushlight.toplevel import sym_sqrt as sym_sqrt
 from rushlight.toplevel import sym_sum as sym_sum
+from rushlight.removed import symeig as symeig
 from rushlight._engine.tensors.construction.factories import tensor as tensor
 from rushlight import testing as testing
 from rushlight.toplevel import threshold as threshold

@@ -81,7 +81,7 @@ class Handle:
 
     __slots__ = ("block", "address", "size", "allocator", "__weakref__")
 
-    def __init__(self, allocator: "Allocator", block: Block, size: int) -> None:
+    def __init__(self, allocator: Allocator, block: Block, size: int) -> None:
         self.allocator, self.block, self.address, self.size = allocator, block, block.address, size
 
     def __del__(self) -> None:

@@ -48,7 +48,7 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     return _allocator(device).statistics()  # type: ignore[no-any-return]
 
 
-def memory_stats(device: Any = None) -> "OrderedDict[str, Any]":
+def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
     """All figures of the allocator, flat: "allocated_bytes.all.peak" and so on, sorted by name."""
     found: dict[str, Any] = {}
 
@@ -68,7 +68,7 @@ def host_memory_stats_as_nested_dict() -> dict[str, Any]:
     return {}
 
 
-def host_memory_stats() -> "OrderedDict[str, Any]":
+def host_memory_stats() -> OrderedDict[str, Any]:
     """Figures of page-locked memory: none are kept."""
     return OrderedDict()
 

@@ -51,7 +51,7 @@ class Home(Device):
         token = hush()
         try:
             found = body(*stand_ins)
-        except Exception:  # noqa: BLE001 - it is not about numbers
+        except Exception:
             raise error from None
         finally:
             restore(token)
@@ -103,7 +103,8 @@ class Home(Device):
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
         masked = any(
-            i is not None and i.dtype.kind == "b" or i is not None and i.dtype == np.uint8 for i in indices
+            (i is not None and i.dtype.kind == "b") or (i is not None and i.dtype == np.uint8)
+            for i in indices
         )
         key = None if masked else geometry_of((advanced_indexing.read, a, *indices))
         try:
