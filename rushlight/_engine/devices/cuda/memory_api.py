@@ -8,7 +8,6 @@ from collections import OrderedDict
 from typing import Any
 
 from rushlight._engine.devices.cuda import words
-
 from rushlight._engine.devices.cuda.allocator import Handle
 from rushlight._engine.devices.cuda.api import home, index_of, platform
 
