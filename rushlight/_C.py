@@ -129,7 +129,7 @@ def _are_functorch_transforms_active() -> bool:
     )
 
 
-def _get_tracing_state() -> "bool | None":
+def _get_tracing_state() -> bool | None:
     """True while torch.jit.trace records, else None."""
     jit = sys.modules.get("rushlight.jit")
     return True if jit is not None and jit.is_tracing() else None

@@ -17,25 +17,25 @@ __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 Tensor = torch.Tensor
 __all__ = [
-    "sum",
-    "prod",
-    "cumsum",
-    "cumprod",
     "amax",
     "amin",
     "argmax",
     "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
     "mean",
     "median",
     "norm",
-    "var",
-    "std",
-    "softmax",
-    "log_softmax",
-    "softmin",
     "normalize",
-    "logaddexp",
-    "logsumexp",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from rushlight._engine.core.callers import warn
 
-__all__ = ["register_kl", "kl_divergence"]
+__all__ = ["kl_divergence", "register_kl"]
 
 _KL_REGISTRY = {}
 _KL_MEMOIZE = {}

@@ -60,7 +60,8 @@ class Dirichlet(ExponentialFamily):
 
     _natural_params = property(lambda self: (self.concentration,))
 
-    _log_normalizer = lambda self, x: x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
+    def _log_normalizer(self, x):
+        return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
 
 
 class Beta(ExponentialFamily):
@@ -88,8 +89,10 @@ class Beta(ExponentialFamily):
         """The logarithm of the density."""
         return self._dirichlet.log_prob(torch.stack([self._checked(value), 1.0 - value], -1))
 
-    entropy = lambda self: self._dirichlet.entropy()
+    def entropy(self):
+        return self._dirichlet.entropy()
 
     _natural_params = property(lambda self: (self.concentration1, self.concentration0))
 
-    _log_normalizer = lambda self, x, y: torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
+    def _log_normalizer(self, x, y):
+        return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

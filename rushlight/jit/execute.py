@@ -46,10 +46,8 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
-        if (
-            isinstance(value, (int, str, bool, type(None)))
-            or isinstance(value, float)
-            and math.isfinite(value)
+        if isinstance(value, (int, str, bool, type(None))) or (
+            isinstance(value, float) and math.isfinite(value)
         ):
             return f"({value!r})" if isinstance(value, (int, float)) and value < 0 else repr(value)
         return self.bind(value, "constant")
@@ -122,7 +120,7 @@ class PythonWriter(Writer):
         for i, (text, value, p) in reversed(
             list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))
         ):
-            by_name = p.keyword_only or loss and i > 1
+            by_name = p.keyword_only or (loss and i > 1)
             if by_name or not rest:
                 if _says(value, p.default):
                     continue
@@ -266,7 +264,7 @@ def accepts(value: Any, t: Type) -> bool:
     """Whether a Python value is of a type."""
     kind = t.kind
     if kind in ("Optional", "Union"):
-        return kind == "Optional" and value is None or any(accepts(value, a) for a in t.args)
+        return (kind == "Optional" and value is None) or any(accepts(value, a) for a in t.args)
     if kind in ("List", "Tuple"):
         if not isinstance(value, (list, tuple) if kind == "List" else tuple):
             return False

@@ -326,7 +326,8 @@ def _annotations(cls: type) -> dict[str, Type]:
 
 def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None:
     """What else there is: constants, values with a type, functions, and the rest, which programs cannot
-    use."""
+    use.
+    """
     cls = type(module)
     constants = {*getattr(cls, "__constants__", ()), *(n for n, t in notes.items() if t == Type("Final"))}
     own = {

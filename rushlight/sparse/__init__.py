@@ -138,7 +138,7 @@ def sparse_coo_tensor(
     return make(
         (places, held),
         size,
-        bool(is_coalesced) or places.shape[1] < 2 and values is not None and not places.shape[1],
+        bool(is_coalesced) or (places.shape[1] < 2 and values is not None and not places.shape[1]),
     )
 
 

@@ -324,7 +324,7 @@ def sum(t: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any =
     dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if dtype is not None:
         t = t.map(lambda v: v.to(dtype))
-    if dim is None or t.is_sparse and len(dims) == t.ndim and not keepdim or not dims and t.is_sparse:
+    if dim is None or (t.is_sparse and len(dims) == t.ndim and not keepdim) or (not dims and t.is_sparse):
         return t.parts[-1].sum()
     if not t.is_sparse:
         if not keepdim:
@@ -338,9 +338,8 @@ def _sum_coo(t: SparseTensor, dims: tuple[int, ...], keepdim: bool) -> Any:
     many = t.sparse_dim()
     inner = [d - many + 1 for d in across if d >= many]
     values = t.parts[1].sum(inner, keepdim) if inner else t.parts[1]
-    if (
-        values.dtype is torch.bool
-        or not inner
+    if values.dtype is torch.bool or (
+        not inner
         and values.dtype.itemsize < 8
         and not (values.dtype.is_floating_point or values.dtype.is_complex)
     ):

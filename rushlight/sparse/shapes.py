@@ -102,7 +102,7 @@ def permute(t: SparseTensor, dims: Any) -> SparseTensor:
 @op()
 def t(input: SparseTensor) -> SparseTensor:
     """A matrix turned."""
-    if input.ndim > 2 or input.is_sparse and input.dense_dim():
+    if input.ndim > 2 or (input.is_sparse and input.dense_dim()):
         raise RuntimeError(
             f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
             f"{input.sparse_dim()} sparse and {input.dense_dim()} dense dimensions"

@@ -68,7 +68,7 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
     return out.resize_(result.shape).copy_(result)
 
 
-def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> "SparseTensor":
+def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
@@ -81,8 +81,8 @@ def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: 
     return made
 
 
-def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
-    def read(self: "SparseTensor") -> Tensor:
+def _reader(name: str, doc: str) -> Callable[[SparseTensor], Tensor]:
+    def read(self: SparseTensor) -> Tensor:
         return self._part(name, name)
 
     read.__name__, read.__doc__ = name, doc
@@ -188,47 +188,46 @@ class SparseTensor(Tensor):
         found = self.parts[-1].grad
         return None if found is None else self.map(lambda _: found)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "SparseTensor":
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""
         self.parts[-1].requires_grad_(requires_grad)
         return self
 
-    def detach(self) -> "SparseTensor":
+    def detach(self) -> SparseTensor:
         """The same values outside the graph."""
         return self.map(Tensor.detach)
 
     @property
-    def data(self) -> "SparseTensor":
+    def data(self) -> SparseTensor:
         """The same values outside the graph; what is assigned becomes this tensor's parts."""
         return self.detach()
 
     @data.setter
-    def data(self, value: "SparseTensor") -> None:
+    def data(self, value: SparseTensor) -> None:
         self._become(value)
 
-    def map(self, f: Callable[[Tensor], Tensor]) -> "SparseTensor":
+    def map(self, f: Callable[[Tensor], Tensor]) -> SparseTensor:
         """The same places with f of the values."""
         return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced, self._layout)
 
     # --- writes -----------------------------------------------------------------------------------
 
-    def _become(self, other: "SparseTensor") -> "SparseTensor":
+    def _become(self, other: SparseTensor) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
         self._k, self._a = other._k, other._a
         return self
 
-    def _coalesced_(self, coalesced: bool) -> "SparseTensor":
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
         self.coalesced = coalesced
         return self
 
-    def _at_size(self, size: Any, sparse_dim: int, dense_dim: int, keep: bool) -> "SparseTensor":
+    def _at_size(self, size: Any, sparse_dim: int, dense_dim: int, keep: bool) -> SparseTensor:
         held = self.parts[-1]
-        if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()):
-            if self._nnz():
-                raise RuntimeError(
-                    f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
-                    f"{sparse_dim}) on a non-empty sparse tensor is not supported"
-                )
+        if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()) and self._nnz():
+            raise RuntimeError(
+                f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
+                f"{sparse_dim}) on a non-empty sparse tensor is not supported"
+            )
         if len(size) != sparse_dim + dense_dim:
             raise RuntimeError(
                 f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but "
@@ -253,7 +252,7 @@ class SparseTensor(Tensor):
             )
         )
 
-    def zero_(self) -> "SparseTensor":
+    def zero_(self) -> SparseTensor:
         """Drop all values of COO; those of a compressed layout become 0."""
         if self.is_sparse:
             return self._become(torch.zeros_like(self))
@@ -281,11 +280,11 @@ class SparseTensor(Tensor):
         """Two sparse dims swapped."""
         return self._become(OPS["transpose"](self, dim0, dim1))
 
-    def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> "SparseTensor":
+    def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
         """Another size, as far as what is held fits into it."""
         return self._at_size(tuple(size), sparse_dim, dense_dim, True)
 
-    def sparse_resize_and_clear_(self, size: Any, sparse_dim: int, dense_dim: int) -> "SparseTensor":
+    def sparse_resize_and_clear_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
         """Another size, with nothing in it."""
         return self._at_size(tuple(size), sparse_dim, dense_dim, False)
 
@@ -338,7 +337,7 @@ class SparseTensor(Tensor):
         known = (self.coalesced,) if self.is_sparse else ()
         return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))
 
-    def __deepcopy__(self, memo: Any) -> "SparseTensor":
+    def __deepcopy__(self, memo: Any) -> SparseTensor:
         return self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

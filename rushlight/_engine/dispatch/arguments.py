@@ -80,7 +80,7 @@ def check(op: str, p: Param, value: Any, position: int) -> Any:
             return plain_number(value)
         _mismatch(op, p, "Tensor", value, position)
     if p.is_number:
-        if value is p.default or value is None and "None" in p.type:
+        if value is p.default or (value is None and "None" in p.type):
             return value
         if isinstance(value, Tensor) and value._a.ndim == 0:
             return value.item()

@@ -82,8 +82,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
 def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """copy_ between the memory of two devices: through a tensor of this dtype and shape where it must."""
     if (
-        LOCAL.enabled
-        and (src._g is not None or self._g is not None)
+        (LOCAL.enabled and (src._g is not None or self._g is not None))
         or src._k.lazy
         or (src._m.shape != self._m.shape or src._k.dtype is not self._k.dtype)
     ):
@@ -274,7 +273,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
         other = rest.pop(0) if other is None else other
     if other is not None:
         return other._k.device, other._k.dtype, copy, order
-    if rest and isinstance(rest[0], (str, device)) or rest and type(rest[0]) is int:
+    if (rest and isinstance(rest[0], (str, device))) or (rest and type(rest[0]) is int):
         where = rest.pop(0)
     elif rest and rest[0] is None:
         rest.pop(0)

@@ -36,8 +36,8 @@ class TensorMeta(_type):
 WRAPPED: set[_type]
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
-def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
-    """The callable behind a public name, or None where the table has no such name."""
+def lookup(namespace: str, name: str) -> Any:
+    """The callable generated from a row, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:

@@ -91,7 +91,7 @@ def _hook_of(module: Any, name: str) -> tuple[Any, Any]:
     return None, None
 
 
-def _combined(name: str, earlier: Any, method: Any) -> "PruningContainer":
+def _combined(name: str, earlier: Any, method: Any) -> PruningContainer:
     """One method that applies both."""
     container = earlier
     if not isinstance(earlier, PruningContainer):

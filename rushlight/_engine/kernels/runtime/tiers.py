@@ -142,7 +142,7 @@ class Tiered:
         """`compile_now` for a program that goes on without."""
         try:
             return self.compile_now()
-        except Exception as error:  # noqa: BLE001 - on NumPy
+        except Exception as error:
             warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}", RuntimeWarning)
             self._install(None)
             return False

@@ -1,5 +1,6 @@
 """Pooling to a wanted size: windows that divide a space (adaptive), or are drawn (fractional,
-arXiv:1412.6071)."""
+arXiv:1412.6071).
+"""
 
 from __future__ import annotations
 
@@ -66,13 +67,13 @@ _MANY = 1 << 12  # elements of a window that is looked at as a whole
 def _adaptive_mean(n: int) -> None:
     name = f"adaptive_avg_pool{n}d"
 
-    def body(input, output_size: "Any"):
+    def body(input, output_size: Any):
         out = _adaptive_sizes(name, n, input, output_size)
         if set(out) == {1}:
             return input.mean(tuple(range(-n, 0)), True)
         return ROWS[f"_{name}"](input, out)
 
-    def parts(input, out: "Ints"):
+    def parts(input, out: Ints):
         kernel = _even(input.shape[input.ndim - n :], out)
         if kernel and math.prod(kernel) <= FEW_TAPS:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
@@ -98,7 +99,7 @@ def _by_matrices(x: Any, out: Ints) -> Any:
 
 @opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
 @resolved
-def _adaptive_max(input, out: "Ints") -> Way:
+def _adaptive_max(input, out: Ints) -> Way:
     """(maxima, their places) of windows that divide the last dims."""
     lead, space = input.shape[: input.ndim - len(out)], input.shape[input.ndim - len(out) :]
     bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]
@@ -120,7 +121,7 @@ def _adaptive_max(input, out: "Ints") -> Way:
 def _adaptive_max_row(n: int, ending: str) -> None:
     name = f"adaptive_max_pool{n}d"
 
-    def body(input, output_size: "Any", return_indices: "bool" = False):
+    def body(input, output_size: Any, return_indices: bool = False):
         out = _adaptive_sizes(name, n, input, output_size)
         kernel = _even(input.shape[input.ndim - n :], out)
         input = input.contiguous() if n == 3 else input
@@ -157,7 +158,7 @@ def _first(samples: Array, size: int, out: int, kernel: int) -> Array:
 
 
 @opaque(where=("aten",), vjp=_to_places)
-def _fractional_max(input, samples, kernel: "Any", out: "Any") -> tuple[Array, Array]:
+def _fractional_max(input, samples, kernel: Any, out: Any) -> tuple[Array, Array]:
     """(maxima, their places) of windows of input (N, C, *) at places drawn by samples (N, C, dims)."""
     n, space = len(kernel), input.shape[2:]
     places: Any = 0
@@ -197,11 +198,11 @@ def _fractional_row(n: int, ending: str) -> None:
 
     def body(
         input,
-        kernel_size: "Any",
-        output_size: "Any" = None,
-        output_ratio: "Any" = None,
-        return_indices: "bool" = False,
-        _random_samples: "Tensor | None" = None,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
     ):
         if output_size is None and output_ratio is None:
             raise ValueError(f"{op} requires specifying either an output_size or an output_ratio")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from rushlight._engine.kernels.emit.meaning import Meaning
 THREADS, BLOCKS = 64, 8
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(meaning: Meaning, rank: int, width: int, values: frozenset[str]) -> Kernel | None:
     """The kernel; None where there is no code for what it computes."""
     if not target.available():

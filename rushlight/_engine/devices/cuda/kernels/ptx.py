@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 import threading
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ _TRIPLE = "nvptx64-nvidia-cuda"
 _lock = threading.RLock()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _llvm() -> Any:
     import llvmlite.binding as binding
 
@@ -30,7 +30,7 @@ def _llvm() -> Any:
     return binding
 
 
-@lru_cache(maxsize=None)
+@cache
 def _machine(architecture: str) -> Any:
     target = _llvm().Target.from_triple(_TRIPLE)
     return target.create_target_machine(cpu=architecture, opt=3)
@@ -59,7 +59,7 @@ class Assembled(NamedTuple):
     shared: int
 
 
-@lru_cache(maxsize=None)
+@cache
 def assembler() -> str | None:
     """The path of NVIDIA's ptxas, of the package nvidia-cuda-nvcc; None where it is not installed."""
     spec = find_spec("nvidia")

@@ -16,7 +16,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from string import Template
 from typing import Any
 
@@ -71,7 +71,7 @@ def _around(name: str, pointers: int, numbers: int, barriers: int) -> str:
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _externals() -> dict[str, int]:
     libc = ctypes.CDLL(None)
     names = ("swapcontext", "getcontext", "makecontext")
@@ -98,7 +98,8 @@ class Kernel:
         self, blocks: int, threads: int, pointers: Sequence[int], numbers: Sequence[int], turned: bool = False
     ) -> None:
         """Run a grid. turned: threads in the opposite order. RuntimeError where threads of a block disagree
-        about a barrier."""
+        about a barrier.
+        """
         given = [*pointers, *[n - (1 << 64) if n >= 1 << 63 else n for n in numbers]]
         arguments = (ctypes.c_int64 * max(len(given), 1))(*given)
         room: tuple[Any, ...] = ()

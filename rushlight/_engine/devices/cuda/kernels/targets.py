@@ -34,7 +34,8 @@ class Thread(Function):
 
     def special(self, register: str) -> str:
         """One of "tid", "ntid", "ctaid", "nctaid": the thread in its block, threads of a block, the block,
-        blocks, as an i64."""
+        blocks, as an i64.
+        """
         raise NotImplementedError
 
     def barrier(self) -> None:
@@ -67,12 +68,12 @@ class Nvptx(Thread):
         for p in self.pointers:
             self.emit(f"%{p} = addrspacecast ptr addrspace(1) %g_{p} to ptr")
 
-    def load(self, kind: str, pointer: str, offset: "str | int" = 0) -> str:
+    def load(self, kind: str, pointer: str, offset: str | int = 0) -> str:
         """Read a scalar at a byte offset; elements are aligned, and less would be read byte by byte."""
         size = 8 if kind == "ptr" else max(BITS[kind] // 8, 1)
         return self.op(f"load {kind}, ptr {self.at(pointer, offset)}, align {size}")
 
-    def store(self, kind: str, value: "str | int", pointer: str, offset: "str | int" = 0) -> None:
+    def store(self, kind: str, value: str | int, pointer: str, offset: str | int = 0) -> None:
         """Write a scalar at a byte offset."""
         size = 8 if kind == "ptr" else max(BITS[kind] // 8, 1)
         self.emit(f"store {kind} {value}, ptr {self.at(pointer, offset)}, align {size}")
