@@ -100,13 +100,11 @@ def _told(step: str) -> Iterator[None]:
 def _program(
     model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any, names: Sequence[str] | None
 ) -> ExportedProgram:
-    from rushlight.onnx.derived import table
-
-    known = table("ops.tsv")
+    from rushlight.onnx.ops import FORMS
 
     def opened(row: Any, found: Any) -> bool:
         name = row.name if found is None else found[0]._schema.name
-        return name not in known
+        return name not in FORMS
 
     if isinstance(model, ExportedProgram):
         return recorded(model.module(check_guards=False), *model.example_inputs, None, opened, model)
