@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters, methods
 from rushlight._engine.dispatch.overrides import disabled as _disabled_torch_function_impl
 from rushlight._engine.tensors.generator import Generator
@@ -127,7 +129,7 @@ def _are_functorch_transforms_active() -> bool:
     )
 
 
-def _get_tracing_state() -> "bool | None":
+def _get_tracing_state() -> bool | None:
     """True while torch.jit.trace records, else None."""
     jit = sys.modules.get("rushlight.jit")
     return True if jit is not None and jit.is_tracing() else None
@@ -200,3 +202,8 @@ def _get_function_stack_at(level: int) -> Any:
 
 def _log_api_usage_once(event: str) -> None:
     """Nothing is logged."""
+
+
+def _infer_size(first: Any, second: Any) -> Size:
+    """The shape to which two shapes broadcast; RuntimeError where they do not."""
+    return Size(broadcast_shapes(tuple(first), tuple(second)))

@@ -18,7 +18,7 @@ from rushlight.nn import Module
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _REPLAYED = ("reduce-overhead", "max-autotune")
 BACKENDS = ("inductor", "eager", "aot_eager")
-_all: "WeakSet[Any]" = WeakSet()
+_all: WeakSet[Any] = WeakSet()
 
 
 _DEFAULT: list[Any] = ["inductor"]

@@ -291,7 +291,7 @@ def _attend_with_weights(o: _Heads, dropout_p: float, is_causal: bool) -> tuple[
     """(output (L * N, E), weights (N, H, L, S))."""
     if is_causal and o.mask is None:
         raise AssertionError("FIXME: is_causal not implemented for need_weights; give attn_mask")
-    rows, length, size = o.q.shape
+    _, length, size = o.q.shape
     scaled = o.q * math.sqrt(1.0 / size)
     if o.mask is None:
         scores = torch.bmm(scaled, o.k.transpose(-2, -1))
@@ -307,7 +307,7 @@ def _attend_with_weights(o: _Heads, dropout_p: float, is_causal: bool) -> tuple[
 
 def _attend(o: _Heads, dropout_p: float, is_causal: bool) -> tuple[Any, None]:
     """(output (L * N, E), None), by scaled_dot_product_attention."""
-    rows, length, size = o.q.shape
+    _, length, size = o.q.shape
     mask = o.mask
     if mask is not None:
         if mask.size(0) == 1 and mask.dim() == 3:

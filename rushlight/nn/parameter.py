@@ -43,7 +43,7 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         marked._is_param = True
         return marked
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(
                 self.data.clone(memory_format=torch.preserve_format), self.requires_grad
@@ -182,7 +182,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "UninitializedParameter":
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
         return memo[id(self)]

@@ -39,7 +39,8 @@ def same_bits(
     outputs: Sequence[Expr], inputs: Sequence[tuple[str, str]], out_dtypes: Sequence[str], work: str
 ) -> bool:
     """Whether NumPy and machine code agree on expressions over `inputs` (name, dtype name), stored as
-    `out_dtypes`, literals being of the dtype `work`."""
+    `out_dtypes`, literals being of the dtype `work`.
+    """
     order = toposort(outputs)
     if not all(node.op in EXACT for node in order):
         return False

@@ -148,7 +148,8 @@ class BatchNorm3d(_BatchNorm):
 
 class SyncBatchNorm(_BatchNorm):
     """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
-    are process groups it raises PyTorch's error, else it is BatchNorm."""
+    are process groups it raises PyTorch's error, else it is BatchNorm.
+    """
 
     def __init__(
         self,

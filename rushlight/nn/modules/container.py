@@ -189,7 +189,7 @@ class Sequential(_Modules):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
 
-    def __add__(self, other: Any) -> "Sequential":
+    def __add__(self, other: Any) -> Sequential:
         _check_sequential(other)
         return Sequential(*self, *other)
 
@@ -197,11 +197,11 @@ class Sequential(_Modules):
         _check_sequential(other)
         return self.extend(other)
 
-    def __mul__(self, other: int) -> "Sequential":
+    def __mul__(self, other: int) -> Sequential:
         _check_times(other)
         return Sequential(*list(self) * other)
 
-    def __rmul__(self, other: int) -> "Sequential":
+    def __rmul__(self, other: int) -> Sequential:
         return self * other
 
     def __imul__(self, other: int) -> Any:
@@ -249,7 +249,7 @@ class ModuleList(_Modules):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
 
-    def __add__(self, other: Iterable[Any]) -> "ModuleList":
+    def __add__(self, other: Iterable[Any]) -> ModuleList:
         return ModuleList((*self, *other))
 
     def __repr__(self) -> str:
@@ -426,7 +426,7 @@ class ParameterDict(_DictLike):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value under a key, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 - this is get()
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dict with `default` under each key."""

@@ -91,7 +91,7 @@ def _hook_of(module: Any, name: str) -> tuple[Any, Any]:
     return None, None
 
 
-def _combined(name: str, earlier: Any, method: Any) -> "PruningContainer":
+def _combined(name: str, earlier: Any, method: Any) -> PruningContainer:
     """One method that applies both."""
     container = earlier
     if not isinstance(earlier, PruningContainer):
@@ -173,30 +173,40 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
+def _validate_pruning_amount_init(amount: Any) -> None:
+    """TypeError and ValueError for what is neither a number of entries nor a share of them."""
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+        )
+
+
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    """ValueError for more entries than there are."""
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}"
+        )
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many of `tensor_size` entries an amount is."""
+    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
 class _Amount(BasePruningMethod):
     """Methods told how much to prune: a number of entries, or a share of them."""
 
     def __init__(self, amount: Any) -> None:
-        if not isinstance(amount, numbers.Real):
-            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        _validate_pruning_amount_init(amount)
         self.amount = amount
-        if amount < 0 or (not self._is_number() and amount > 1):
-            raise ValueError(
-                f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
-            )
-
-    def _is_number(self) -> bool:
-        return isinstance(self.amount, numbers.Integral)
 
     def _count(self, size: int) -> int:
         """How many of `size` to prune."""
-        if not self._is_number():
-            return round(self.amount * size)
-        if self.amount > size:
-            raise ValueError(
-                f"amount={self.amount} should be smaller than the number of parameters to prune={size}"
-            )
-        return int(self.amount)
+        _validate_pruning_amount(self.amount, size)
+        return _compute_nparams_toprune(self.amount, size)
 
 
 class RandomUnstructured(_Amount):

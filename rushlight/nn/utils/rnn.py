@@ -46,7 +46,7 @@ class PackedSequence(_Fields):
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def _with(self, data: Any) -> "PackedSequence":
+    def _with(self, data: Any) -> PackedSequence:
         if data is self.data:
             return self
         moved = (

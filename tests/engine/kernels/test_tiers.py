@@ -278,14 +278,14 @@ def test_number_of_threads():
 FORK = """
 import os
 import numpy as np
-from rushlight._engine.kernels.runtime import parallel as pool, tiers as tier
+from rushlight._engine.kernels.runtime import parallel, tiers
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.core.settings import knobs
 from rushlight._engine.ops.expressions import m, symbol
 x = symbol("x")
 kernel = pointwise((m.exp(x) * 5,), (("x", "float32"),), ("float32",))
 kernel.compile_now()
-pool.set_num_threads(2)
+parallel.set_num_threads(2)
 a = np.ones((64, 8192), "float32")
 kernel.large(a)
 child = os.fork()
@@ -294,7 +294,7 @@ if child == 0:
     other = pointwise((m.abs(x) * 6,), (("x", "float32"),), ("float32",))
     knobs.hot_size = 10
     other(a)
-    tier.wait()
+    tiers.wait()
     os._exit(0 if isinstance(other.fn, np.ufunc) else 7)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """

@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -33,13 +33,13 @@ class Unsupported(Exception):
     """There is no machine code for an atom at a dtype."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def available() -> bool:
     """Whether llvmlite is installed."""
     return find_spec("llvmlite") is not None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _llvm() -> Any:
     import llvmlite.binding as binding
 
@@ -61,17 +61,18 @@ _SETS = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def identity() -> str:
     """A text that differs between processors (or sets of instructions that were asked for) and LLVM versions,
-    found without loading LLVM."""
+    found without loading LLVM.
+    """
     import llvmlite
 
     own = (_processor() or str(host())) if knobs.cpu == "native" else " ".join([knobs.cpu, *sorted(_words())])
     return "\n".join([llvmlite.__version__, platform.machine(), own])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _processor() -> str:
     """What the system says of the processor, save for the clock's present rate and the core's number."""
     try:
@@ -82,7 +83,7 @@ def _processor() -> str:
     return "\n".join([line for line in first.splitlines() if not line.startswith(_VARYING)])
 
 
-@lru_cache(maxsize=None)
+@cache
 def lanes(dtype: str) -> int:
     """How many numbers a vector register holds, found without loading LLVM."""
     words = _words()
@@ -90,7 +91,7 @@ def lanes(dtype: str) -> int:
     return width // (8 * BY_NAME[dtype].itemsize)
 
 
-@lru_cache(maxsize=None)
+@cache
 def pairs() -> bool:
     """Whether an instruction multiplies pairs of bfloat16, in vectors of 512 bits, and LLVM knows it so."""
     import llvmlite
@@ -99,16 +100,16 @@ def pairs() -> bool:
     return version >= [0, 45] and bool({"avx512_bf16", "avx512bf16"} & _words())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _words() -> set[str]:
     """What the system or LLVM says of the processor, word by word; of the instructions that are used."""
-    found = set(re.findall(r"\w+", _processor() or available() and str(_native()) or ""))
+    found = set(re.findall(r"\w+", _processor() or (available() and str(_native())) or ""))
     if knobs.cpu == "native":
         return found
     names = [*_SETS]
     asked = {w for name in names[: names.index(knobs.cpu) + 1] for w in _SETS[name].split()}
     lacking = sorted(asked - found)
-    if platform.machine() not in ("x86_64", "AMD64") or _processor() and lacking:
+    if platform.machine() not in ("x86_64", "AMD64") or (_processor() and lacking):
         raise Unfit(
             f"RUSHLIGHT_CPU={knobs.cpu}: this processor ({platform.machine()}) cannot run these instructions"
             f"{', it has no ' + ', '.join(lacking) if lacking else ''}; leave it native, or take less"
@@ -134,7 +135,8 @@ _VARYING = (
 @dataclass(frozen=True)
 class Host:
     """What code is generated for. fma: whether a product and sum can be rounded once.  half: whether the
-    processor converts float16."""
+    processor converts float16.
+    """
 
     triple: str
     cpu: str
@@ -148,7 +150,7 @@ class Host:
         return self.triple.startswith(("aarch64", "arm64"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _native() -> Host:
     """The processor that this process runs on."""
     with _lock:
@@ -158,7 +160,7 @@ def _native() -> Host:
         return Host(triple, llvm.get_host_cpu_name(), found.flatten(), fma, half)
 
 
-@lru_cache(maxsize=None)
+@cache
 def host() -> Host:
     """The processor that this process runs on, with those of its instructions that are used."""
     if knobs.cpu == "native":
@@ -178,7 +180,7 @@ def _machine() -> Any:
 _compiler = lru_cache(maxsize=None)(_machine)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _engine() -> Any:
     # The engine owns its machine, so it has one of its own.
     return _llvm().create_mcjit_compiler(_llvm().parse_assembly(""), _machine())

@@ -91,7 +91,7 @@ class Columns(Tiered):
         matrix = arrays[self.roles.index("matrix")]
         rows, columns = matrix.shape[-2:]
         few = columns < 2 * _COLUMNS_PER_THREAD
-        if pool.get_num_threads() < 2 or matrix.ndim != 2 or few and rows < 2 * CHUNK:
+        if pool.get_num_threads() < 2 or matrix.ndim != 2 or (few and rows < 2 * CHUNK):
             return self(*arrays, out=out)
         if out is None:
             out = tuple([np.empty(columns, d) for d in self._out])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import chain
 from struct import Struct
 from typing import Any
@@ -29,7 +29,7 @@ from rushlight._engine.ops.expressions import Expr, m, round_stored, substitute,
 LARGE = 1 << 17
 
 
-@lru_cache(maxsize=None)
+@cache
 def _entry() -> Callable[..., int]:
     from rushlight._engine.kernels.runtime import native
 
@@ -94,8 +94,7 @@ def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: st
     for node in order:
         if (
             node.op == "const"
-            or node.arg in scalars
-            and node.op == "in"
+            or (node.arg in scalars and node.op == "in")
             or (node.src and all(s in alone for s in node.src))
         ):
             alone.add(node)
@@ -131,7 +130,8 @@ class Multi:
 
     def __call__(self, tensors: Sequence[Sequence[Any]], scalars: Sequence[float]) -> None:
         """Update every tensor; `scalars` are numbers, those that meet
-        only each other are computed with in double precision."""
+        only each other are computed with in double precision.
+        """
         if not tensors:
             return
         kernel = self._kernels.get(tensors[0][0].dtype) or self.kernel(tensors[0][0].dtype)
@@ -158,7 +158,8 @@ class Multi:
 
     def staged(self, arrays: Sequence[Any], scalars: Any) -> Any:
         """The update of all tensors' arrays in a row, with numbers that are found in `scalars`, as stages;
-        None where there is none."""
+        None where there is none.
+        """
         from rushlight._engine.kernels.runtime.stages import Stage, pointer
 
         kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _deliver(
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def pointwise(outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, ...]) -> Pointwise:
     """The kernel for expressions over `inputs` (name, dtype name), kept.
 
@@ -125,7 +125,7 @@ def pointwise(outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, 
     return Pointwise(outputs, inputs, out_dtypes)
 
 
-@lru_cache(maxsize=None)
+@cache
 def conversion(source: str, to: str) -> Pointwise:
     """The kernel from one dtype to another."""
     return pointwise((symbol("a"),), (("a", source),), (to,))

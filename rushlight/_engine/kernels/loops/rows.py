@@ -6,7 +6,7 @@ over inputs that are a vector per row or a scalar per row.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ class Rows(Tiered):
         return pool.split(self.fn, arrays, self.core, self.out, out)
 
 
-@lru_cache(maxsize=None)
+@cache
 def rows(outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...], lanes: int = 0) -> Rows:
     """The kernel for row expressions over `inputs` (name, dtype name, "vector" or "scalar"), kept.
 

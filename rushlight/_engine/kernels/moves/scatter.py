@@ -5,7 +5,7 @@ Rows are added in order, so that the result is always the same; threads share ou
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 LARGE = 1 << 17
 
 
-@lru_cache(maxsize=None)
+@cache
 def _descriptor(dtype: str) -> int | None:
     """The address of the descriptor of an addition, or None where it cannot be compiled."""
     meaning = Meaning(

@@ -59,7 +59,8 @@ class Written(Tiered):
 
 class Prepared(Written):
     """A kernel of three arrays, the elements of which it finds by itself, and a vector of `count` numbers: a
-    builtin, called with four arrays. write: of pointers and numbers."""
+    builtin, called with four arrays. write: of pointers and numbers.
+    """
 
     def __init__(self, kind: str, text: str, write: Callable[[Module, str], None], count: int) -> None:
         super().__init__(kind, text, self.by_objects, (), bool, cost=64)

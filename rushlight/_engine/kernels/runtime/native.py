@@ -5,10 +5,10 @@ What writes code is loaded when something is written: with a full cache no emitt
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def _module() -> Module:
     return Module(host.fma, host.arm)
 
 
-@lru_cache(maxsize=None)
+@functools.cache
 def _runtime(columns: bool = False) -> dict[str, int]:
     """The addresses of the usual functions, and of those for columns."""
     parts, symbols = _COLUMNS if columns else _USUAL
@@ -111,7 +111,7 @@ def ir(write: Callable[[Module, str], None]) -> str:
     return module.text()
 
 
-@lru_cache(maxsize=None)
+@functools.cache
 def loop(write: Callable[..., None], dtype: str, *more: str) -> int:
     """The address of a loop that is written by hand for an element type and as many lanes as a vector has.
 

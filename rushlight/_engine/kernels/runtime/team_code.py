@@ -181,7 +181,8 @@ def _call(f: Function) -> None:
 
 def _program(f: Function) -> None:
     """All stages from `first` on, each with at most `most` members; the number of one whose loop does not
-    give 0 ends the run, and is the result."""
+    give 0 ends the run, and is the result.
+    """
     f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
     f.module.declare(*MEMCPY)
     with f.loop("%count", "%first") as i:
@@ -207,13 +208,13 @@ def _program(f: Function) -> None:
                 f.start(f.fresh("never"))
 
 
-def _numpy(f: Function) -> "str | int":
+def _numpy(f: Function) -> str | int:
     loop, data, own = f.load("ptr", "%steps"), f.load("ptr", "%steps", _SLOT), f.at("%steps", 2 * _SLOT)
     f.emit(f"call void {loop}(ptr %args, ptr %dims, ptr {own}, ptr {data})")
     return 0
 
 
-def _update(f: Function) -> "str | int":
+def _update(f: Function) -> str | int:
     given = [
         f"{kind} {f.load(kind, base, _SLOT * k)}"
         for kind, base, k in (
@@ -230,17 +231,17 @@ def _update(f: Function) -> "str | int":
     return f.op(f"trunc i64 {refused} to i32")
 
 
-def _words(f: Function) -> "str | int":
+def _words(f: Function) -> str | int:
     state, words = f.load("ptr", "%args"), f.load("ptr", "%args", _SLOT)
     f.emit(f"call void {f.load('ptr', '%steps')}(ptr {state}, ptr {words}, i64 {f.load('i64', '%dims')})")
     return 0
 
 
-def _refuse(f: Function) -> "str | int":
+def _refuse(f: Function) -> str | int:
     return f.op(f"zext i8 {f.load('i8', f.load('ptr', '%args'))} to i32")
 
 
-def _inside(f: Function) -> "str | int":
+def _inside(f: Function) -> str | int:
     outside, numbers, (count, limit) = (
         f.var(0),
         f.load("ptr", "%args"),

@@ -145,7 +145,7 @@ class Tiered:
             return self.compile_now()
         except Unfit:
             raise
-        except Exception as error:  # noqa: BLE001 - on NumPy
+        except Exception as error:
             warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}", RuntimeWarning)
             self._install(None)
             return False
