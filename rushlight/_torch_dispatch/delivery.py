@@ -106,6 +106,8 @@ def hear(
         return again(_opened, row, call, args, kwargs, bound)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
     found = tell(handler, told.op, told.args, told.kwargs, once, None if told.take is None else told.take)
+    if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
+        found.requires_grad_()  # PyTorch's op does not know of it
     return bound[row.params[0].name] if writes else found
 
 

@@ -165,11 +165,12 @@ def convolution(level: Any, row: Row, bound: Bound) -> Any:
         **{
             **bound,
             first: _in_channels(level, x),
-            second: w.value.reshape(-1, *w._a.shape[1:]),
+            second: w.value.reshape(level.size * w._a.shape[0], *w._a.shape[1:]),
             "groups": bound["groups"] * level.size,
         }
     )
-    return level.wrap(found.reshape(x._a.shape[0], level.size, -1, *found.shape[2:]).movedim(1, 0))
+    n, c, *space = found.shape
+    return level.wrap(found.reshape(n, level.size, c // level.size, *space).movedim(1, 0))
 
 
 def _in_channels(level: Any, x: Any) -> Any:
@@ -187,7 +188,7 @@ def filters(level: Any, row: Row, bound: Bound) -> Any:
             "groups": bound["groups"] * level.size,
         }
     )
-    return level.wrap(found.reshape(level.size, -1, *found.shape[1:]))
+    return level.wrap(found.reshape(level.size, found.shape[0] // level.size, *found.shape[1:]))
 
 
 def folded(level: Any, row: Row, bound: Bound) -> Any:

@@ -143,7 +143,7 @@ def multi_margin_loss(input, target, p: Number = 1, margin: float = 1.0, weight:
     if weight is not None:
         apart = apart * weight[places]
     found = apart.scatter(1, places, 0.0).sum(1) / rows.shape[1]
-    return found if input.ndim == 2 else found.reshape(())
+    return found if input.ndim == 2 else found.reshape(target.shape)
 
 
 @loss()
@@ -156,7 +156,7 @@ def multilabel_margin_loss(input, target):
     # (N, label, class): each listed label against each class that is no label.
     apart = (1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
     found = (apart * listed.unsqueeze(2) * (1 - member).unsqueeze(1)).sum((1, 2)) / rows.shape[1]
-    return found if input.ndim == 2 else found.reshape(())
+    return found if input.ndim == 2 else found.reshape(target.shape)
 
 
 @composite(where=_F)
@@ -224,7 +224,8 @@ def _lengths(name: str, value: Any) -> Ints:
     try:
         return tuple(map(index, value.ravel().tolist() if hasattr(value, "_a") else value))
     except TypeError:
-        raise TypeError(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
+        kind = RuntimeError if hasattr(value, "dtype") else TypeError
+        raise kind(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:

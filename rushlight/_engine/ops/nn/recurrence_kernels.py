@@ -239,7 +239,7 @@ class Forward(_Direction):
             None if a is None else a[low:high] for a in (self.h, self.h, self.c, self.s, self.y)
         ]
         steps = _of(self.steps, low, high)
-        for (i, j, n), (_, _, following) in zip(steps, [*steps[1:], (0, 0, -1)], strict=True):
+        for (i, j, n), (_, _, following) in zip(steps, [*steps[1:], (0, 0, -1)], strict=False):
             y, s = self.out[i:j] if projection is None else ends[:n], sums[:n]
             cells = [] if c is None else [c[:n]]
             do.run(self.packed, h[:n], s)
