@@ -44,7 +44,7 @@ def row_kernels() -> list[Rows]:
         y.sum().backward()
     F.softmax(x.detach().bfloat16(), 1)
     assert len(tiers._kernels) >= before
-    found = {k.content: k for k in tiers._kernels if isinstance(k, Rows)}
+    found = {f"{k._meaning().text()} {k.roles}": k for k in tiers._kernels if isinstance(k, Rows)}
     return list(found.values())
 
 
@@ -101,7 +101,7 @@ def test_row_kernels_run_as_blocks_and_threads() -> None:
             for found, w in zip(outs, want, strict=True):
                 tolerance = 2e-2 if w.dtype.itemsize == 2 else 2e-5
                 a, b = found.astype(np.float64), w.astype(np.float64)
-                assert np.allclose(a, b, tolerance, tolerance, equal_nan=True), kernel.content
+                assert np.allclose(a, b, tolerance, tolerance, equal_nan=True), kernel.roles
 
 
 @pytest.mark.skipif(not has_fibers(), reason="fibers need x86-64 and glibc")

@@ -116,6 +116,10 @@ class Home(Device):
         self, kernel: Callable[..., Any], arrays: Sequence[Sequence[Any]], numbers: Sequence[float]
     ) -> None:
         """An optimizer's step over many tensors, in place: (parameter, gradient, states ...) of each."""
+        for each in arrays:
+            for a in each:
+                if a.__class__ is not DeviceArray or a.device is not self:
+                    raise words.two_devices(self.where, getattr(getattr(a, "device", None), "where", "cpu"))
         written = [a for each in arrays for i, a in enumerate(each) if i != 1]
         key = (kernel, *[(a.shape, a.strides) for each in arrays for a in each])
         self.write(kernel, (arrays, numbers), targets=written, what="optimizer step", key=key)
