@@ -139,7 +139,7 @@ def class_lines(scope: Scope, name: str, cls: Any) -> list[str]:
     if cls.__bases__ == (tuple,) and hasattr(cls, "_fields"):
         fields = [f"{field}: {scope.home('Tensor')}" for field in cls._fields]
         return block(f"class {name}({scope.home('NamedTuple')}):", fields)
-    body = [] if not cls.__doc__ else doc_lines(cls.__doc__) + [""]
+    body = [] if not cls.__doc__ else [*doc_lines(cls.__doc__), ""]
     body += attribute_lines(scope, cls)
     for member in sorted(vars(cls), key=_first):
         if member not in _UNTOLD and not (member.startswith("_") and not member.startswith("__")):

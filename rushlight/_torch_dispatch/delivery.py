@@ -60,7 +60,7 @@ class Call:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(_same, a, b))
-    return a is b or not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b
+    return a is b or (not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b)
 
 
 class _Calls(threading.local):
@@ -99,13 +99,15 @@ def hear(
         if found is not NotImplemented:
             return found
     opened = row.kind == "composite" and row.vjp is None and not writes
-    if opened and (not translation.is_op(row) or wrapped and _tracked(bound.values())):
+    if opened and (not translation.is_op(row) or (wrapped and _tracked(bound.values()))):
         return again(_opened, row, call, args, kwargs, bound)
     told = translation.told(row, bound, writes)
     if opened and (told.op.namespace == "rushlight" or told.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
     found = tell(handler, told.op, told.args, told.kwargs, once, None if told.take is None else told.take)
+    if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
+        found.requires_grad_()  # PyTorch's op does not know of it
     return bound[row.params[0].name] if writes else found
 
 

@@ -184,10 +184,8 @@ def _telling(name: str) -> Callable[..., Any]:
     @wraps(plain)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         modes = interpreters.STACK.modes
-        if (
-            (modes and hasattr(modes[-1], "__torch_dispatch__"))
-            or type(self) in interpreters.BELOW
-            and interpreters.CLASSES.below
+        if (modes and hasattr(modes[-1], "__torch_dispatch__")) or (
+            type(self) in interpreters.BELOW and interpreters.CLASSES.below
         ):
             return tell(plain, self, *args, **kwargs)
         return plain(self, *args, **kwargs)

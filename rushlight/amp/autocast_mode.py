@@ -67,7 +67,7 @@ class autocast:
             f"Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently."
         )
 
-    def __enter__(self) -> "autocast":
+    def __enter__(self) -> autocast:
         self.prev_cache_enabled = state.is_autocast_cache_enabled()
         self.prev = state.is_autocast_enabled(self.device)
         self.prev_fastdtype = state.get_autocast_dtype(self.device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -522,3 +522,26 @@ def get_analytical_jacobian(
     targets = tracked(as_tuple(inputs))
     (first, dtypes, sizes), (second, _, _) = (backwards(output, targets, units(output)) for _ in range(2))
     return tuple(first), alike(first, second, nondet_tol), sizes, dtypes
+
+
+def _get_numerical_jacobian(
+    fn: Any,
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Matrix, ...]]:
+    """For each target that requires gradients, the Jacobians of all results of fn(*inputs)."""
+    targets = tracked(as_tuple(inputs if target is None else target))
+    return [tuple(numerical(fn, as_tuple(inputs), x, eps)) for x in targets]
+
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Tensor]:
+    """The tensors in nested lists and tuples."""
+    if isinstance(x, Tensor):
+        if x.requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from _iter_tensors(item, only_requiring_grad)

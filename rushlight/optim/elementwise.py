@@ -93,7 +93,8 @@ class Plan:
 
     def arrays(self) -> list[tuple[Any, ...]]:
         """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
-        that zero_grad() gives their memory back."""
+        that zero_grad() gives their memory back.
+        """
         gradients = map(_memory, map(_gradient, self.params))
         if self.complex:
             gradients = map(_real, gradients)
@@ -102,7 +103,8 @@ class Plan:
 
 class Elementwise(Optimizer):
     """A subclass says its `formula`, whose parameters are the options that the formula (and what states there
-    are) depends on, and `_scalars`; parameters with a default are for what `_options` adds."""
+    are) depends on, and `_scalars`; parameters with a default are for what `_options` adds.
+    """
 
     _switches: tuple[str, ...]  # the names of these options
     _counted = True  # whether there is a state `step`
@@ -133,7 +135,8 @@ class Elementwise(Optimizer):
 
     def _numbers(self, group: dict[str, Any], lr: Any, plan: Plan, names: tuple[str, ...]) -> list[Any]:
         """The numbers with these names at the step numbered plan.step; `wd` is the factor of an L2 penalty,
-        `shrink` what decay of the parameter leaves."""
+        `shrink` what decay of the parameter leaves.
+        """
         known, decay = self._scalars(group, lr, plan.step, plan), group.get("weight_decay")
         known["lr"] = lr
         if decay:
@@ -371,7 +374,7 @@ class _Again:
             g.run()
 
 
-def _group(o: Elementwise, group: dict[str, Any]) -> "_Group | None":
+def _group(o: Elementwise, group: dict[str, Any]) -> _Group | None:
     """A group that has just been stepped by one kernel for all its parameters, if it has."""
     plans = o.__dict__.get("_plans", {}).get(id(group), ((), ()))[1]
     if len(plans) != 1 or len(plans[0].params) != len(group["params"]) or group.get("differentiable"):

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.errors import wrap_dims
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse import layouts, ops, products, shapes as shapes
 from rushlight.sparse.invariants import (
@@ -137,7 +138,7 @@ def sparse_coo_tensor(
     return make(
         (places, held),
         size,
-        bool(is_coalesced) or places.shape[1] < 2 and values is not None and not places.shape[1],
+        bool(is_coalesced) or (places.shape[1] < 2 and values is not None and not places.shape[1]),
     )
 
 
@@ -270,6 +271,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """The sum over all dims (dense), or over some; dense where no sparse dim is left."""
     if not isinstance(input, SparseTensor):
         return torch.sum(input, dtype=dtype) if dim is None else torch.sum(input, dim, dtype=dtype)
+    wrap_dims(() if dim is None else (dim,) if isinstance(dim, int) else tuple(dim), input.ndim)
     return ops.sum(input if input.is_sparse or dim is None else layouts.to_coo(input), dim, dtype=dtype)
 
 

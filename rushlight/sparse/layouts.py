@@ -301,7 +301,8 @@ def to_sparse(
     t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
 ) -> Any:
     """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
-    layout, with the last dense_dim dims in the values."""
+    layout, with the last dense_dim dims in the values.
+    """
     if isinstance(sparse_dim, type(torch.strided)):
         layout, sparse_dim = sparse_dim, None
     if layout is torch.strided and not isinstance(t, SparseTensor):

@@ -7,8 +7,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.sparse.layouts import coalesce, flat, like, name_of, places, to_coo, to_dense
-from rushlight.sparse.tensor import BLOCKS, OPS, SparseTensor, make
+from rushlight.sparse.layouts import block_sizes, coalesce, flat, like, name_of, places, to_coo, to_dense
+from rushlight.sparse.tensor import BLOCKS, LEGACY, OPS, SparseTensor, make
 
 
 def op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -104,7 +104,7 @@ def pow(t: SparseTensor, exponent: Any) -> SparseTensor:
     if isinstance(t, SparseTensor) and not isinstance(exponent, Tensor):
         if exponent == 0:
             raise RuntimeError("pow: the power 0 of a sparse tensor would be dense")
-        return coalesce(t).map(lambda v: v**exponent)
+        return (coalesce(t) if t.is_sparse else t).map(lambda v: v**exponent)
     raise NotImplementedError(
         "Could not run 'aten::pow.Scalar' with arguments from the 'SparseCPU' backend: only a "
         "power of a sparse tensor to a number is sparse; use .to_dense() first"
@@ -137,43 +137,113 @@ def is_same_size(a: Tensor, b: Tensor) -> bool:
 @op("copy_")
 def copy_(t: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """Take over what another tensor of the same layout holds."""
+    if isinstance(t, SparseTensor) and not t.is_sparse:
+        return _copy_compressed(t, source)
     if not isinstance(t, SparseTensor) or not isinstance(source, SparseTensor):
         kind = "Dense" if isinstance(source, SparseTensor) else "Sparse"
         raise RuntimeError(
             f"copy_() between dense and sparse Tensors is not implemented! Found self type = "
             f"torch.{t.dtype.legacy} ({kind}) and src type = torch.{source.dtype.legacy}"
         )
-    if t.is_sparse and source.is_sparse:
-        return t._become(source.map(lambda v: v.to(t.dtype, copy=True)))
-    return _copy_compressed(t, source)
+    return t._become(source.map(lambda v: v.to(t.dtype, copy=True)))
 
 
-def _copy_compressed(t: SparseTensor, source: SparseTensor) -> SparseTensor:
-    start = "copy of sparse compressed tensors having different"
+def _copy_compressed(t: SparseTensor, source: Any) -> SparseTensor:
+    start = "torch.copy_: copy of sparse compressed tensors having different"
     if t.layout is not source.layout:
         raise RuntimeError(
-            f"{start} layouts is not supported, self layout is {name_of(t)} and src layout is "
-            f"{name_of(source)}"
+            f"{start} layouts is not supported. self layout is {name_of(t)} and src "
+            f"layout is {name_of(source)}"
         )
     if t._nnz() != source._nnz():
         raise RuntimeError(
-            "only sparse compressed tensors with the same number of specified elements are supported."
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are "
+            "supported."
         )
-    if t.shape != source.shape and t.shape[-2:] != source.shape[-2:]:
+    for back in (1, 2):
+        mine, theirs = t.shape[-back], source.shape[-back]
+        if mine != theirs:
+            raise RuntimeError(
+                f"torch.copy_: expected shapes of self and src to match along dimension {-back} for "
+                f"{t.layout.name[7:].upper()} layout but the corresponding dimensions of self and "
+                f"src are {mine} and {theirs}"
+            )
+    if t.layout in BLOCKS and block_sizes(t) != block_sizes(source):
         raise RuntimeError(
-            f"{start} shapes is not supported, self shape is {list(t.shape)} and src shape is "
-            f"{list(source.shape)}"
+            f"{start} block sizes is not supported. self block size is {list(block_sizes(t))} and "
+            f"src block size is {list(block_sizes(source))}"
         )
     parts = [mine.copy_(theirs) for mine, theirs in zip(t.parts[:2], source.parts[:2], strict=True)]
     return t._become(make((*parts, t.parts[2].copy_(source.parts[2])), t.shape, layout=t.layout))
 
 
 @op("resize_as_sparse_")
-def resize_as_sparse_(t: SparseTensor, template: SparseTensor) -> SparseTensor:
-    """The shape of another sparse tensor."""
-    if not t.is_sparse:
-        return t._become(template.map(torch.zeros_like))
-    return t.sparse_resize_(template.shape, template.sparse_dim(), template.dense_dim())
+def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
+    """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
+    if (
+        isinstance(t, SparseTensor)
+        and isinstance(template, SparseTensor)
+        and t.is_sparse
+        and template.is_sparse
+    ):
+        return t.sparse_resize_(template.shape, template.sparse_dim(), template.dense_dim())
+    for name, given in (("src", template), ("self", t)):
+        if not isinstance(given, SparseTensor) or given.is_sparse:
+            raise RuntimeError(
+                f"resize_as_sparse_compressed_: {name}  expected sparse compressed tensor layout "
+                f"but got {name_of(given)}"
+            )
+    if t.layout is not template.layout:
+        raise RuntimeError(
+            "resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got: self "
+            f"({name_of(t)}) and source ({name_of(template)})"
+        )
+    first, minor, values = template.parts
+    if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
+        return t
+    room = torch.zeros(values.shape, dtype=t.dtype)
+    return t._become(make((first.clone(), minor.clone(), room), template.shape, layout=t.layout))
+
+
+@op("resize_")
+def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
+    """Another size, of CSR: more rows are empty, fewer rows keep the values that come first."""
+    if t.is_sparse:
+        raise NotImplementedError(
+            "Could not run 'aten::resize_' with arguments from the 'SparseCPU' backend: use sparse_resize_()"
+        )
+    start, size = "torch.resize_: ", list(size)
+    if len(size) < 2:
+        raise RuntimeError(f"{start}Only batched sparse CSR matrices are supported, but got size {size}")
+    rows, columns = size[-2:]
+    if columns < t.shape[-1]:
+        raise RuntimeError(
+            f"{start}Resizing columns of sparse CSR tensors to a smaller value is not supported. The "
+            f"original number of columns is {t.shape[-1]} while the "
+            f"requested new number of columns is {columns}."
+        )
+    first, minor, values = t.parts
+    many, batch = t._nnz(), size[:-2]
+    room = max(many, 0)
+    held = first.reshape(-1)[: rows + 1]
+    if len(held) < rows + 1:
+        held = torch.cat([held, held.new_full((rows + 1 - len(held),), many)])
+    keep = int(held[-1])
+    numbers = torch.arange(room) < keep
+    minor = torch.where(numbers, minor.reshape(-1)[:room], 0).to(first.dtype)[:keep]
+    values = values.reshape(-1)[:keep]
+    wide = [*batch, rows + 1]
+    return t._become(
+        make(
+            (
+                held.expand(wide).contiguous(),
+                minor.expand([*batch, keep]).contiguous(),
+                values.expand([*batch, keep]).contiguous(),
+            ),
+            size,
+            layout=t.layout,
+        )
+    )
 
 
 # --- in the same shape --------------------------------------------------------------------------------
@@ -187,6 +257,11 @@ def zeros_like(
     to, of = layout or t.layout, dtype or t.dtype
     if to is torch.strided:
         return torch.zeros(t.shape, dtype=of, requires_grad=requires_grad)
+    if isinstance(t, SparseTensor) and not t.is_sparse and to is not t.layout:
+        raise RuntimeError(
+            "empty_like with different sparse layout is not supported (self is "
+            f"{name_of(t)} but you requested {LEGACY[to]})"
+        )
     if not isinstance(t, SparseTensor) or to is not t.layout:
         return torch.zeros(t.shape, dtype=of, layout=to, requires_grad=requires_grad)
     held = t.parts[-1].detach()
@@ -249,7 +324,7 @@ def sum(t: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any =
     dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if dtype is not None:
         t = t.map(lambda v: v.to(dtype))
-    if dim is None or t.is_sparse and len(dims) == t.ndim and not keepdim or not dims and t.is_sparse:
+    if dim is None or (t.is_sparse and len(dims) == t.ndim and not keepdim) or (not dims and t.is_sparse):
         return t.parts[-1].sum()
     if not t.is_sparse:
         if not keepdim:
@@ -263,9 +338,8 @@ def _sum_coo(t: SparseTensor, dims: tuple[int, ...], keepdim: bool) -> Any:
     many = t.sparse_dim()
     inner = [d - many + 1 for d in across if d >= many]
     values = t.parts[1].sum(inner, keepdim) if inner else t.parts[1]
-    if (
-        values.dtype is torch.bool
-        or not inner
+    if values.dtype is torch.bool or (
+        not inner
         and values.dtype.itemsize < 8
         and not (values.dtype.is_floating_point or values.dtype.is_complex)
     ):

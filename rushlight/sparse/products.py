@@ -9,7 +9,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import coalesce, compress, flat, like, name_of, to_coo, to_dense
 from rushlight.sparse.ops import keeping_layout, op
 from rushlight.sparse.shapes import spread, transpose
-from rushlight.sparse.tensor import SparseTensor, make
+from rushlight.sparse.tensor import BLOCKS, SparseTensor, make
 
 # --- elementwise ------------------------------------------------------------------------------------
 
@@ -19,9 +19,16 @@ def _scaled(values: Tensor, alpha: Any) -> Tensor:
 
 
 @op()
-@keeping_layout
 def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """a + alpha * b; with a dense a, the sum is dense."""
+    """a + alpha * b; with a dense a, the sum is dense, and with a CSR or CSC a and a dense b."""
+    plain = isinstance(b, Tensor) and not isinstance(b, SparseTensor)
+    if plain and isinstance(a, SparseTensor) and not a.is_sparse and a.layout not in BLOCKS:
+        return torch.add(to_dense(a), b, alpha=alpha)
+    return _add(a, b, alpha=alpha)
+
+
+@keeping_layout
+def _add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     if not isinstance(a, SparseTensor):
         return _into_dense(a.to(torch.result_type(a, b), copy=True), b, alpha)
     if not isinstance(b, SparseTensor):
@@ -109,20 +116,19 @@ def _times_dense(a: SparseTensor, b: Tensor) -> SparseTensor:
 
 
 def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
-    if a.shape != b.shape:
+    many = a.sparse_dim()
+    if a.ndim != b.ndim or many != b.sparse_dim() or a.shape[:many] != b.shape[:many]:
         raise RuntimeError(
-            f"mul: Expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
-        )
-    if a.sparse_dim() != b.sparse_dim():
-        fewer = min(a.sparse_dim(), b.sparse_dim())
-        raise RuntimeError(
-            f"mul: tensors of {a.sparse_dim()} and {b.sparse_dim()} sparse dims; the same number is "
-            f"needed, for example {fewer}"
+            "mul: expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape "
+            "of "
+            f"sparse dimensions; got {list(a.shape)} and {list(b.shape)} of "
+            f"{many} and {b.sparse_dim()} sparse dims"
         )
     mine, theirs = (flat(s.parts[0], s.shape) for s in (a, b))
     place = torch.searchsorted(theirs, mine).clamp(max=max(len(theirs) - 1, 0))
     both = theirs[place] == mine if len(theirs) else torch.zeros_like(mine, dtype=torch.bool)
-    return make((a.parts[0][:, both], a.parts[1][both] * b.parts[1][place[both]]), a.shape, True)
+    values = a.parts[1][both] * b.parts[1][place[both]]
+    return make((a.parts[0][:, both], values), (*a.shape[:many], *values.shape[1:]), True)
 
 
 @op("mul_")

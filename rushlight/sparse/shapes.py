@@ -66,7 +66,10 @@ def _kind(dim: int, batch: int) -> str:
 def permute(t: SparseTensor, dims: Any) -> SparseTensor:
     """The dims in another order, sparse ones among themselves."""
     order = [_dim(t, d) for d in dims]
-    many = t.sparse_dim()
+    many, ordered = (
+        t.sparse_dim(),
+        not len(dims) or dims[0] == 0,
+    )  # PyTorch looks at the first dim as it is given
     if len(order) != t.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
@@ -80,7 +83,7 @@ def permute(t: SparseTensor, dims: Any) -> SparseTensor:
             "permute: of the compressed layouts only transpose() is there; use .to_sparse() first"
         )
     if order == list(range(t.ndim)):
-        return t
+        return t if ordered else make(t.parts, t.shape, False)
     if sorted(order[:many]) != list(range(many)):
         mixed = "sparse and dense"
         raise RuntimeError(
@@ -93,13 +96,13 @@ def permute(t: SparseTensor, dims: Any) -> SparseTensor:
         values = values.permute([0, *[d - many + 1 for d in order[many:]]])
     indices = t.parts[0][order[:many]] if many else t.parts[0]
     moved = order[:many] != list(range(many))
-    return make((indices, values), [t.shape[i] for i in order], t.coalesced and not moved)
+    return make((indices, values), [t.shape[i] for i in order], t.coalesced and ordered and not moved)
 
 
 @op()
 def t(input: SparseTensor) -> SparseTensor:
     """A matrix turned."""
-    if input.ndim > 2 or input.is_sparse and input.dense_dim():
+    if input.ndim > 2 or (input.is_sparse and input.dense_dim()):
         raise RuntimeError(
             f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
             f"{input.sparse_dim()} sparse and {input.dense_dim()} dense dimensions"
@@ -133,7 +136,7 @@ def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
     return make((t.parts[0], t.parts[1].unsqueeze(dim - many + 1)), size, t.coalesced)
 
 
-@op()
+@op("select", "select_copy")
 def select(t: SparseTensor, dim: int, index: int) -> Tensor:
     """One place of a dim."""
     if not t.ndim:
@@ -156,6 +159,29 @@ def select(t: SparseTensor, dim: int, index: int) -> Tensor:
     if not rest:
         return values.sum(0, dtype=values.dtype)
     return make((t.parts[0][rest][:, hold], values), size, t.coalesced)
+
+
+@op("__getitem__")
+def getitem(t: SparseTensor, index: Any) -> Tensor:
+    """Places of the first dims, by ints; `...` and full slices leave dims as they are."""
+    found: Any = t
+    dim = 0
+    given = index if isinstance(index, tuple) else (index,)
+    for i, item in enumerate(given):
+        if item is Ellipsis:
+            dim += t.ndim - (len(given) - 1)
+        elif isinstance(item, slice) and item == slice(None):
+            dim += 1
+        elif isinstance(item, int) and not isinstance(item, bool):
+            if not isinstance(found, SparseTensor):
+                return found[tuple(given[i:])]  # type: ignore[no-any-return]
+            found = select(found, dim, item)
+        else:
+            raise NotImplementedError(
+                f"an index of type {type(item).__name__} is not there for sparse tensors: take "
+                "index_select(), narrow_copy() or .to_dense() first"
+            )
+    return found  # type: ignore[no-any-return]
 
 
 def _select_compressed(t: SparseTensor, dim: int, index: int, size: list[int]) -> Tensor:

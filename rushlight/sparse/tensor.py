@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.dispatch.arguments import spread_ints
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
@@ -34,13 +35,16 @@ LEGACY = {layout: layout.name.title().replace("_", "").replace("Coo", "") for la
 
 
 def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """A call's arguments, positional ones first and defaults left out."""
+    """A call's arguments, positional ones first and defaults at their end left out."""
     row = ROWS.get(name)
     if row is None:
         return list(args), kwargs
+    positional = [p for p in row.params if not p.keyword_only]
+    args = spread_ints(row, positional, tuple(args))
     given = {**dict(zip((p.name for p in row.params), args, strict=False)), **kwargs}
     given = {p.name: given[p.name] for p in row.params if given.get(p.name, p.default) is not p.default}
-    return ([given.pop(p.name) for p in row.params if p.name in given and not p.keyword_only], given)
+    count = max((i + 1 for i, p in enumerate(positional) if p.name in given), default=0)
+    return [given.pop(p.name, p.default) for p in positional[:count]], given
 
 
 def _backend(values: list[Any]) -> str:
@@ -64,7 +68,7 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
     return out.resize_(result.shape).copy_(result)
 
 
-def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> "SparseTensor":
+def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
@@ -77,8 +81,8 @@ def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: 
     return made
 
 
-def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
-    def read(self: "SparseTensor") -> Tensor:
+def _reader(name: str, doc: str) -> Callable[[SparseTensor], Tensor]:
+    def read(self: SparseTensor) -> Tensor:
         return self._part(name, name)
 
     read.__name__, read.__doc__ = name, doc
@@ -184,47 +188,46 @@ class SparseTensor(Tensor):
         found = self.parts[-1].grad
         return None if found is None else self.map(lambda _: found)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "SparseTensor":
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""
         self.parts[-1].requires_grad_(requires_grad)
         return self
 
-    def detach(self) -> "SparseTensor":
+    def detach(self) -> SparseTensor:
         """The same values outside the graph."""
         return self.map(Tensor.detach)
 
     @property
-    def data(self) -> "SparseTensor":
+    def data(self) -> SparseTensor:
         """The same values outside the graph; what is assigned becomes this tensor's parts."""
         return self.detach()
 
     @data.setter
-    def data(self, value: "SparseTensor") -> None:
+    def data(self, value: SparseTensor) -> None:
         self._become(value)
 
-    def map(self, f: Callable[[Tensor], Tensor]) -> "SparseTensor":
+    def map(self, f: Callable[[Tensor], Tensor]) -> SparseTensor:
         """The same places with f of the values."""
         return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced, self._layout)
 
     # --- writes -----------------------------------------------------------------------------------
 
-    def _become(self, other: "SparseTensor") -> "SparseTensor":
+    def _become(self, other: SparseTensor) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
         self._k, self._a = other._k, other._a
         return self
 
-    def _coalesced_(self, coalesced: bool) -> "SparseTensor":
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
         self.coalesced = coalesced
         return self
 
-    def _at_size(self, size: Any, sparse_dim: int, dense_dim: int, keep: bool) -> "SparseTensor":
+    def _at_size(self, size: Any, sparse_dim: int, dense_dim: int, keep: bool) -> SparseTensor:
         held = self.parts[-1]
-        if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()):
-            if self._nnz():
-                raise RuntimeError(
-                    f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
-                    f"{sparse_dim}) on a non-empty sparse tensor is not supported"
-                )
+        if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()) and self._nnz():
+            raise RuntimeError(
+                f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
+                f"{sparse_dim}) on a non-empty sparse tensor is not supported"
+            )
         if len(size) != sparse_dim + dense_dim:
             raise RuntimeError(
                 f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but "
@@ -249,17 +252,39 @@ class SparseTensor(Tensor):
             )
         )
 
-    def zero_(self) -> "SparseTensor":
+    def zero_(self) -> SparseTensor:
         """Drop all values of COO; those of a compressed layout become 0."""
         if self.is_sparse:
             return self._become(torch.zeros_like(self))
         return self._become(self.map(torch.zeros_like))
 
-    def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> "SparseTensor":
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Take over what another sparse tensor of the same layout holds."""
+        return OPS["copy_"](self, source, non_blocking)
+
+    def fill_(self, value: Any) -> Any:
+        """Set all numbers of a compressed tensor that are specified."""
+        return _write(self, OPS["fill"](self, value))
+
+    def resize_(self, *size: Any, memory_format: Any = None) -> Any:
+        """Another size, of CSR; values stay as many as fit."""
+        return OPS["resize_"](
+            self, list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
+        )
+
+    def t_(self) -> Any:
+        """Rows and columns swapped, of a COO matrix."""
+        return self._become(OPS["t"](self))
+
+    def transpose_(self, dim0: int, dim1: int) -> Any:
+        """Two sparse dims swapped."""
+        return self._become(OPS["transpose"](self, dim0, dim1))
+
+    def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
         """Another size, as far as what is held fits into it."""
         return self._at_size(tuple(size), sparse_dim, dense_dim, True)
 
-    def sparse_resize_and_clear_(self, size: Any, sparse_dim: int, dense_dim: int) -> "SparseTensor":
+    def sparse_resize_and_clear_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
         """Another size, with nothing in it."""
         return self._at_size(tuple(size), sparse_dim, dense_dim, False)
 
@@ -312,7 +337,7 @@ class SparseTensor(Tensor):
         known = (self.coalesced,) if self.is_sparse else ()
         return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))
 
-    def __deepcopy__(self, memo: Any) -> "SparseTensor":
+    def __deepcopy__(self, memo: Any) -> SparseTensor:
         return self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

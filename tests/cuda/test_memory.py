@@ -87,3 +87,16 @@ def test_training_does_not_grow() -> None:
         optimizer.step()
         seen.append(torch.cuda.memory_allocated())
     assert len(set(seen[2:])) == 1
+
+
+def test_history_names_the_lines(tmp_path: object) -> None:
+    torch.cuda.memory._record_memory_history()
+    held = _bytes(3 * MIB)
+    blocks = [b for s in torch.cuda.memory._snapshot()["segments"] for b in s["blocks"]]
+    frames = next(b["frames"] for b in blocks if b["state"] == "active_allocated")
+    assert frames[0]["filename"].endswith("test_memory.py") and held.numel()
+    del held
+    actions = [t["action"] for t in torch.cuda.memory._snapshot()["device_traces"][0]]
+    assert actions == ["alloc", "free_completed"]
+    torch.cuda.memory._dump_snapshot(f"{tmp_path}/snapshot.pickle")
+    torch.cuda.memory._record_memory_history(None)

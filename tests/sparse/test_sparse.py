@@ -82,8 +82,11 @@ def test_layouts_there_and_back(make):
     equal(torch.sparse.sum(s), dense.sum())
     equal(torch.sparse.sum(s, 0), dense.sum(0))
     equal(torch.sparse.sum(s, 1), dense.sum(1))
-    with pytest.raises(RuntimeError, match=r"add\(sparse, dense\)"):
-        s + dense
+    if s.layout is torch.sparse_csr:
+        equal(s + dense, dense + dense)
+    else:
+        with pytest.raises(RuntimeError, match=r"add\(sparse, dense\)"):
+            s + dense
 
 
 @pytest.mark.parametrize("rows", [False, True])
@@ -365,6 +368,8 @@ def test_gradients_of_conversions_between_layouts(source, target):
     def of(t, name):
         return getattr(t, name)(*[2] * name.startswith("to_sparse_bs"))
 
+    if source.startswith("to_sparse_bs") and target != "to_sparse":
+        pytest.skip("PyTorch turns blocks into COO and other blocks alone")
     x = of(torch.arange(1.0, 17, dtype=torch.float64).reshape(4, 4), source).requires_grad_()
     grad = torch.arange(16.0, 0, -1, dtype=torch.float64).reshape(4, 4)
     (found,) = torch.autograd.grad(of(x, target), x, of(grad, target))

@@ -265,3 +265,22 @@ def test_slots_of_wrappers_live_in_the_graph():
 def test_gradcheck_of_wrappers():
     x = Slotted(torch.tensor([0.5, 0.2], dtype=torch.float64), requires_grad=True)
     assert torch.autograd.gradcheck(lambda t: t.exp().sum(), (x,))
+
+
+def test_factories_keep_requires_grad():
+    class Quiet(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    like = torch.ones(2)
+    with Quiet():
+        made = [
+            torch.rand(2, requires_grad=True),
+            torch.zeros(2, requires_grad=True),
+            torch.ones_like(like, requires_grad=True),
+            like.new_zeros(2, requires_grad=True),
+            torch.zeros(2),
+        ]
+        assert [t.requires_grad for t in made] == [True] * 4 + [False]
+        (made[0] ** 2).sum().backward()
+    assert torch.equal(made[0].grad, 2 * made[0].detach())

@@ -209,11 +209,9 @@ def main() -> int:
                 results.append(
                     attempt(
                         folder.name,
-                        lambda: actions[name](  # noqa: B023 - called at once
-                            Environment(folder, options.python, installer)
-                        ),
+                        lambda: actions[name](Environment(folder, options.python, installer)),
                     )
-                )  # noqa: B023
+                )
                 if not options.keep:
                     shutil.rmtree(folder, ignore_errors=True)
         return 0 if all(results) else 1

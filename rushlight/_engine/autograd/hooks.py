@@ -46,7 +46,7 @@ class Handle:
         """Take the hook away."""
         self._table.pop(self.id, None)
 
-    def __enter__(self) -> "Handle":
+    def __enter__(self) -> Handle:
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -8,7 +8,7 @@ written down as one Python function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -186,7 +186,7 @@ _ROW_OPS: dict[str, Callable[..., Callable[..., Any]]] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def program(
     outputs: tuple[Expr, ...], inputs: tuple[tuple[str, str], ...], work: str, row: int = 0
 ) -> Callable[[Sequence[Any]], list[Any]]:

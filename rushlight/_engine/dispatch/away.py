@@ -26,7 +26,7 @@ def home_of(values: Iterable[Any]) -> Any:
 
 def home_run(home: Any, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """A row's results as tensors, or NotImplemented where the body is."""
-    refuse_devices(values)
+    refuse_devices(values, row=row)
     escape("an op on a CUDA device")
     return as_tensors(home.run_row(row, body, arrays_of(values)))
 
@@ -46,6 +46,7 @@ class Launch:
 
     def __init__(self, home: Any, kernel: Any, compute: Callable[..., Any]) -> None:
         self.home, self.kernel, self.compute = home, kernel, compute
+        self.result = compute.args[1]  # its kind
         self.kernel_name = "pointwise"
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:

@@ -142,7 +142,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 
 
 def _resize(row: Row, out: Tensor, found: Tensor) -> None:
-    if row.name in ("arange", "range") and out._a.size:
+    if row.name in ("arange", "range", "fftfreq", "rfftfreq") and out._a.size:
         warn(
             f"The number of elements in the out tensor of shape {list(out._a.shape)} is "
             f"{out._a.size} which does not match the computed number of elements {found._a.size}. "
@@ -155,7 +155,7 @@ def _resize(row: Row, out: Tensor, found: Tensor) -> None:
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
-    sizes = [p for p in params if p.varargs or p.type == "Ints" and p.default is signature.REQUIRED]
+    sizes = [p for p in params if p.varargs or (p.type == "Ints" and p.default is signature.REQUIRED)]
     checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
     own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
     values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -81,8 +82,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
 def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """copy_ between the memory of two devices: through a tensor of this dtype and shape where it must."""
     if (
-        LOCAL.enabled
-        and (src._g is not None or self._g is not None)
+        (LOCAL.enabled and (src._g is not None or self._g is not None))
         or src._k.lazy
         or (src._m.shape != self._m.shape or src._k.dtype is not self._k.dtype)
     ):
@@ -278,7 +278,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
         other = rest.pop(0) if other is None else other
     if other is not None:
         return other._k.device, other._k.dtype, copy, order
-    if rest and isinstance(rest[0], (str, device)) or rest and type(rest[0]) is int:
+    if (rest and isinstance(rest[0], (str, device))) or (rest and type(rest[0]) is int):
         where = rest.pop(0)
     elif rest and rest[0] is None:
         rest.pop(0)
@@ -548,7 +548,20 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 
 # For interpreters, which see the functional rows.
 copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
+
+
+def _removed(name: str) -> Callable[..., Any]:
+    """A method that PyTorch has removed (rushlight/removed.py)."""
+
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module("rushlight.removed"), name)(self)
+
+    refuse.__name__ = name
+    return refuse
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _removed(name) for name in ("solve", "eig", "symeig", "lstsq")},
     "copy_": copy_,
     "_follow_": _follow_,
     "fill_": fill_,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -39,7 +39,7 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     return general
 
 
-@lru_cache(maxsize=None)
+@cache
 def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """`entrance` without interpreters; what the op calls meets them."""
 

@@ -20,11 +20,11 @@ def _einsum(operands: Any, equation: str) -> str:
 
 
 def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str:
-    return "float32" if mode == "replicate" or mode == "reflect" and len(pad) < 6 else "keep"
+    return "float32" if mode == "replicate" or (mode == "reflect" and len(pad) < 6) else "keep"
 
 
 def _max_pool(*args: Any, return_indices: bool = False, **more: Any) -> str:
-    return "keep" if return_indices or len(args) > 6 and args[6] else "float32"
+    return "keep" if return_indices or (len(args) > 6 and args[6]) else "float32"
 
 
 def _recurrent(input: Any, *rest: Any, **more: Any) -> str:

@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,8 @@ _Entry = TypeVar("_Entry")
 
 class Table(dict[_Key, _Entry]):
     """A dict that fills itself: asked for an entry, it imports the family that declares it; asked for
-    all of them, every family."""
+    all of them, every family.
+    """
 
     def __init__(self) -> None:
         self.families: dict[_Key, str] = {}
@@ -99,8 +100,8 @@ class _Lenience(threading.local):
 
 
 LENIENCE = _Lenience()
-NAMES: Table[tuple[str, str], tuple["Row", str]] = Table()
-ROWS: Table[str, "Row"] = Table()
+NAMES: Table[tuple[str, str], tuple[Row, str]] = Table()
+ROWS: Table[str, Row] = Table()
 
 
 def _read() -> None:
@@ -166,7 +167,6 @@ class Row:
         "_params",
         "__dict__",
     )
-    binder: ClassVar[Callable[["Row"], Callable[..., Any]] | None] = None
 
     def __init__(self, kind: str, body: Callable[..., Any], **facts: Any) -> None:
         self.kind, self.body = kind, body
@@ -200,11 +200,8 @@ class Row:
         return self._params
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
-        if Row.binder is None:
-            # The door binds itself; nobody need have imported it before the first op.
-            import_module("rushlight._engine.dispatch.dispatcher")
-        binder: Any = Row.binder
-        self.call = binder(self)
+        # Not imported above: the dispatcher stands on the table, and nobody need have imported it before.
+        self.call = import_module("rushlight._engine.dispatch.dispatcher").function(self)
         return self.call(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

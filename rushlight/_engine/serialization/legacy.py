@@ -136,7 +136,7 @@ def _read_into(file: Any, flat: Array) -> None:
         flat[:] = np.frombuffer(_read(file, flat.size), np.uint8)
         return
     while done < flat.size:
-        count = readinto(memoryview(flat[done:]))
+        count = readinto(flat[done:].data)
         if not count:
             raise RuntimeError(
                 f"unexpected EOF, expected {flat.size - done} more bytes. The file might be corrupted."

@@ -41,7 +41,7 @@ class Generator:
         """Where its numbers are drawn."""
         return getattr(self._own, "where", None) or Device("cpu")
 
-    def manual_seed(self, seed: int) -> "Generator":
+    def manual_seed(self, seed: int) -> Generator:
         """Restart from `seed`, an int in [-2^63, 2^64); returns this generator."""
         if isinstance(seed, np.integer):
             raise TypeError(
@@ -69,7 +69,7 @@ class Generator:
             TAPE[-1].run(engine.get_state, (), found, ())
         return found
 
-    def set_state(self, new_state: Tensor) -> "Generator":
+    def set_state(self, new_state: Tensor) -> Generator:
         """Resume from what `get_state` gave, here or in PyTorch; returns this generator."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
@@ -81,17 +81,17 @@ class Generator:
             TAPE[-1].write(engine.set_state, (new_state._a,), (new_state,))
         return self
 
-    def clone_state(self) -> "Generator":
+    def clone_state(self) -> Generator:
         """A new generator that will give the same numbers as this one."""
         other = Generator(self.device)
         other.set_state(self.get_state())
         return other
 
-    def graphsafe_get_state(self) -> "Generator":
+    def graphsafe_get_state(self) -> Generator:
         """Refused: only CUDA generators have it."""
         raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state()")
 
-    def graphsafe_set_state(self, state: "Generator") -> "Generator":
+    def graphsafe_set_state(self, state: Generator) -> Generator:
         """Refused: only CUDA generators have it."""
         raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state()")
 
@@ -101,7 +101,7 @@ class Generator:
             return int(self._own.offset)
         raise RuntimeError("CPU Generator does not use offset; save get_state() instead")
 
-    def set_offset(self, offset: int) -> "Generator":
+    def set_offset(self, offset: int) -> Generator:
         """Let a CUDA device's go on after so many numbers, a multiple of 4; refused by the CPU's."""
         if self.device.type == "cuda":
             if offset % 4:

@@ -293,18 +293,18 @@ class Geometry:
         """Whether the memory is the CPU's."""
         return self._k.device.type == "cpu"
 
-    def is_same_size(self, other: "Geometry") -> bool:
+    def is_same_size(self, other: Geometry) -> bool:
         """Whether the shapes are equal."""
         return self._m.shape == other._m.shape
 
-    def is_set_to(self, other: "Geometry") -> bool:
+    def is_set_to(self, other: Geometry) -> bool:
         """Whether both see the same memory in the same way."""
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
         own = self._s is not None and self._s in SHARED
-        return own or bool(SHARED) and shared_at(owner(self._m)) is not None
+        return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""

@@ -208,17 +208,18 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """A bare index as a tuple of one, except a sequence that PyTorch still reads as a tuple."""
     if isinstance(index, (int, slice, Conversion, np.ndarray)) or index is None or index is ...:
         return (index,)
-    if hasattr(type(index), "__getitem__") and not isinstance(index, (dict, np.generic)):
-        if len(index) < 32 and any(map(_makes_tuple, index)):
-            warn(
-                "Using a non-tuple sequence for multidimensional indexing is deprecated and will "
-                "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
-                "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
-                "either in an error or a different result",
-                UserWarning,
-            )
-            return tuple(index)
-    return (index,)
+    if not hasattr(type(index), "__getitem__") or isinstance(index, (dict, np.generic)):
+        return (index,)
+    if len(index) >= 32 or not any(map(_makes_tuple, index)):
+        return (index,)
+    warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will "
+        "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
+        "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
+        "either in an error or a different result",
+        UserWarning,
+    )
+    return tuple(index)
 
 
 def _makes_tuple(item: Any) -> bool:

@@ -37,8 +37,8 @@ class TensorMeta(_type):
 WRAPPED: set[_type]
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
-def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
-    """The callable behind a public name, or None where the table has no such name."""
+def lookup(namespace: str, name: str) -> Any:
+    """The callable generated from a row, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
@@ -363,6 +363,7 @@ class Tensor(metaclass=TensorMeta):
         """
     def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float64)."""
+    def eig(self, *args: Any, **kwargs: Any) -> Any: ...
     def fill_(self, value: Any) -> Tensor:
         """Write one number (or 0-d tensor) everywhere."""
     def float(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -373,6 +374,7 @@ class Tensor(metaclass=TensorMeta):
         """to(torch.int32)."""
     def long(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int64)."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
         """Replace each element a by callable(a, b, c), from `x` and `y` as in map_."""
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
@@ -402,6 +404,8 @@ class Tensor(metaclass=TensorMeta):
         """
     def short(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int16)."""
+    def solve(self, *args: Any, **kwargs: Any) -> Any: ...
+    def symeig(self, *args: Any, **kwargs: Any) -> Any: ...
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     def type(self, dtype: _dtype | None = None, non_blocking: _bool = False, **kwargs: Any) -> Any:
@@ -422,7 +426,7 @@ class Tensor(metaclass=TensorMeta):
     def indices(self) -> Tensor: ...
     def is_coalesced(self) -> _bool: ...
     def resize_as_sparse_(t, template: Tensor) -> Tensor:
-        """The shape of another sparse tensor."""
+        """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
     def row_indices(self) -> Tensor: ...
     def smm(a, b: Any) -> Any:
         """The matrix product; of two sparse matrices, sparse."""

@@ -62,7 +62,7 @@ class _BaseDataLoaderIter:
             resume.restore_default(self._resumed)
             self._resumed = None
 
-    def __iter__(self) -> "_BaseDataLoaderIter":
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def __len__(self) -> int:
@@ -179,9 +179,9 @@ def ahead(loader: Any) -> _BaseDataLoaderIter:
     """What workers give, by them or, where nobody could tell and it is faster, made here."""
     if loader.prefetch_factor <= 0:
         raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
-    if loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None:
-        if 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
-            return _SingleProcessDataLoaderIter(loader)
+    plain = loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None
+    if plain and 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
+        return _SingleProcessDataLoaderIter(loader)
     return _MultiProcessingDataLoaderIter(loader)
 
 
@@ -259,7 +259,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         room = 2 * self._group * self._num_workers
         while self._sent < self._foreseen and self._sent - self._due + self._group <= room:
             self._send_next(min(self._group, self._foreseen - self._sent))
-        if self._group == 1 or self._sent >= self._foreseen and self._sent - self._due < self._ahead:
+        if self._group == 1 or (self._sent >= self._foreseen and self._sent - self._due < self._ahead):
             self._send_next(1)
 
     def _send_next(self, count: int) -> None:

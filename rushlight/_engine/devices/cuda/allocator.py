@@ -57,6 +57,7 @@ class Block:
         "streams",
         "segment",
         "held",
+        "frames",
     )
 
     def __init__(self, owner: Any, address: int, size: int, stream: Any, pool: str, segment: int) -> None:
@@ -68,6 +69,7 @@ class Block:
         self.streams: set[Any] = set()
         self.segment = segment  # the address where its segment begins
         self.held = False  # freed, while another stream still uses it
+        self.frames: list[dict[str, Any]] = []  # the lines that asked for it, while history is recorded
 
     def order(self) -> tuple[int, int]:
         """The key that free blocks are sorted by: the best fit comes first."""
@@ -79,7 +81,7 @@ class Handle:
 
     __slots__ = ("block", "address", "size", "allocator", "__weakref__")
 
-    def __init__(self, allocator: "Allocator", block: Block, size: int) -> None:
+    def __init__(self, allocator: Allocator, block: Block, size: int) -> None:
         self.allocator, self.block, self.address, self.size = allocator, block, block.address, size
 
     def __del__(self) -> None:
@@ -140,6 +142,9 @@ class Allocator:
         self.retries = self.ooms = self.driver_allocations = self.driver_frees = self.sync_all = 0
         self.waiting: list[tuple[Block, list[Any]]] = []
         self.dropped: list[Block] = []  # freed while the lock was held
+        # While memory history is recorded: the frames of a request, and what happened.
+        self.frames: Callable[[], list[dict[str, Any]]] | None = None
+        self.traces: list[dict[str, Any]] = []
         self.on_free: Callable[[Block], None] | None = None  # told of every block that is freed
 
     # --- figures --------------------------------------------------------------------------------
@@ -180,7 +185,21 @@ class Allocator:
                 ("requested_bytes", size),
             ):
                 self.count(name, block.pool, amount)
+            if self.frames is not None:
+                block.frames = self.frames()
+                self._trace("alloc", block)
             return Handle(self, block, size)
+
+    def _trace(self, action: str, block: Block) -> None:
+        self.traces.append(
+            {
+                "action": action,
+                "addr": block.address,
+                "size": block.requested,
+                "stream": block.stream.number,
+                "frames": block.frames,
+            }
+        )
 
     def _find(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Block:
         pool = "small_pool" if size <= SMALL else "large_pool"
@@ -276,6 +295,9 @@ class Allocator:
         if self.on_free is not None:
             self.on_free(block)
         block.allocated = False
+        if self.frames is not None:
+            self._trace("free_completed", block)
+        block.frames = []
         for name, amount in (
             ("allocation", -1),
             ("allocated_bytes", -block.size),
@@ -404,7 +426,7 @@ class Allocator:
                             "size": block.size,
                             "requested_size": block.requested if block.allocated else 0,
                             "state": state,
-                            "frames": [],
+                            "frames": block.frames,
                         }
                     )
                     block = block.next

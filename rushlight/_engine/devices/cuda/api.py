@@ -75,7 +75,7 @@ def set_device(device: Any) -> None:
         platform().current = index_of(device)
 
 
-def _properties(given: Any) -> "_CudaDeviceProperties":
+def _properties(given: Any) -> _CudaDeviceProperties:
     index = index_of(given)
     return _CudaDeviceProperties(platform().cards[index], index)
 
@@ -181,11 +181,11 @@ class device:
     """The current device within a `with` block; a negative number or None changes nothing."""
 
     def __init__(self, device: Any) -> None:
-        none = device is None or isinstance(device, int) and device < 0
+        none = device is None or (isinstance(device, int) and device < 0)
         self.idx = -1 if none else index_of(device)
         self.prev_idx = -1
 
-    def __enter__(self) -> "device":
+    def __enter__(self) -> device:
         self.prev_idx = current_device()
         set_device(self.idx)
         return self

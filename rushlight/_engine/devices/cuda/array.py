@@ -21,7 +21,7 @@ class Flags:
 
     __slots__ = ("array",)
 
-    def __init__(self, array: "DeviceArray") -> None:
+    def __init__(self, array: DeviceArray) -> None:
         self.array = array
 
     @property
@@ -125,7 +125,7 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
         """The view that NumPy's `function` gives of such an array."""
         return self.device.view(self, function(self.outline(), *args))
 
-    def relaid(self, shape: Ints, strides: Ints, offset: int = 0, dtype: Any = None) -> "DeviceArray":
+    def relaid(self, shape: Ints, strides: Ints, offset: int = 0, dtype: Any = None) -> DeviceArray:
         """The same memory in another layout; strides and offset (from the first element) in bytes."""
         return DeviceArray(
             self.device,
@@ -137,7 +137,7 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
             self if self.base is None else self.base,
         )
 
-    def whole(self) -> "DeviceArray":
+    def whole(self) -> DeviceArray:
         """All bytes of the memory, one after the other."""
         size = self.handle.size if self.handle is not None else 0
         address = self.handle.address if self.handle is not None else self.address

@@ -113,7 +113,7 @@ class Device:
             token = hush()
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the host hears of it when it waits
+            except Exception as error:
                 self.fail(error, what, place)
             finally:
                 restore(token)

@@ -399,7 +399,7 @@ def _whole(given: dict[str, Any], sized: bool) -> tuple[int, int, Any]:
         low, high, size = None, low if low is not None else high, high if low is not None else None
     elif not sized and high is None:
         low, high = 0, low
-    if high is None or sized and (size is None or isinstance(size, int)):
+    if high is None or (sized and (size is None or isinstance(size, int))):
         raise TypeError(
             "randint(): arguments 'high' and 'size' must be given, as in randint(high, size) or "
             "randint(low, high, size); size must be tuple of ints"

@@ -23,6 +23,8 @@ _PRIVATE, _ANONYMOUS, _PROT_NONE, _PROT_RW = mmap.MAP_PRIVATE, mmap.MAP_ANONYMOU
 _DONTNEED = 4
 # Segments begin at multiples of this.
 GRANULE = 2 << 20
+# How many times as many addresses there are.
+ROOM = 4
 
 Array = np.ndarray[Any, Any]
 
@@ -48,7 +50,8 @@ class Memory:
     def __init__(self, total: int, own: int) -> None:
         self.total, self.own, self.used = total, own, 0
         self._libc = _libc()
-        size = -(-total // GRANULE) * GRANULE + GRANULE
+        # More addresses than memory: what is left between segments never stands in the way of a large one.
+        size = -(-total // GRANULE) * GRANULE * ROOM + GRANULE
         window, self.base = self._map(size, _PROT_RW), self._map(size, _PROT_NONE)
         # Both ranges begin at a granule.
         window, self.base = -(-window // GRANULE) * GRANULE, -(-self.base // GRANULE) * GRANULE
@@ -56,6 +59,11 @@ class Memory:
         self.shift = window - self.base  # from an address to the window
         self.window: Array = np.frombuffer((ctypes.c_uint8 * (size - GRANULE)).from_address(window), np.uint8)
         self.first = window
+
+    def __del__(self) -> None:
+        """The pages are gone; the addresses stay reserved, so that nothing else is found there."""
+        if hasattr(self, "window"):
+            self._libc.madvise(self.first, self.window.size, _DONTNEED)
 
     def _map(self, size: int, access: int) -> int:
         found = self._libc.mmap(None, size, access, _PRIVATE | _ANONYMOUS | _NORESERVE, -1, 0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 from collections import OrderedDict
 from typing import Any
 
+from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.allocator import Handle
 from rushlight._engine.devices.cuda.api import home, index_of, platform
 
@@ -44,7 +47,7 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     return _allocator(device).statistics()  # type: ignore[no-any-return]
 
 
-def memory_stats(device: Any = None) -> "OrderedDict[str, Any]":
+def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
     """All figures of the allocator, flat: "allocated_bytes.all.peak" and so on, sorted by name."""
     found: dict[str, Any] = {}
 
@@ -64,7 +67,7 @@ def host_memory_stats_as_nested_dict() -> dict[str, Any]:
     return {}
 
 
-def host_memory_stats() -> "OrderedDict[str, Any]":
+def host_memory_stats() -> OrderedDict[str, Any]:
     """Figures of page-locked memory: none are kept."""
     return OrderedDict()
 
@@ -221,3 +224,39 @@ def list_gpu_processes(device: Any = None) -> str:
     raise ModuleNotFoundError(
         "torch.cuda.list_gpu_processes: nvidia-ml-py reads it off a card, and a simulated device has none"
     )
+
+
+# --- history --------------------------------------------------------------------------------------
+
+_FRAMES = 24
+
+
+def _frames() -> list[dict[str, Any]]:
+    """The frames that run now, innermost first, without this package's."""
+    found: list[dict[str, Any]] = []
+    frame: Any = sys._getframe(1)
+    while frame is not None and len(found) < _FRAMES:
+        code = frame.f_code
+        if words.is_programs(code.co_filename):
+            found.append({"filename": code.co_filename, "line": frame.f_lineno, "name": code.co_name})
+        frame = frame.f_back
+    return found
+
+
+def _record_memory_history(enabled: str | None = "all", *args: Any, **how: Any) -> None:
+    """Remember, from now on, the lines that ask for memory; None ends it."""
+    for index in range(platform().count):
+        allocator = platform().device(index).allocator
+        allocator.frames, allocator.traces = (None, []) if enabled is None else (_frames, allocator.traces)
+
+
+def _snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
+    """Segments, blocks and what happened, as PyTorch's memory viewer reads them."""
+    allocators = [platform().device(index).allocator for index in range(platform().count)]
+    return {"segments": memory_snapshot(), "device_traces": [list(a.traces) for a in allocators]}
+
+
+def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
+    """Write `_snapshot` to a file."""
+    with open(filename, "wb") as file:
+        pickle.dump(_snapshot(), file)

@@ -12,6 +12,7 @@ from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.devices.cuda import copies, draws, strict, words
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, geometry_of
+from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.creation.filled import Fill
@@ -50,7 +51,7 @@ class Home(Device):
         token = hush()
         try:
             found = body(*stand_ins)
-        except Exception:  # noqa: BLE001 - it is not about numbers
+        except Exception:
             raise error from None
         finally:
             restore(token)
@@ -69,6 +70,10 @@ class Home(Device):
     def run_pointwise(self, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
         """A pointwise kernel's result, in `out` if there is one."""
         compute = launch.compute
+        if self.platform.setting.kernels:
+            found = launches.pointwise(self, launch, arrays, out)
+            if found is not NotImplemented:
+                return found
         if out is None:
             return self.call(
                 _fresh, (compute, *arrays), key=geometry_of((compute, *arrays)), what=launch.kernel_name
@@ -98,7 +103,8 @@ class Home(Device):
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
         masked = any(
-            i is not None and i.dtype.kind == "b" or i is not None and i.dtype == np.uint8 for i in indices
+            (i is not None and i.dtype.kind == "b") or (i is not None and i.dtype == np.uint8)
+            for i in indices
         )
         key = None if masked else geometry_of((advanced_indexing.read, a, *indices))
         try:
@@ -110,6 +116,10 @@ class Home(Device):
         self, kernel: Callable[..., Any], arrays: Sequence[Sequence[Any]], numbers: Sequence[float]
     ) -> None:
         """An optimizer's step over many tensors, in place: (parameter, gradient, states ...) of each."""
+        for each in arrays:
+            for a in each:
+                if a.__class__ is not DeviceArray or a.device is not self:
+                    raise words.two_devices(self.where, getattr(getattr(a, "device", None), "where", "cpu"))
         written = [a for each in arrays for i, a in enumerate(each) if i != 1]
         key = (kernel, *[(a.shape, a.strides) for each in arrays for a in each])
         self.write(kernel, (arrays, numbers), targets=written, what="optimizer step", key=key)

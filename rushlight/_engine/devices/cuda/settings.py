@@ -6,6 +6,7 @@ simulated:2x24GB           two of them with 24 GiB each
 simulated:a100-40gb        one that is called so and has the memory of that card (cards.tsv)
 simulated:2xa100-40gb      two
 simulated,check            the strict mode: what real hardware would do wrong now and then raises an error
+simulated,kernels          pointwise work runs by the device's own kernels, as blocks and threads
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ class Card(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The devices, and whether programs are checked strictly."""
+    """The devices, whether programs are checked strictly, and whether kernels run as blocks and threads."""
 
     cards: tuple[Card, ...]
     check: bool
+    kernels: bool
 
 
 def cards() -> dict[str, Card]:
@@ -58,11 +60,11 @@ def parse(text: str) -> Setting:
     if way != "simulated" or (colon and not which):
         raise _wrong(text, "it is 'off' or begins with 'simulated'")
     for option in options:
-        if option != "check":
-            raise _wrong(text, f"the only option is 'check', not {option!r}")
+        if option not in ("check", "kernels"):
+            raise _wrong(text, f"the options are 'check' and 'kernels', not {option!r}")
     count, card = _card(text, which)
     shown = f"Simulated {card.name}" if "simulated" not in card.name.lower() else card.name
-    return Setting((card._replace(name=shown),) * count, bool(options))
+    return Setting((card._replace(name=shown),) * count, "check" in options, "kernels" in options)
 
 
 def _card(text: str, which: str) -> tuple[int, Card]:
@@ -98,5 +100,5 @@ def _card(text: str, which: str) -> tuple[int, Card]:
 def _wrong(text: str, why: str) -> RuntimeError:
     return RuntimeError(
         f"RUSHLIGHT_CUDA={text!r} is no setting: {why}. Examples: 'simulated', "
-        "'simulated:2x24GB', 'simulated:a100-40gb', 'simulated:8GB,check'"
+        "'simulated:2x24GB', 'simulated:a100-40gb', 'simulated:8GB,check', 'simulated,kernels'"
     )

@@ -25,7 +25,7 @@ class Stream:
         self._queue = home(device).new_stream(priority)
 
     @classmethod
-    def _of(cls, queue: Queue) -> "Stream":
+    def _of(cls, queue: Queue) -> Stream:
         made: Stream = object.__new__(cls)
         made._queue = queue
         return made
@@ -59,16 +59,16 @@ class Stream:
         """(least, greatest) priority."""
         return 0, -5
 
-    def wait_event(self, event: "Event") -> None:
+    def wait_event(self, event: Event) -> None:
         """What is queued from now on runs after what the event has marked."""
         if event._moment is not None:
             self._queue.wait_for(event._moment.mark)
 
-    def wait_stream(self, stream: "Stream") -> None:
+    def wait_stream(self, stream: Stream) -> None:
         """What is queued from now on runs after all that is queued in another stream now."""
         self._queue.wait_for(stream._queue.mark())
 
-    def record_event(self, event: "Event | None" = None) -> "Event":
+    def record_event(self, event: Event | None = None) -> Event:
         """Mark what is queued now, by an event, a new one if None."""
         event = Event() if event is None else event
         event.record(self)
@@ -84,7 +84,7 @@ class Stream:
         self._queue.run()
         self._queue.device.alive()
 
-    def __enter__(self) -> "Stream":
+    def __enter__(self) -> Stream:
         self._entered = stream(self)
         self._entered.__enter__()
         return self
@@ -155,7 +155,7 @@ class Event:
             self._moment.mark.finish()
             device.alive()
 
-    def elapsed_time(self, end_event: "Event") -> float:
+    def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds from this mark to another, of the simulator's own time; both must have been
         reached.
         """

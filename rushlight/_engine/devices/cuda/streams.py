@@ -47,11 +47,11 @@ class Stream:
                 self.finished += 1
                 work()
 
-    def mark(self) -> "Mark":
+    def mark(self) -> Mark:
         """The present end of the queue."""
         return Mark(self, self.queued)
 
-    def wait_for(self, mark: "Mark") -> None:
+    def wait_for(self, mark: Mark) -> None:
         """What is queued from now on runs after what another stream has queued up to a mark."""
         if mark.stream is self:
             return
@@ -59,7 +59,7 @@ class Stream:
         for stream, place in (*mark.clock.items(), (mark.stream, mark.place)):
             self.clock[stream] = max(self.clock.get(stream, 0), place)
 
-    def knows(self, stream: "Stream", place: int) -> bool:
+    def knows(self, stream: Stream, place: int) -> bool:
         """Whether work queued here now runs after the work of another stream up to a place."""
         return stream is self or stream.finished >= place or self.clock.get(stream, 0) >= place
 

@@ -6,7 +6,8 @@ import os
 import sys
 from typing import Any
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+# The folder of the package: what lies in it is not the program's.
+_PACKAGE = os.path.join(os.path.dirname(str(sys.modules[__name__.partition(".")[0]].__file__)), "")
 _ADVICE = (
     "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace "
     "below "
@@ -14,12 +15,17 @@ _ADVICE = (
 )
 
 
+def is_programs(file: str) -> bool:
+    """Whether a file of code is the program's, not this package's."""
+    return not file.startswith(_PACKAGE) and not file.startswith("<")
+
+
 def place() -> str:
     """The line of the program that is running: the innermost one outside the package."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) and not file.startswith("<"):
+        if is_programs(file):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
     return "?"

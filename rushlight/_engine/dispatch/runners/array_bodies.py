@@ -8,7 +8,7 @@ floating-point flags) are spared NumPy's errstate.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ def _compiled(row: Row, names: str, text: str, scope: dict[str, Any]) -> Run:
 
 def _is_operand(p: Param) -> bool:
     """Whether an argument may be a tensor or hold some."""
-    return p.is_tensor or p.is_list or p.type == "Any" and p.name != "generator"
+    return p.is_tensor or p.is_list or (p.type == "Any" and p.name != "generator")
 
 
 def _by_way(
@@ -195,7 +195,7 @@ def silent(row: Row, body: Run) -> Run:
     return again
 
 
-@lru_cache(maxsize=None)
+@cache
 def by_keyword(row: Row, body: Run) -> Run:
     """`body` called with the row's arguments in order, keyword-only ones by name."""
     if not any(p.keyword_only for p in row.params):

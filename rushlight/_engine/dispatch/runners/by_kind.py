@@ -24,10 +24,8 @@ def runner(row: Row) -> Run:
     """The function that runs a row on checked arguments."""
     run = _RUNNERS[row.kind](row)
     run = _refusing(row, run) if row.refuse and not getattr(run, "checks", False) else run
-    planned = (
-        row.kind in ("view", "reduce")
-        or row.kind == "composite"
-        and (row.options.get("planned") or row.name.startswith("conv"))
+    planned = row.kind in ("view", "reduce") or (
+        row.kind == "composite" and (row.options.get("planned") or row.name.startswith("conv"))
     )
     return planner(row, run) if planned else run
 

@@ -48,7 +48,9 @@ def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, befor
         LENIENCE.passed, text = True, None
     text = refusals.get(CATEGORY[given.category]) if text is None else text
     marks = "" if text is None else text[len(text.rstrip("?*!")) :]
-    if text is None or of is not None and ("?" in marks and not of.size or "*" in marks and not of.ndim):
+    if text is None or (
+        of is not None and (("?" in marks and not of.size) or ("*" in marks and not of.ndim))
+    ):
         return
     text = text.rstrip("?*!")
     if before and ("!" in marks or "implemented for '" in text):
@@ -419,7 +421,7 @@ def gradient_formula(
     return Formula(name, expression, tuple(fresh.values()), promoting=promoting), names
 
 
-_all: "weakref.WeakSet[Formula]" = weakref.WeakSet()
+_all: weakref.WeakSet[Formula] = weakref.WeakSet()
 
 
 def _forget() -> None:

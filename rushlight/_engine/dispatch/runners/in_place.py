@@ -21,7 +21,7 @@ from rushlight._engine.dispatch.out_arguments import overwrite
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword, silent
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype
-from rushlight._engine.dispatch.runners.meta import arrays_of
+from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
 from rushlight._engine.numerics.rng import OF_THREAD, default_engine
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import Row
@@ -252,6 +252,8 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
+        if any(v._k.home is not target._k.home for v in operands):
+            refuse_devices(operands, row=row)
         if not tracked and into is not None and not target._k.away:
             refuse_overlap(target, operands)
             check_dtype(row.refuse, target._k.dtype, target._a)

@@ -68,7 +68,7 @@ def _plain_key(index: Any) -> Any:
     rest: Any = WHOLE
     for item in index:
         cls = item.__class__
-        if cls is int or cls is slice and item.step is None:
+        if cls is int or (cls is slice and item.step is None):
             continue
         if item is not ... or not rest:
             return None
@@ -110,9 +110,8 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         for a in args
         if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__
     ]
-    foreign = (
-        foreign
-        or CLASSES.asked
+    foreign = foreign or (
+        CLASSES.asked
         and [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(a.__class__, "__torch_function__")]
     )
     if not foreign:
@@ -261,7 +260,7 @@ def _refuse_value(self: Tensor, value: Any) -> None:
 def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     """The short way: no gradients, plain memory, a value that NumPy takes as it is; else False."""
     a, shared = self._m, self._s
-    if 0 in a.strides or self._k.special or shared is not None and shared.inference:
+    if 0 in a.strides or self._k.special or (shared is not None and shared.inference):
         return False
     if isinstance(value, Tensor):
         if value._k is not self._k or value._s is shared is not None:

@@ -112,7 +112,10 @@ class Reducer:
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
         if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
             by_numpy = total
-            total = lambda a: np.asarray(by_numpy(a), order="C")
+
+            def total(a):
+                return np.asarray(by_numpy(a), order="C")
+
         if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
             return total
         if self.finish is not None:

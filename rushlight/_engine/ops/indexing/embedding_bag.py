@@ -19,15 +19,15 @@ MODES = ("sum", "mean", "max")
 def functional_embedding_bag(
     input,
     weight,
-    offsets: "Tensor | None" = None,
-    max_norm: "float | None" = None,
-    norm_type: "float" = 2,
-    scale_grad_by_freq: "bool" = False,
-    mode: "str" = "mean",
-    sparse: "bool" = False,
-    per_sample_weights: "Tensor | None" = None,
-    include_last_offset: "bool" = False,
-    padding_idx: "int | None" = None,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
 ):
     """The sum, mean or maximum of the rows that each bag of indices names."""
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
@@ -110,12 +110,12 @@ def embedding_bag(
     weight,
     indices,
     offsets,
-    scale_grad_by_freq: "bool" = False,
-    mode: "int" = 0,
-    sparse: "bool" = False,
-    per_sample_weights: "Tensor | None" = None,
-    include_last_offset: "bool" = False,
-    padding_idx: "int | None" = None,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
 ):
     """(the bags, each index's bag, the bags' sizes, where a maximum comes from) of a vector of indices.
 
@@ -144,17 +144,17 @@ def embedding_bag(
     )
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), aliases=("torch._embedding_bag_forward_only",))
 def _embedding_bag(
     weight,
     indices,
     offsets,
-    scale_grad_by_freq: "bool" = False,
-    mode: "int" = 0,
-    sparse: "bool" = False,
-    per_sample_weights: "Tensor | None" = None,
-    include_last_offset: "bool" = False,
-    padding_idx: "int" = -1,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
 ):
     """embedding_bag, with -1 for no padding."""
     return embedding_bag(

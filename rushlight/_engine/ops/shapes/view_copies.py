@@ -59,13 +59,13 @@ for _name in ("split", "split_with_sizes", "unbind"):
 
 
 @composite(where=_TORCH, out=True)
-def view_copy(input, size: "Ints | None" = None, *, dtype: "dtype | None" = None):
+def view_copy(input, size: Ints | None = None, *, dtype: dtype | None = None):
     """view, copied: in another shape, or its bytes as another dtype."""
     return _own(input.resolve_conj().resolve_neg().view(dtype) if dtype is not None else input.reshape(size))
 
 
 @composite(out=True)
-def narrow_copy(input, dim: "int", start: "int", length: "int"):
+def narrow_copy(input, dim: int, start: int, length: int):
     """narrow, copied."""
     if input.ndim and dim >= input.ndim:
         raise RuntimeError(f"narrow_copy(): Expected dim < {input.ndim}, the number of dims, but got {dim}")

@@ -75,7 +75,7 @@ class TypedStorage:
         """Whether the memory is a CUDA device's."""
         return self._untyped_storage.is_cuda
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> "TypedStorage":
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
         """A copy on a CUDA device, the current one if None."""
         return TypedStorage(wrap_storage=self._untyped_storage.cuda(device, non_blocking), dtype=self.dtype)
 
@@ -95,29 +95,29 @@ class TypedStorage:
         """The name that files give to its class; KeyError for dtypes that have none."""
         return _dtype_to_storage_type_map()[self.dtype]
 
-    def _to(self, of: dt.dtype) -> "TypedStorage":
+    def _to(self, of: dt.dtype) -> TypedStorage:
         made = TypedStorage(self.size(), dtype=of, device=self.device)
         if self.device.type != "meta":
             with np.errstate(all="ignore"):
                 made._elements()[:] = convert(self._elements(), of.np)
         return made
 
-    def clone(self) -> "TypedStorage":
+    def clone(self) -> TypedStorage:
         """A storage with its own copy of the elements."""
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
-    def cpu(self) -> "TypedStorage":
+    def cpu(self) -> TypedStorage:
         """Itself where it is in the CPU's memory, else a copy there."""
         if not self.is_cuda:
             return self
         return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
 
-    def fill_(self, value: Any) -> "TypedStorage":
+    def fill_(self, value: Any) -> TypedStorage:
         """Set every element."""
         self[:] = value
         return self
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> "TypedStorage":
+    def copy_(self, source: Any, non_blocking: bool = False) -> TypedStorage:
         """Copy another storage's bytes, of the same number."""
         self._untyped_storage.copy_(source.untyped())
         return self
@@ -126,7 +126,7 @@ class TypedStorage:
         """Whether other processes can see the memory."""
         return self._untyped_storage.is_shared()
 
-    def share_memory_(self) -> "TypedStorage":
+    def share_memory_(self) -> TypedStorage:
         """Move the memory to where other processes can see it."""
         self._untyped_storage.share_memory_()
         return self
@@ -193,6 +193,9 @@ for _d in NAMED:
         {"dtype": _d, "__module__": __name__, "__doc__": f"A storage of {_d!r} elements."},
     )
     globals()[f"{_d.legacy}Storage"] = BY_DTYPE[_d]
+
+
+Storage = BY_DTYPE[dt.float32]
 
 
 def _caster(of: dt.dtype) -> Any:

@@ -39,20 +39,20 @@ class UntypedStorage:
         self._shared._bytes = flat
 
     @classmethod
-    def _of(cls, t: Tensor) -> "UntypedStorage":
+    def _of(cls, t: Tensor) -> UntypedStorage:
         made: UntypedStorage = object.__new__(cls)
         made._shared, made._view, made.device = storage(t), t._m, t._k.device
         return made
 
     @classmethod
-    def _over(cls, flat: np.ndarray[Any, Any]) -> "UntypedStorage":
+    def _over(cls, flat: np.ndarray[Any, Any]) -> UntypedStorage:
         """A storage around bytes: a 1-d uint8 array."""
         made: UntypedStorage = object.__new__(cls)
         made._hold(flat)
         return made
 
     @classmethod
-    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """A storage over a mapped file; if `shared`, writes reach it and it is made long enough."""
         with open(filename, "r+b" if shared else "rb") as file:
             length = os.fstat(file.fileno()).st_size
@@ -81,7 +81,7 @@ class UntypedStorage:
 
     size = nbytes
 
-    def untyped(self) -> "UntypedStorage":
+    def untyped(self) -> UntypedStorage:
         """Itself."""
         return self
 
@@ -113,12 +113,12 @@ class UntypedStorage:
         self._bytes()[index] = value
         self._shared.version += 1
 
-    def fill_(self, value: int) -> "UntypedStorage":
+    def fill_(self, value: int) -> UntypedStorage:
         """Set every byte."""
         self[:] = value
         return self
 
-    def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> "UntypedStorage":
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
         """Copy another storage's bytes, of the same number."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(
@@ -127,16 +127,16 @@ class UntypedStorage:
         self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
 
-    def clone(self) -> "UntypedStorage":
+    def clone(self) -> UntypedStorage:
         """A storage with its own copy of the bytes."""
         return UntypedStorage._over(self._bytes().copy())
 
-    def cpu(self) -> "UntypedStorage":
+    def cpu(self) -> UntypedStorage:
         """Itself where it is in the CPU's memory, else a copy there."""
         flat = self._bytes()
         return UntypedStorage._over(flat.device.read(flat).copy()) if is_away(flat) else self
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> "UntypedStorage":
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
         """A copy on a CUDA device, the current one if None; itself where it is there."""
         where = available(as_device("cuda" if device is None else device))
         if where == self.device:
@@ -150,7 +150,7 @@ class UntypedStorage:
         """Whether the memory is a CUDA device's."""
         return bool(self.device.type == "cuda")
 
-    def pin_memory(self, device: Any = None) -> "UntypedStorage":
+    def pin_memory(self, device: Any = None) -> UntypedStorage:
         """Itself in page-locked memory: a copy that is marked so."""
         if self._shared.pinned:
             return self
@@ -166,7 +166,7 @@ class UntypedStorage:
         """Whether other processes can see the memory."""
         return self._shared in SHARED
 
-    def share_memory_(self) -> "UntypedStorage":
+    def share_memory_(self) -> UntypedStorage:
         """Move the bytes, and all tensors that see them, into memory that other processes can see."""
         from rushlight._engine.tensors.storages.sharing import share
 
@@ -178,7 +178,7 @@ class UntypedStorage:
         """The bytes as ints."""
         return list(self._bytes().tolist())
 
-    def resize_(self, nbytes: int) -> "UntypedStorage":
+    def resize_(self, nbytes: int) -> UntypedStorage:
         """Refused: tensors that view the storage would lose their memory."""
         if nbytes == self.nbytes():
             return self
