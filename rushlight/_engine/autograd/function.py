@@ -31,6 +31,13 @@ _VIEW = (
 )
 
 
+def _held(t: Any, number: int) -> Any:
+    """What a node keeps of a tensor: itself; of result `number` its memory, outside the node's own circle."""
+    if number < 0:
+        return t
+    return t.detach() if type(t) in WRAPPED else result_alias(t)
+
+
 class FunctionNode(Node):
     """The graph's node of a Function. What a program has of it is a FunctionCtx, whose attributes are `user`:
     so no name of a program's own meets one of the graph's.
@@ -108,13 +115,7 @@ class FunctionNode(Node):
             if HOOKS.stack:
                 kept.append(pack(self, t, number))
             else:
-                kept.append(
-                    (
-                        t if number < 0 else t.detach() if t.__class__ in WRAPPED else result_alias(t),
-                        version_of(t),
-                        number,
-                    )
-                )
+                kept.append((_held(t, number), version_of(t), number))
         self.to_save = ()
         self.saved = kept
 

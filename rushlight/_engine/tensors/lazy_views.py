@@ -28,10 +28,10 @@ def values(t: Any) -> Array:
         return t._hidden  # type: ignore[no-any-return]
     if TAPE:
         return read(memory(t), t._k)._a  # type: ignore[no-any-return]
-    found = asarray(_turned(t._hidden, t._k))
+    found: Array = asarray(_turned(t._hidden, t._k))
     if t._k.home is not None:
-        return found  # type: ignore[no-any-return]
-    found.setflags(False)
+        return found
+    found.setflags(write=False)
     return found
 
 

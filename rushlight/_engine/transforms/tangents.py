@@ -33,7 +33,7 @@ class Dual(Wrapped):
     def _again(self, value: Any) -> Any:
         return value
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
 
 
@@ -198,6 +198,7 @@ def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any
 
 def _promote(t: Any, tangent: Any, level: Any) -> None:
     """A plain tensor becomes dual where it stands, since a dual one is written into it."""
+    root: Any
     root, views = view_chain(t)
     if root is not t:
         if not level.holds(root):

@@ -174,7 +174,7 @@ class Formula:
     def _make(self, values: Sequence[Any]) -> Entry:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
-        ins, mapping, copied = [], {}, list[int]()
+        ins, mapping, copied = list[tuple[str, str]](), dict[Expr, Expr](), list[int]()
         below = compute.name if compute is not dt.opmath(compute) else None
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
