@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rushlight._engine.kernels.emit.atom_code import LLVM
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 
 PREFIX = {"float32": "s", "float64": "d"}
 ROW_MAJOR = 101

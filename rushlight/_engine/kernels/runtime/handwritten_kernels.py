@@ -10,7 +10,7 @@ from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
 from rushlight._engine.kernels.emit.target import available
 from rushlight._engine.kernels.runtime import native
-from rushlight._engine.kernels.runtime.shared_loops import SLOT
+from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.numerics.ufunc import builtin
 
