@@ -26,7 +26,9 @@ def home_of(values: Iterable[Any]) -> Any:
 
 def home_run(home: Any, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """A row's results as tensors, or NotImplemented where the body is."""
-    refuse_devices(values, row=row)
+    # Index tensors may lie on the CPU.
+    placed = [v for p, v in zip(row.params, values, strict=True) if not (p.is_list and p.name == "indices")]
+    refuse_devices(placed, row=row)
     escape("an op on a CUDA device")
     return as_tensors(home.run_row(row, body, arrays_of(values)))
 
