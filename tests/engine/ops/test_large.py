@@ -124,7 +124,9 @@ def test_ctc_loss_of_many_steps_and_sequences(monkeypatch):
     targets, times = torch.randint(1, 8, (64, 5)), torch.randint(40, 101, (64,)).tolist()
     together = torch.nn.functional.ctc_loss(logs, targets, times, [5] * 64, reduction="none")
     alone = [
-        torch.nn.functional.ctc_loss(logs[:, i : i + 1], targets[i : i + 1], times[i : i + 1], [5], reduction="sum")
+        torch.nn.functional.ctc_loss(
+            logs[:, i : i + 1], targets[i : i + 1], times[i : i + 1], [5], reduction="sum"
+        )
         for i in range(64)
     ]
     assert torch.allclose(together, torch.stack(alone), rtol=1e-12)
