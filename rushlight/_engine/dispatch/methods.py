@@ -204,26 +204,31 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
     else:
         if not a.ndim:
             raise RuntimeError(
-                f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)"
+                f"self.dim() cannot be 0 to view {self.dtype.legacy} as {dtype.legacy} (different element sizes)"
             )
         if a.shape[-1] != 1 and self.stride(-1) != 1:
             raise RuntimeError(
                 "self.stride(-1) must be 1 to view "
-                f"{self.dtype} as {dtype} (different element sizes), but got "
+                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{self.stride(-1)}"
             )
         if (a.shape[-1] * a.itemsize) % dtype.itemsize:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
-                f"view {self.dtype} as {dtype} (different element sizes), but got "
+                f"view {self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{a.shape[-1]}"
             )
         times = dtype.itemsize // a.itemsize
+        if times > 1 and self.storage_offset() % times:
+            raise RuntimeError(
+                f"self.storage_offset() must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.storage_offset()}"
+            )
         odd = next((i for i in range(a.ndim - 1) if times > 1 and self.stride(i) % times), None)
         if odd is not None:
             raise RuntimeError(
-                f"self.stride({odd}) must be divisible by {times} to view {self.dtype} as "
-                f"{dtype} (different element sizes), but got {self.stride(odd)}"
+                f"self.stride({odd}) must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.stride(odd)}"
             )
         size = a.shape[-1] * a.itemsize // dtype.itemsize
         array = (
