@@ -126,8 +126,8 @@ def _alone(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
                 if self._valid_iterator_id != number:
                     raise RuntimeError(
                         "This iterator has been invalidated because another iterator has been created "
-                        f"from the same IterDataPipe: {self!r}\nThis may be caused multiple references to the same "
-                        "IterDataPipe. We recommend using `.fork()` if that is necessary."
+                        f"from the same IterDataPipe: {self!r}\nThis may be caused multiple references to "
+                        "the same IterDataPipe. We recommend using `.fork()` if that is necessary."
                     )
                 yield item
 
