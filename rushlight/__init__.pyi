@@ -23,6 +23,7 @@ from rushlight._engine.serialization.file_reader import PyTorchFileReader as PyT
 from rushlight.jit import ScriptFunction as ScriptFunction
 from rushlight.jit import ScriptModule as ScriptModule
 from rushlight._engine.core.size import Size as Size
+from rushlight._engine.tensors.storages.typed import Storage as Storage
 from rushlight.cpu.queue import Stream as Stream
 from rushlight.library import Tag as Tag
 from rushlight._engine.tensors.tensor import Tensor as Tensor
@@ -55,15 +56,34 @@ from rushlight.toplevel import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel import _log_softmax as _log_softmax
 from rushlight._C import _nnpack_available as _nnpack_available
+from rushlight import _ops as _ops
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
+from rushlight import _prims_common as _prims_common
+from rushlight.toplevel import _running_with_deploy as _running_with_deploy
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
 from rushlight.toplevel import _softmax as _softmax
+from rushlight.sparse.unchecked import _sparse_broadcast_to as _sparse_broadcast_to
+from rushlight.sparse.unchecked import _sparse_bsc_tensor_unsafe as _sparse_bsc_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_bsr_tensor_unsafe as _sparse_bsr_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_compressed_tensor_unsafe as _sparse_compressed_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_coo_tensor_unsafe as _sparse_coo_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_csc_tensor_unsafe as _sparse_csc_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_csr_tensor_unsafe as _sparse_csr_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_mm as _sparse_mm
+from rushlight.sparse.unchecked import _sparse_sum as _sparse_sum
 from rushlight.toplevel import _stack as _stack
 from rushlight.distributions.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
 from rushlight.toplevel import _unique as _unique
 from rushlight.toplevel import _unique2 as _unique2
 from rushlight import _utils as _utils
+from rushlight.sparse.unchecked import _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_bsr_tensor_args as _validate_sparse_bsr_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_csc_tensor_args as _validate_sparse_csc_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_csr_tensor_args as _validate_sparse_csr_tensor_args
+from rushlight import _vmap_internals as _vmap_internals
 from rushlight.toplevel import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel import affine_grid_generator as affine_grid_generator
@@ -98,6 +118,7 @@ from rushlight import distributed as distributed
 from rushlight import distributions as distributions
 from rushlight.toplevel import dsmm as dsmm
 from rushlight._engine.core.dtype import dtype as dtype
+from rushlight.removed import eig as eig
 from rushlight.toplevel import embedding_renorm_ as embedding_renorm_
 from rushlight._engine.autograd.grad_mode import enable_grad as enable_grad
 from rushlight._dynamo.report import explain as explain
@@ -130,7 +151,7 @@ from rushlight.toplevel import has_openmp as has_openmp
 from rushlight.toplevel import has_spectral as has_spectral
 from rushlight.toplevel import hinge_embedding_loss as hinge_embedding_loss
 from rushlight.toplevel import hsmm as hsmm
-from rushlight.toplevel import hspmm as hspmm
+from rushlight.sparse.products import hspmm as hspmm
 from rushlight import hub as hub
 from rushlight._engine.tensors.limits import iinfo as iinfo
 from rushlight._engine.autograd.grad_mode import inference_mode as inference_mode
@@ -160,8 +181,10 @@ layout = StorageLayout
 from rushlight import library as library
 from rushlight import linalg as linalg
 from rushlight.serialization import load as load
+from rushlight.removed import lstsq as lstsq
 from rushlight.random import manual_seed as manual_seed
 from rushlight import masked as masked
+from rushlight.removed import matrix_rank as matrix_rank
 memory_format = MemoryFormat
 from rushlight import monitor as monitor
 from rushlight import mps as mps
@@ -207,6 +230,7 @@ from rushlight.random import set_rng_state as set_rng_state
 from rushlight.toplevel import set_warn_always as set_warn_always
 from rushlight import signal as signal
 from rushlight.toplevel import smm as smm
+from rushlight.removed import solve as solve
 from rushlight import sparse as sparse
 from rushlight._engine.tensors.geometry import sparse_bsc as sparse_bsc
 from rushlight.sparse import sparse_bsc_tensor as sparse_bsc_tensor
@@ -221,6 +245,7 @@ from rushlight._engine.tensors.geometry import sparse_csr as sparse_csr
 from rushlight.sparse import sparse_csr_tensor as sparse_csr_tensor
 from rushlight import special as special
 from rushlight.toplevel import spmm as spmm
+from rushlight.sparse.unchecked import sspaddmm as sspaddmm
 from rushlight._engine.tensors.geometry import strided as strided
 from rushlight.nn.summary import summary as summary
 from rushlight.toplevel import sym_constrain_range as sym_constrain_range
@@ -233,6 +258,7 @@ from rushlight.toplevel import sym_min as sym_min
 from rushlight.toplevel import sym_not as sym_not
 from rushlight.toplevel import sym_sqrt as sym_sqrt
 from rushlight.toplevel import sym_sum as sym_sum
+from rushlight.removed import symeig as symeig
 from rushlight._engine.tensors.construction.factories import tensor as tensor
 from rushlight import testing as testing
 from rushlight.toplevel import threshold as threshold
@@ -312,6 +338,8 @@ e: _float
 inf: _float
 nan: _float
 pi: _float
+def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, use_gelu: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """relu, or gelu in tanh's form, of addmm."""
 @overload
 def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
@@ -325,6 +353,8 @@ def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = Non
 def _conj_physical_(input: Tensor) -> Tensor:
     """In-place version of _conj_physical."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
+    """embedding_bag, with -1 for no padding."""
+def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
     """embedding_bag, with -1 for no padding."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The gradient of log_softmax, from its result."""
@@ -1091,8 +1121,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
     """linalg.lu_solve with its operands in the older order."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _lu_unpack_result:
     """(P, L, U) of what lu_factor packs; parts that are not asked for come empty."""
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
-    """max(0, -y (x1 - x2) + margin)."""
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int | str = 1) -> Tensor:
+    """The same of tensors that are broadcast; reduction also as 0 for none, 1 for the mean, 2 for the sum."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
     """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:

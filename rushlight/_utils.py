@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rushlight import cat
+from rushlight import cat, dtype
 from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
     _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
@@ -17,6 +17,13 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.parameter import _rebuild_parameter as _rebuild_parameter
 
 __all__: list[str] = []
+
+
+def _element_size(of: dtype) -> int:
+    """Bytes of one element."""
+    if not isinstance(of, dtype):
+        raise RuntimeError(f"expected torch.dtype, but got {type(of)}")
+    return of.itemsize
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:

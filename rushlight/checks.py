@@ -1,5 +1,6 @@
 """Conditions that programs state: `torch._check` and its kin for numbers, `torch._assert_async` for
-tensors."""
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def _check(cond: bool, message: Callable[[], Any] | None = None) -> None:
     _check_with(RuntimeError, cond, message)
 
 
-def _check_is_size(i: int, message: Callable[[], Any] | None = None, *, max: int | None = None) -> None:  # noqa: A002
+def _check_is_size(i: int, message: Callable[[], Any] | None = None, *, max: int | None = None) -> None:
     """RuntimeError unless 0 <= i, and i <= max if that is given. Deprecated: `_check(i >= 0)`."""
     warnings.warn(
         "_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     "
@@ -94,9 +95,10 @@ def _check_tensor_all(cond: Tensor, message: Callable[[], Any] | None = None) ->
     _check_tensor_all_with(RuntimeError, cond, message)
 
 
-def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:  # noqa: A002
+def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
     """RuntimeError where a tensor of one element is zero. PyTorch's name is about devices that run ahead; it
-    raises at once here, as on PyTorch's CPU."""
+    raises at once here, as on PyTorch's CPU.
+    """
     if input.device.type == "meta":
         return
     if input.numel() != 1:
@@ -105,7 +107,7 @@ def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:  # noqa
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
-def _functional_assert_async(input: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:  # noqa: A002
+def _functional_assert_async(input: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
     """`_assert_async`, and the token that says what came before."""
     _assert_async(input, assert_msg)
     return dep_token.clone()  # type: ignore[no-any-return]

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.tensors.generator import Generator, default_generator
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -25,12 +26,22 @@ def manual_seed(seed: Any) -> Generator:
 
     seed: anything that int() takes, in [-2^63, 2^64); ValueError beyond.
     """
+    _seed_devices(int(seed))
     return default_generator.manual_seed(int(seed))
+
+
+def _seed_devices(seed: int) -> None:
+    """The generators of CUDA devices restart, too."""
+    platform = accelerator.platform()
+    if platform is not None:
+        platform.manual_seed(seed)
 
 
 def seed() -> int:
     """Restart the default generator from a seed of the operating system; returns it."""
-    return default_generator.seed()
+    found = default_generator.seed()
+    _seed_devices(found)
+    return found
 
 
 def initial_seed() -> int:

@@ -173,7 +173,7 @@ def there(name: str) -> bool:
     for i, part in enumerate(parts[1:], 2):
         try:
             found = getattr(found, part)
-        except Exception:  # noqa: BLE001
+        except Exception:
             try:
                 found = import_module(".".join(parts[:i]))
             except ImportError:

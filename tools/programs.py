@@ -192,7 +192,8 @@ def lines(program: Program, text: str) -> list[str]:
 
 def differing(program: Program, theirs: str, ours: str, again: str) -> tuple[int, list[str]]:
     """How many numbers two texts have, and the lines that differ. `again`: what PyTorch printed when it
-    rounded otherwise, or the first text once more."""
+    rounded otherwise, or the first text once more.
+    """
     a, b, c = (lines(program, text) for text in (theirs, ours, again))
     wrong = [] if len(a) == len(b) else [f"{len(a)} lines printed by PyTorch, {len(b)} by Rushlight"]
     numbers = 0

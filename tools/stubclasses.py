@@ -24,7 +24,7 @@ _UNTOLD = frozenset(
         "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__"
     ).split()
 )
-_NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container", "FunctionModule"))
+_NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container"))
 
 
 def file_of(function: Any) -> str:
@@ -139,7 +139,7 @@ def class_lines(scope: Scope, name: str, cls: Any) -> list[str]:
     if cls.__bases__ == (tuple,) and hasattr(cls, "_fields"):
         fields = [f"{field}: {scope.home('Tensor')}" for field in cls._fields]
         return block(f"class {name}({scope.home('NamedTuple')}):", fields)
-    body = [] if not cls.__doc__ else doc_lines(cls.__doc__) + [""]
+    body = [] if not cls.__doc__ else [*doc_lines(cls.__doc__), ""]
     body += attribute_lines(scope, cls)
     for member in sorted(vars(cls), key=_first):
         if member not in _UNTOLD and not (member.startswith("_") and not member.startswith("__")):
@@ -178,8 +178,6 @@ def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:
         if isinstance(value.__func__, FunctionType):
             return function_lines(scope, name, value.__func__, decorator="@staticmethod")
         return [f"{name}: {scope.home('Any')}"]
-    if type(value).__name__ == "_Written":
-        value = getattr(cls, name)
     if isinstance(value, FunctionType):
         several = get_overloads(value)
         return [

@@ -131,13 +131,13 @@ def tensor() -> str:
         members.update({name: value for name, value in vars(cls).items() if name not in stubclasses._UNTOLD})
     members.pop("__getattr__")  # an op that is not there is a mistake
     members = {n: v for n, v in members.items() if ("Tensor", n) not in NAMES and n not in OPERATORS}
-    own = stubclasses.doc_lines(Tensor.__doc__) + [""]
+    own = [*stubclasses.doc_lines(Tensor.__doc__), ""]
     any_ = scope.home("Any")
     slots = vars(Tensor)["__slots__"]
     own += [f"{name}: {any_}" for name in slots if not name.startswith("__")] + [f"_m: {any_}"]
     told = {*methods.METHODS, *dispatcher._SPARSE}
     for name in sorted(members):
-        if name.startswith("_") and not name.startswith("__") or name in told or name in slots:
+        if (name.startswith("_") and not name.startswith("__")) or name in told or name in slots:
             continue
         own += _member(scope, name, members[name])
     own += _operators(scope)
@@ -159,10 +159,8 @@ def tensor() -> str:
 
 
 def _member(scope: Scope, name: str, value: Any) -> list[str]:
-    if (
-        callable(value)
-        and not isinstance(value, (FunctionType, staticmethod, classmethod, property))
-        or (name in ("__getitem__", "__torch_function__"))
+    if (callable(value) and not isinstance(value, (FunctionType, staticmethod, classmethod, property))) or (
+        name in ("__getitem__", "__torch_function__")
     ):
         value = getattr(value, "__func__", value)
         if name == "__getitem__":

@@ -6,6 +6,7 @@ from rushlight.autograd.gradchecking import GradcheckError as GradcheckError
 from rushlight.autograd._engine.autograd.node import Node as Node
 from rushlight.autograd._engine.autograd.saved_values import SavedTensor as SavedTensor
 from rushlight.autograd._engine.autograd.function import Variable as Variable
+from rushlight.autograd._engine.autograd.engine import _calculate_shape as _calculate_shape
 from rushlight.autograd._engine.autograd.engine import backward as backward
 from rushlight.autograd._engine.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from rushlight.autograd._engine.autograd.grad_mode import enable_grad as enable_grad

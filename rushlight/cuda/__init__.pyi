@@ -1,8 +1,10 @@
 # Written by `python tools/stubs.py`.
-"""torch.cuda: says that there is no GPU, as PyTorch's builds for CPUs do.
+"""torch.cuda: devices, their memory, streams and events. Without a device it says so, as PyTorch's CPU
+builds do.
 
-What only prepares for one, or asks how much of it is used, does nothing; what needs one raises PyTorch's
-exceptions (AttributeError where its own module says by accident that something inside it is absent).
+There what only prepares for a device, or asks how much of it is used, does nothing; what needs one raises
+PyTorch's exceptions (AttributeError where its own module says by accident that something inside it is
+absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cuda.md).
 """
 from contextlib import nullcontext
 from typing import Any

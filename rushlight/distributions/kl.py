@@ -2,7 +2,7 @@
 
 from rushlight._engine.core.callers import warn
 
-__all__ = ["register_kl", "kl_divergence"]
+__all__ = ["kl_divergence", "register_kl"]
 
 _KL_REGISTRY = {}
 _KL_MEMOIZE = {}
@@ -58,4 +58,6 @@ def kl_divergence(p, q):
 
 
 import rushlight.distributions.kl_between  # noqa: E402, F401
-import rushlight.distributions.kl_within  # noqa: E402, F401
+from rushlight.distributions.kl_within import (  # noqa: E402
+    _exponential_family as _kl_expfamily_expfamily,  # noqa: F401
+)

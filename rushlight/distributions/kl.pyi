@@ -11,4 +11,4 @@ def register_kl(type_p: Any, type_q: Any) -> Any:
 
     A class need not be one of ours (pyro's Distribution is none). TypeError for what is no class.
     """
-__all__ = ['register_kl', 'kl_divergence']
+__all__ = ['kl_divergence', 'register_kl']

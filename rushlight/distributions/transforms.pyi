@@ -24,6 +24,6 @@ from rushlight.distributions.transform import Transform as Transform
 identity_transform: Any
 __all__ = ['AbsTransform', 'AffineTransform', 'CatTransform', 'ComposeTransform', 'CorrCholeskyTransform',
     'CumulativeDistributionTransform', 'ExpTransform', 'IndependentTransform', 'LowerCholeskyTransform',
-    'PositiveDefiniteTransform', 'PowerTransform', 'ReshapeTransform', 'SigmoidTransform',
-    'SoftplusTransform', 'TanhTransform', 'SoftmaxTransform', 'StackTransform', 'StickBreakingTransform',
-    'Transform', 'identity_transform']
+    'PositiveDefiniteTransform', 'PowerTransform', 'ReshapeTransform', 'SigmoidTransform', 'SoftmaxTransform',
+    'SoftplusTransform', 'StackTransform', 'StickBreakingTransform', 'TanhTransform', 'Transform',
+    'identity_transform']

@@ -19,7 +19,7 @@ from rushlight._engine.ops.table import NAMES, ROWS
 from rushlight.fx import names
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
-_OURS = ("<rushlight", f"{_PACKAGE}fx", f"{_PACKAGE}dispatch", f"{_PACKAGE}tensor")
+_OURS = ("<rushlight", f"{_PACKAGE}fx", f"{_PACKAGE}_engine")
 
 
 def _frame() -> FrameType | None:
@@ -49,7 +49,8 @@ def _call(frame: FrameType | None) -> ast.expr | None:
 
 class Published:
     """A function by one of its public names, where PyTorch has a function for each: `torch.relu` and
-    `nn.functional.relu`, `torch.arctan` and `torch.atan` are one callable here. Equal to that callable."""
+    `nn.functional.relu`, `torch.arctan` and `torch.atan` are one callable here. Equal to that callable.
+    """
 
     def __init__(self, function: Any, module: str, name: str) -> None:
         self._function, self.__doc__, self.__module__ = function, function.__doc__, module
@@ -59,7 +60,7 @@ class Published:
         return self._function(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
-        return other is self._function or isinstance(other, Published) and other._function is self._function
+        return other is self._function or (isinstance(other, Published) and other._function is self._function)
 
     def __hash__(self) -> int:
         return hash(self._function)
@@ -89,7 +90,8 @@ def _looked_up(function: Any, call: ast.expr | None, frame: FrameType | None) ->
 
 def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """(args, kwargs, function) of a call of an op, as PyTorch's own functions would be told; the function is
-    a name where an operator of a tensor's was meant, which PyTorch takes for a method."""
+    a name where an operator of a tensor's was meant, which PyTorch takes for a method.
+    """
     row = ROWS.get(function.__name__)
     if row is None:
         return args, kwargs, function
@@ -124,7 +126,8 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def _spread(args: tuple[Any, ...], several: int, name: str) -> tuple[Any, ...]:
     """The arguments of a function that takes any number of them from that place on; PyTorch's Python takes a
-    list apart before it asks whom the call is for."""
+    list apart before it asks whom the call is for.
+    """
     rest = args[several:]
     if len(rest) == 1 and isinstance(rest[0], (list, tuple)) and name in names.IN_PYTHON:
         rest = tuple(rest[0])

@@ -87,7 +87,7 @@ def _taken(name: str, obj: Any) -> bool:
     if keyword.iskeyword(name):
         return True
     known = getattr(builtins, name, Namespace)
-    return name in _GLOBALS and obj is None or known is not Namespace and known is not obj
+    return (name in _GLOBALS and obj is None) or (known is not Namespace and known is not obj)
 
 
 def name_of(target: Any) -> str:

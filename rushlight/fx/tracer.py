@@ -119,7 +119,8 @@ class Tracer(TracerBase):
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of a module's forward, or of a function. concrete_args: arguments that are no inputs, but
-        these values."""
+        these values.
+        """
         self.graph = Graph(tracer_cls=type(self))
         module = isinstance(root, torch.nn.Module)
         self.root = root if module else torch.nn.Module()
@@ -205,7 +206,8 @@ def _plainly(signature: inspect.Signature) -> list[inspect.Parameter]:
 
 def _taking_all(function: Any) -> Any:
     """The function with all its variables as positional arguments, so that a Proxy may be *args or
-    **kwargs."""
+    **kwargs.
+    """
     if not isinstance(function, FunctionType):
         return function
     code = function.__code__

@@ -1,5 +1,6 @@
 """Calls: ops by their signatures, functions and methods by their arguments, and what Python's own functions
-mean."""
+mean.
+"""
 
 from __future__ import annotations
 
@@ -307,7 +308,7 @@ class Calls(Indexing):
                 return args[0] if name == "tuple" else self.listed(args[0], list_of(types[0]), node)
             if name in _OPS:
                 kind = _OPS[name]
-                if kind == "prim::abs" or args and getattr(args[0], "type", None) == TENSOR:
+                if kind == "prim::abs" or (args and getattr(args[0], "type", None) == TENSOR):
                     kind = kind if name not in ("abs", "max", "min") else f"aten::{name}"
                     kind = "prim::abs" if kind == "aten::abs" and args[0].type != TENSOR else kind
                 return self.call_builtin(kind, args, kwargs, node)

@@ -102,7 +102,7 @@ class CodeWriter(Writer):
         text = super().at_ListConstruct(node)
         inner = node.output.type.args[0]
         exact = node.inputs and all(v.type == inner for v in node.inputs)
-        plain = exact or text == "[]" and str(inner) == "Tensor"
+        plain = exact or (text == "[]" and str(inner) == "Tensor")
         return text if plain else f"annotate({node.output.type}, {text})"
 
     def at_DictConstruct(self, node: Node) -> str:

@@ -128,7 +128,7 @@ class Conditions(Calls):
         name = place.id if isinstance(place, ast.Name) else ""
         return found, *(
             {name: one[0] if len(one) == 1 else Type("Union", tuple(one))}  # type: ignore[return-value]
-            if name and value.type.kind != "Any" or len(one) == 1
+            if (name and value.type.kind != "Any") or len(one) == 1
             else {}
             for one in (yes, no)
         )
@@ -227,11 +227,8 @@ class Conditions(Calls):
         internal = name.startswith("$")
         for i in (0, 1):
             other = pair[1 - i]
-            if (
-                isinstance(other, Value)
-                and not isinstance(pair[i], Value)
-                and (internal or dead[i])
-                or (dead[i] and isinstance(other, Value))
+            if (isinstance(other, Value) and not isinstance(pair[i], Value) and (internal or dead[i])) or (
+                dead[i] and isinstance(other, Value)
             ):
                 pair[i] = made.blocks[i].add("prim::Uninitialized", (), [other.type]).output
         if not all(isinstance(p, Value) for p in pair):
@@ -261,7 +258,7 @@ class Conditions(Calls):
             values.append(value)
 
     def do_Assert(self, node: ast.Assert) -> None:
-        message = ast.Constant("AssertionError: ") if node.msg else ast.Constant("AssertionError: ")
+        message = ast.Constant("AssertionError: ")
         text: ast.expr = message if node.msg is None else ast.BinOp(message, ast.Add(), node.msg)
         call = ast.Raise(ast.Call(ast.Name("RuntimeError", ast.Load()), [text], []), None)
         check = ast.If(node.test, [ast.copy_location(ast.Pass(), node)], [call])

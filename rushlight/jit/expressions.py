@@ -293,9 +293,9 @@ class Expressions:
             raise UnsupportedNodeError(self.source, node)
         if name == "floordiv" and left.type == TENSOR:
             name = "floor_divide"
-        if inplace and left.type == TENSOR and schemas.named(f"aten::{name}_"):
-            name += "_"
-        elif inplace and left.type.kind == "List" and name == "add":
+        if (inplace and left.type == TENSOR and schemas.named(f"aten::{name}_")) or (
+            inplace and left.type.kind == "List" and name == "add"
+        ):
             name += "_"
         if left.type.kind == right.type.kind == "Tuple" and name == "add":
             both = [self.tuple_item(v, i, node) for v in (left, right) for i in range(len(v.type.args))]
@@ -414,7 +414,8 @@ class Expressions:
 
     def test(self, node: Any) -> tuple[Any, dict[str, Type], dict[str, Type]]:
         """A condition: (its value, or a bool where it is known; types of variables if it holds, and if
-        not)."""
+        not).
+        """
         raise NotImplementedError
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:

@@ -12,7 +12,8 @@ from rushlight.jit.frontend import Source
 @cache
 def library() -> tuple[dict[str, ast.FunctionDef], Source]:
     """The definitions in library.torchscript, methods by "Class.method"; more of one name are numbered from
-    2 on: "functional.tensordot.2"."""
+    2 on: "functional.tensordot.2".
+    """
     text = (Path(__file__).parent / "library.torchscript").read_text(encoding="utf-8")
     found = {}
     for node in ast.parse(text).body:

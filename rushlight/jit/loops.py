@@ -61,7 +61,8 @@ class Loops(Conditions):
 
     def iterable(self, node: Any) -> Any:
         """What a loop goes over: a list of things known one by one, or (count, function from number to
-        element)."""
+        element).
+        """
         if isinstance(node, ast.Call):
             function = self.sugar(node.func)
             name = self.names.special(function.object) if isinstance(function, Known) else None

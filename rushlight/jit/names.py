@@ -1,5 +1,6 @@
 """What names mean in Python code that is compiled: variables of the module around, torch's ops, modules'
-attributes."""
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +94,7 @@ class Names:
         """The name of a form that the compiler knows: annotate, isinstance, range, ..."""
         name = getattr(found, "__name__", "")
         known = found in _SPECIAL_BUILTINS if isinstance(found, (types.BuiltinFunctionType, type)) else False
-        known = known or name in _SPECIAL_NAMES and is_ours(found)
+        known = known or (name in _SPECIAL_NAMES and is_ours(found))
         return name.removeprefix("_") if known else None
 
     def plain(self, value: Any) -> tuple[Any, Type]:
@@ -462,7 +463,7 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         key = f"{base.__name__}.{name}"
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
-            made = build(
+            return build(
                 trees[key],
                 source,
                 _LibraryNames(_library_look),
@@ -471,7 +472,6 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
                 {},
                 lambda f: owner.methods.update({name: f}),
             )
-            return made
         if base.__module__ == "rushlight.nn.modules.container":
             continue  # what these are is known to the compiler
         found = vars(base).get(name)
@@ -494,13 +494,11 @@ def class_type(cls: type) -> ClassType:
         made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
         made.compile = lambda name: compile_method(made, name)
         cls._type = made  # type: ignore[attr-defined]
-        for name, note in cls.__dict__.get("__annotations__", {}).items():
+        for name, note in inspect.get_annotations(cls).items():
             made.fields[name] = from_python(
                 note
                 if not isinstance(note, str)
-                else eval(  # noqa: S307 - the program's own
-                    note, vars(__import__("sys").modules[cls.__module__])
-                )
+                else eval(note, vars(__import__("sys").modules[cls.__module__]))
             )
             made.kinds[name] = "attribute"
         made.method("__init__")

@@ -165,6 +165,13 @@ def embedding_bag(
     return found, *(torch.empty(0, dtype=torch.int64) for _ in range(3))
 
 
+def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """Scale the rows that indices name so that no norm exceeds max_norm, in place."""
+    with torch.no_grad():
+        F.embedding(indices, weight, max_norm=max_norm, norm_type=norm_type)
+    return weight
+
+
 def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> Any:
     """An upsample op with scales for each dim."""
     given_scales = scales if scales and size is None else None

@@ -29,7 +29,8 @@ REQUIRED: Any = object()
 @dataclass
 class Parameter:
     """One argument of an op; `count` is n of int[n], which one number may stand for; raw: the schema's
-    type."""
+    type.
+    """
 
     name: str
     type: Type
@@ -146,7 +147,8 @@ class _Variable:
 
 def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
     """The formal type with its variables as `actual` needs them, which are noted; None where it does not
-    fit."""
+    fit.
+    """
     if formal.kind == "var":
         known = bound.get(formal.home)
         found = actual if known is None else unify(known, actual)

@@ -25,7 +25,7 @@ class Compiler(Loops):
             self.block.params[0].hint = "self"
         self.body(exits.structured(tree.body))
         result = self.env.get(exits.RESULT)
-        if result is None or self.env.get("$dead") and result is None:
+        if result is None or (self.env.get("$dead") and result is None):
             result = self.result(self.constant(tree, None), tree)
         result = self.value(result, tree)
         self.function.returns = self.function.returns or result.type

@@ -121,8 +121,8 @@ from rushlight.nn.modules.loss import NLLLoss2d as NLLLoss2d
 from rushlight.nn.modules.activation import PReLU as PReLU
 from rushlight.nn.modules.distance import PairwiseDistance as PairwiseDistance
 from rushlight.nn.parameter import Parameter as Parameter
-from rushlight.nn.modules.parameters import ParameterDict as ParameterDict
-from rushlight.nn.modules.parameters import ParameterList as ParameterList
+from rushlight.nn.modules.container import ParameterDict as ParameterDict
+from rushlight.nn.modules.container import ParameterList as ParameterList
 from rushlight.nn.modules.pixelshuffle import PixelShuffle as PixelShuffle
 from rushlight.nn.modules.pixelshuffle import PixelUnshuffle as PixelUnshuffle
 from rushlight.nn.modules.loss import PoissonNLLLoss as PoissonNLLLoss

@@ -25,8 +25,8 @@ class _Required:
 
 
 required = _Required()
-_global_pre: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
-_global_post: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
+_global_pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -39,7 +39,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return add_hook(_global_post, hook)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _place(cls: type, method: str) -> Any:
     """A method's name in a profile."""
     return f"Optimizer.{method}#{cls.__name__}.{method}"

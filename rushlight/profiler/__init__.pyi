@@ -6,6 +6,7 @@ from rushlight.profiler.profiler import ProfilerAction as ProfilerAction
 from rushlight.profiler.events import ProfilerActivity as ProfilerActivity
 from rushlight.profiler.events import RecordScope as RecordScope
 from rushlight.profiler import events as events
+from rushlight.profiler import itt as itt
 from rushlight.profiler.events import kineto_available as kineto_available
 from rushlight.profiler.profiler import profile as profile
 from rushlight.profiler import profiler as profiler

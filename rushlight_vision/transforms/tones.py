@@ -1,5 +1,6 @@
 """Tones: inverted, fewer, brighter, sharper (torchvision.transforms.functional's colour operations by
-histogram, by table and by neighbourhood)."""
+histogram, by table and by neighbourhood).
+"""
 
 from __future__ import annotations
 
@@ -135,7 +136,8 @@ def _two(given: Any, name: str, whole: str, error: str) -> list[Any]:
 
 def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
     """Smoothed by a Gaussian of `kernel_size` (x, y), odd numbers of pixels; `sigma` (x, y): 0.15 of that and
-    0.35 where it is None. The borders are reflected."""
+    0.35 where it is None. The borders are reflected.
+    """
     sizes = _two(
         kernel_size,
         "kernel_size",

@@ -70,7 +70,8 @@ class AutoAugmentPolicy(Enum):
 
 class Plain:
     """What all have in common; `takes` says the attributes as a signature. These are no modules, as in
-    torchvision: a container of transforms and what converts."""
+    torchvision: a container of transforms and what converts.
+    """
 
     does: Callable[..., Any]
     shown: tuple[str, ...] = ()
@@ -348,7 +349,7 @@ def _corners(width: int, height: int, distortion_scale: float) -> tuple[list[lis
 def _seen(self: Any, img: Any) -> tuple[Any, ...] | None:
     if _sometimes(self, img) is None:
         return None
-    channels, height, width = get_dimensions(img)
+    _, height, width = get_dimensions(img)
     return self.get_params(width, height, self.distortion_scale)  # type: ignore[no-any-return]
 
 

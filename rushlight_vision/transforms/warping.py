@@ -142,7 +142,8 @@ def perspective(
     fill: Any = None,
 ) -> Any:
     """Seen from elsewhere: the four corners `startpoints` (x, y), from the top left clockwise, come to
-    `endpoints`."""
+    `endpoints`.
+    """
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
     matrix = _perspective(startpoints, endpoints)
     if is_image(img):

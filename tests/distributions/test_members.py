@@ -1,5 +1,6 @@
 """Every distribution: draws, densities, moments, gradients and divergences are PyTorch's, recorded by
-record_distributions.py; transforms; what is refused."""
+record_distributions.py; transforms; what is refused.
+"""
 
 import json
 import pickle

@@ -74,7 +74,7 @@ def _links(trace: TracebackType | None) -> tuple[list[TracebackType], list[bool]
     links, engines, engine = [], [], False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        engine = file.startswith(OURS) or engine and (file.startswith(_BELOW) or _NUMPY in file)
+        engine = file.startswith(OURS) or (engine and (file.startswith(_BELOW) or _NUMPY in file))
         links.append(trace)
         engines.append(engine)
         trace = trace.tb_next
@@ -106,7 +106,8 @@ def _trim_context(error: BaseException) -> None:
 
 def _compiled() -> tuple[bytes, int, int, int]:
     """The code of `except: trim(); raise`, where in it `trim` is loaded, where its cleanup begins, and how
-    deep its stack may be."""
+    deep its stack may be.
+    """
     space: dict[str, Any] = {}
     exec("def handled(body, trim):\n try:\n  body()\n except:\n  trim()\n  raise\n", space)
     code: CodeType = space["handled"].__code__
@@ -186,7 +187,8 @@ _HANDLER = _compiled()
 
 def own(found: Any) -> Any:
     """`found`, which is given out to users: a function of ours, a class with its methods, or a module with
-    its functions and classes, ends errors at their line from now on."""
+    its functions and classes, ends errors at their line from now on.
+    """
     if isinstance(found, FunctionType):
         if found.__code__.co_filename.startswith(OURS):
             found.__code__ = _once(found.__code__)

@@ -91,7 +91,9 @@ class Absent(type):
 
 def is_absent(found: Any) -> bool:
     """Whether something only stands for what is not there."""
-    return isinstance(found, (Absent, _AbsentModule)) or isinstance(found, type) and "_absent" in vars(found)
+    return isinstance(found, (Absent, _AbsentModule)) or (
+        isinstance(found, type) and "_absent" in vars(found)
+    )
 
 
 def _importing() -> bool:
@@ -189,7 +191,8 @@ class _AbsentModule(ModuleType):
 
 class Finder:
     """Makes modules of the table that no file stands for; those that have another name are what that
-    names."""
+    names.
+    """
 
     @staticmethod
     def find_spec(name: str) -> ModuleSpec | None:

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.services import service
+
 Array = np.ndarray[Any, Any]
 
 DEFAULT_SEED = 67280421310721  # what PyTorch gives a new generator
@@ -29,10 +31,7 @@ _BULK = 512
 # Up to so many words are cut out of what is made of a whole block; so many times without a look at the state.
 FEW, _RUN = 128, 64
 
-# Set by dispatch: gives a kernel (words, state) -> bool that fills words by machine code, or
-# answers False while there is none.
-machine: Callable[[], Callable[[Array, Array], bool]] | None = None
-
+_FLOAT32 = np.dtype(np.float32)
 _STATE = np.dtype(
     {
         "names": [
@@ -64,7 +63,7 @@ class Few:
     words: int = 1
     group: int = 1
     standard: tuple[float, ...] = (0, 1)
-    of: Any = np.dtype(np.float32)
+    of: Any = _FLOAT32
 
 
 class Engine:
@@ -205,8 +204,9 @@ class Engine:
         return self._bits.random_raw(n).astype(np.uint32)
 
     def _fill(self, words: Array) -> bool:
+        fill = service("generator words")()
         with self._bits.lock:
-            return machine is not None and machine()(words, self.memory)
+            return fill is not None and fill(words, self.memory)
 
     def double(self) -> float:
         """One uniform of [0, 1) in double precision, for samplers that draw one by one."""

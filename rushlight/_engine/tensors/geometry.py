@@ -280,26 +280,31 @@ class Geometry:
         return self._k.dtype.is_signed
 
     def get_device(self) -> int:
-        """-1: the CPU."""
-        return -1
+        """The number of the device; -1 for the CPU."""
+        return -1 if self._k.device.index is None else int(self._k.device.index)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self._k.home is not None
 
     @property
     def is_cpu(self) -> bool:
         """Whether the memory is the CPU's."""
         return self._k.device.type == "cpu"
 
-    def is_same_size(self, other: "Geometry") -> bool:
+    def is_same_size(self, other: Geometry) -> bool:
         """Whether the shapes are equal."""
         return self._m.shape == other._m.shape
 
-    def is_set_to(self, other: "Geometry") -> bool:
+    def is_set_to(self, other: Geometry) -> bool:
         """Whether both see the same memory in the same way."""
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
         own = self._s is not None and self._s in SHARED
-        return own or bool(SHARED) and shared_at(owner(self._m)) is not None
+        return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""
@@ -310,8 +315,8 @@ class Geometry:
         return self._k.neg
 
     def is_pinned(self, device: Any = None) -> bool:
-        """False: there is no page-locked memory without CUDA."""
-        return False
+        """Whether the memory is page-locked, for copies to and from CUDA devices."""
+        return self._s is not None and self._s.pinned
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""
@@ -329,6 +334,9 @@ class Geometry:
         """The array API standard's name of `to(device)`."""
         return self.to(device)  # type: ignore[attr-defined]
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
+
     def __len__(self) -> int:
         if not self._m.ndim:
             raise TypeError("len() of a 0-d tensor")
@@ -343,7 +351,6 @@ def lookup_function(name: str) -> Any:
 
 
 for _name in (
-    "cuda",
     "sparse",
     "sparse_csr",
     "quantized",

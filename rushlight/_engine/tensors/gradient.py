@@ -46,6 +46,10 @@ class Gradient:
             raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad cannot be deleted")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
         if not isinstance(requires_grad, bool):
@@ -78,6 +82,14 @@ class Gradient:
         return None if self.is_leaf else self._g.settle()
 
     @property
+    def _grad_fn(self) -> Node | None:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("grad_fn cannot be deleted: detach_() cuts a tensor off from its graph")
+
+    @property
     def output_nr(self) -> int:
         """Which of grad_fn's results this is."""
         return self._i
@@ -105,7 +117,7 @@ class Gradient:
     @property
     def _base(self) -> Tensor | None:
         base = getattr(self, "_b", None)
-        if base is None:
+        if base is None or self._s.inference:
             return None
         root = base[0]
         while (upper := getattr(root, "_b", None)) is not None:
@@ -113,7 +125,7 @@ class Gradient:
         return root
 
     def _is_view(self) -> bool:
-        return getattr(self, "_b", None) is not None
+        return getattr(self, "_b", None) is not None and not self._s.inference
 
     def backward(
         self,
@@ -152,10 +164,24 @@ class Gradient:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Gradient):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._g is not None and value._k.dtype.category < dt.FLOATING:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or "
+                f"complex dtype, got {value._k.dtype}"
+            )
+        if self.layout is not value.layout:  # type: ignore[attr-defined]
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
+                f"have incompatible tensor type: {self.layout} and {value.layout}"
+            )  # type: ignore[attr-defined]
         place(self, value._m, value._k)
         self._s = value._s
         if self.__dict__.get("_post"):
             self._post()
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("data cannot be deleted")
 
     def retain_grad(self) -> None:
         """Keep this non-leaf tensor's gradient in `.grad` during backward()."""

@@ -10,6 +10,7 @@ from rushlight._engine.core import dtype as dt, layout, promotion
 from rushlight._engine.core.device import Default, device as _device
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
+from rushlight._engine.tensors.kind import available
 from rushlight._engine.tensors.storages.typed import TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 from rushlight._engine.tensors.tensor import Tensor
@@ -136,10 +137,8 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def set_default_device(device: Any) -> None:
-    """Set the device of new tensors; the CPU is the only one that holds data here."""
+    """Set the device of new tensors."""
     wanted = _device("cpu" if device is None else device)
     if wanted.type not in ("cpu", "meta"):
-        from rushlight._engine.tensors.kind import unavailable
-
-        raise unavailable(wanted)
+        available(wanted)
     Default.value = wanted

@@ -36,8 +36,8 @@ class TensorMeta(_type):
 WRAPPED: set[_type]
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
-def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
-    """The callable behind a public name, or None where the table has no such name."""
+def lookup(namespace: str, name: str) -> Any:
+    """The callable generated from a row, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
@@ -69,7 +69,8 @@ class Tensor(metaclass=TensorMeta):
     def __complex__(self) -> _complex: ...
     def __contains__(self, element: Any) -> _bool: ...
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor: ...
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: _bool | None = None) -> Any: ...
+    def __delitem__(self, index: Any) -> None: ...
+    def __dlpack__(self, *, stream: _int = -1, max_version: Any = None, dl_device: Any = None, copy: _bool | None = None) -> Any: ...
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
     def __float__(self) -> _float: ...
     def __format__(self, spec: str) -> str: ...
@@ -101,6 +102,8 @@ class Tensor(metaclass=TensorMeta):
         """The same data with its own version counter, so that autograd does not see writes."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
+    @data.deleter
+    def data(self) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element; 0 for an empty tensor."""
     def detach(self) -> Tensor:
@@ -124,7 +127,7 @@ class Tensor(metaclass=TensorMeta):
     def element_size(self) -> _int:
         """Bytes of one element."""
     def get_device(self) -> _int:
-        """-1: the CPU."""
+        """The number of the device; -1 for the CPU."""
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
@@ -150,7 +153,8 @@ class Tensor(metaclass=TensorMeta):
     def is_cpu(self) -> _bool:
         """Whether the memory is the CPU's."""
     @property
-    def is_cuda(self) -> Any: ...
+    def is_cuda(self) -> _bool:
+        """Whether the memory is a CUDA device's."""
     def is_floating_point(self) -> _bool:
         """Whether the dtype is a floating-point one."""
     @property
@@ -180,7 +184,7 @@ class Tensor(metaclass=TensorMeta):
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError for several or none."""
     def is_pinned(self, device: str | _int | _device | None = None) -> _bool:
-        """False: there is no page-locked memory without CUDA."""
+        """Whether the memory is page-locked, for copies to and from CUDA devices."""
     @property
     def is_quantized(self) -> Any: ...
     def is_same_size(self, other: Tensor) -> _bool:
@@ -246,6 +250,8 @@ class Tensor(metaclass=TensorMeta):
         """Whether gradients flow into (or through) this tensor."""
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
+    @requires_grad.deleter
+    def requires_grad(self) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
     def retain_grad(self) -> None:
@@ -351,9 +357,12 @@ class Tensor(metaclass=TensorMeta):
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
-        """Refused: there is no CUDA in this build."""
+        """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is
+        there.
+        """
     def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float64)."""
+    def eig(self, *args: Any, **kwargs: Any) -> Any: ...
     def fill_(self, value: Any) -> Tensor:
         """Write one number (or 0-d tensor) everywhere."""
     def float(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -364,6 +373,7 @@ class Tensor(metaclass=TensorMeta):
         """to(torch.int32)."""
     def long(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int64)."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
         """Replace each element a by callable(a, b, c), from `x` and `y` as in map_."""
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
@@ -373,7 +383,13 @@ class Tensor(metaclass=TensorMeta):
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: str | _int | _device | None = None, requires_grad: _bool = False, layout: StorageLayout | None = None, pin_memory: _bool = False) -> Tensor:
         """A new leaf with a copy of data, in this tensor's dtype and on its device."""
     def pin_memory(self, device: str | _int | _device | None = None) -> Tensor:
-        """Refused: page-locked memory needs CUDA."""
+        """A copy in page-locked memory, which copies to and from CUDA devices need not wait for; itself if it
+        is.
+        """
+    def record_stream(self, s: Sequence[_int] | _int) -> None:
+        """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
+        work.
+        """
     def resize_(self, *sizes: Any, memory_format: MemoryFormat = ...) -> Tensor:
         """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -387,6 +403,8 @@ class Tensor(metaclass=TensorMeta):
         """
     def short(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int16)."""
+    def solve(self, *args: Any, **kwargs: Any) -> Any: ...
+    def symeig(self, *args: Any, **kwargs: Any) -> Any: ...
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     def type(self, dtype: _dtype | None = None, non_blocking: _bool = False, **kwargs: Any) -> Any:
@@ -400,22 +418,38 @@ class Tensor(metaclass=TensorMeta):
         """The same tensor with places in order, each once."""
     def col_indices(self) -> Tensor: ...
     def crow_indices(self) -> Tensor: ...
+    def dense_dim(self) -> _int:
+        """How many dims lie in values: all, of a dense tensor."""
+    def hspmm(mat1, mat2: Any) -> Tensor:
+        """torch.hspmm: mat1 @ mat2, the rows that mat1 has anything in as the values of a hybrid tensor."""
     def indices(self) -> Tensor: ...
     def is_coalesced(self) -> _bool: ...
+    def resize_as_sparse_(t, template: Tensor) -> Tensor:
+        """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
     def row_indices(self) -> Tensor: ...
+    def smm(a, b: Any) -> Any:
+        """The matrix product; of two sparse matrices, sparse."""
+    def sparse_dim(self) -> _int:
+        """How many dims the indices count: none, of a dense tensor."""
     def sparse_mask(t, mask: Tensor) -> Tensor:
         """A tensor's numbers at the places that mask has."""
-    def to_dense(t, dtype: _dtype | None = None, **_: Any) -> Tensor:
-        """A dense tensor of the same numbers."""
-    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Tensor:
+    def sspaddmm(input, mat1: Any, mat2: Any, *, beta: _int = 1, alpha: Tensor | _float = 1) -> Tensor:
+        """torch.sspaddmm: beta * input + alpha * (mat1 @ mat2) of sparse input and mat1, sparse."""
+    def to_dense(t, dtype: _dtype | None = None, masked_grad: Any = None) -> Tensor:
+        """A dense tensor of the same numbers.
+
+        masked_grad: taken as True, that is, what is not specified has no gradient.
+        """
+    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
         """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
-        layout.
+        layout, with the last dense_dim dims in the values.
         """
     def to_sparse_bsc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsc."""
     def to_sparse_bsr(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsr."""
-    def to_sparse_coo(self) -> Any: ...
+    def to_sparse_coo(self) -> Tensor:
+        """The same tensor as COO."""
     def to_sparse_csc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_csc."""
     def to_sparse_csr(self, *args: Any, **options: Any) -> Tensor:

@@ -115,8 +115,8 @@ from rushlight.nn.modules.loss import NLLLoss as NLLLoss
 from rushlight.nn.modules.loss import NLLLoss2d as NLLLoss2d
 from rushlight.nn.modules.activation import PReLU as PReLU
 from rushlight.nn.modules.distance import PairwiseDistance as PairwiseDistance
-from rushlight.nn.modules.parameters import ParameterDict as ParameterDict
-from rushlight.nn.modules.parameters import ParameterList as ParameterList
+from rushlight.nn.modules.container import ParameterDict as ParameterDict
+from rushlight.nn.modules.container import ParameterList as ParameterList
 from rushlight.nn.modules.pixelshuffle import PixelShuffle as PixelShuffle
 from rushlight.nn.modules.pixelshuffle import PixelUnshuffle as PixelUnshuffle
 from rushlight.nn.modules.loss import PoissonNLLLoss as PoissonNLLLoss
@@ -175,7 +175,6 @@ from rushlight.nn.modules import distance as distance
 from rushlight.nn.modules import dropout as dropout
 from rushlight.nn.modules import flatten as flatten
 from rushlight.nn.modules import fold as fold
-from rushlight.nn.modules import function_module as function_module
 from rushlight.nn.modules import instancenorm as instancenorm
 from rushlight.nn.modules import lazy as lazy
 from rushlight.nn.modules import linear as linear
@@ -183,7 +182,6 @@ from rushlight.nn.modules import loss as loss
 from rushlight.nn.modules import module as module
 from rushlight.nn.modules import normalization as normalization
 from rushlight.nn.modules import padding as padding
-from rushlight.nn.modules import parameters as parameters
 from rushlight.nn.modules import pixelshuffle as pixelshuffle
 from rushlight.nn.modules import pooling as pooling
 from rushlight.nn.modules import rnn as rnn

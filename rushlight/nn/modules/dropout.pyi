@@ -1,7 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Dropout and its relatives: active in training mode only."""
+from builtins import bool as _bool, float as _float
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.module import Module
 from typing import Any
 
 class AlphaDropout(_DropoutNd):
@@ -30,13 +31,15 @@ class Dropout3d(_DropoutNd):
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Any) -> Tensor: ...
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels."""
+    """AlphaDropout of whole channels: (N, C, *)."""
 
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Any) -> Tensor: ...
-class _DropoutNd(FunctionModule):
-    inplace: bool
-    p: float
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None: ...
+class _DropoutNd(Module):
+    """The base of all: `p` is the probability of a zero; `inplace`: the result is written into the input."""
+
+    inplace: _bool
+    p: _float
+    def __init__(self, p: _float = 0.5, inplace: _bool = False) -> None: ...
     __constants__: list[Any]
     def extra_repr(self) -> str: ...

@@ -1,47 +1,55 @@
 # Written by `python tools/stubs.py`.
 """Losses. `reduction` is "mean" (default), "sum" or "none": one value for each element.
 
-The arguments size_average and reduce are deprecated spellings of `reduction`.
+The arguments size_average and reduce are deprecated spellings of `reduction`. "Any shape": input and target
+have the same; the loss is a scalar, or with reduction="none" of that shape.
 """
+from builtins import bool as _bool, float as _float, int as _int
 from collections.abc import Callable
-from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
+from rushlight.types import Device
 from typing import Any
 
 class BCELoss(_WeightedLoss):
-    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities."""
+    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities. Any shape.
+
+    `weight`: of each element, or what can be expanded to that.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class BCEWithLogitsLoss(_Loss):
-    """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets."""
+    """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets. Any shape."""
 
-    pos_weight: Tensor
-    weight: Tensor
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', pos_weight: Any = None) -> None: ...
+    pos_weight: Tensor | None
+    weight: Tensor | None
+    def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class CTCLoss(_Loss):
     """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or joined.
 
-    `blank`: the class of the blank. `zero_infinity`: impossible alignments count as 0.
+    `blank`: the class of the blank. `zero_infinity`: impossible alignments count as 0. forward's
+    `input_lengths` and `target_lengths` (N,): how much of each sample is in use.
     """
 
-    blank: int
-    zero_infinity: bool
-    def __init__(self, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> None: ...
+    blank: _int
+    zero_infinity: _bool
+    def __init__(self, blank: _int = 0, reduction: str = 'mean', zero_infinity: _bool = False) -> None: ...
     __constants__: list[Any]
-    def forward(self, log_probs: Tensor, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor: ...
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor: ...
     def __call__(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Tensor: ...
 class CosineEmbeddingLoss(_Loss):
-    """1 - cos(x1, x2) where target is 1; max(0, cos(x1, x2) - margin) where it is -1."""
+    """1 - cos(x1, x2) where target is 1; max(0, cos(x1, x2) - margin) where it is -1.
 
-    margin: float
-    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    x1, x2: (N, D) or (D); target: (N) or a scalar.
+    """
+
+    margin: _float
+    def __init__(self, margin: _float = 0.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input1: Any, input2: Any, target: Any) -> Tensor: ...
@@ -52,50 +60,53 @@ class CrossEntropyLoss(_WeightedLoss):
     mixes the target with the uniform distribution.
     """
 
-    ignore_index: int
-    label_smoothing: float
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> None: ...
+    ignore_index: _int
+    label_smoothing: _float
+    def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean', label_smoothing: _float = 0.0) -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class GaussianNLLLoss(_Loss):
-    """(log(var) + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2."""
+    """(log(var) + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2.
 
-    eps: float
-    full: bool
-    def __init__(self, *, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> None: ...
+    input (*, D), target the same; var the same, or with 1 in place of D or without it; a number for all.
+    """
+
+    eps: _float
+    full: _bool
+    def __init__(self, *, full: _bool = False, eps: _float = 1e-06, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor: ...
-    def __call__(self, input: Any, target: Any, var: Any) -> Tensor: ...
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | _float) -> Tensor: ...
+    def __call__(self, input: Any, target: Any, var: Any | _float) -> Tensor: ...
 class HingeEmbeddingLoss(_Loss):
-    """input where target is 1; max(0, margin - input) where it is -1."""
+    """input where target is 1; max(0, margin - input) where it is -1. Any shape."""
 
-    margin: float
-    def __init__(self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    margin: _float
+    def __init__(self, margin: _float = 1.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class HuberLoss(_Loss):
-    """d^2 / 2 where |d| = |input - target| < delta, else delta * (|d| - delta / 2)."""
+    """d^2 / 2 where |d| = |input - target| < delta, else delta * (|d| - delta / 2). Any shape."""
 
-    delta: float
-    def __init__(self, reduction: str = 'mean', delta: float = 1.0) -> None: ...
+    delta: _float
+    def __init__(self, reduction: str = 'mean', delta: _float = 1.0) -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class KLDivLoss(_Loss):
-    """target * (log(target) - input), for log-probabilities; reduction "batchmean" too.
+    """target * (log(target) - input), for log-probabilities; reduction "batchmean" too. Any shape.
 
     `log_target`: the target is in log-space as well.
     """
 
-    log_target: bool
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', log_target: bool = False) -> None: ...
+    log_target: _bool
+    def __init__(self, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', log_target: _bool = False) -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class L1Loss(_Loss):
-    """|input - target|."""
+    """|input - target|. Any shape."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
@@ -105,15 +116,15 @@ class LinearCrossEntropyLoss(Module):
     `linear.weight`: (num_classes * prod(out_features), in_features). See CrossEntropyLoss.
     """
 
-    ignore_index: int | None
-    label_smoothing: float
+    ignore_index: _int | None
+    label_smoothing: _float
     linear: Linear
-    num_classes: int
-    options: Any
+    num_classes: _int
+    options: LinearCrossEntropyOptions | None
     out_features: Any
     reduction: str
     weight: Tensor
-    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, device: str | int | _device | None = None, dtype: _dtype | None = None, reduction: str = 'mean', weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None) -> None: ...
+    def __init__(self, in_features: _int, num_classes: _int, *, out_features: tuple[_int, ...] = (), bias: _bool = False, device: Device = None, dtype: _dtype | None = None, reduction: str = 'mean', weight: Tensor | None = None, ignore_index: _int | None = None, label_smoothing: _float = 0.0, options: LinearCrossEntropyOptions | None = None) -> None: ...
     __constants__: list[Any]
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
@@ -121,12 +132,12 @@ class LinearCrossEntropyLoss(Module):
 class LinearCrossEntropyOptions:
     """How PyTorch cuts the batch into chunks. The result is the same; here nothing is cut."""
 
-    acc_dtype: Any
+    acc_dtype: _dtype | None
     acc_policy: str
-    allow_retain_graph: bool
-    batch_chunk_size: int | None
+    allow_retain_graph: _bool
+    batch_chunk_size: _int | None
     chunking_method: str | None
-    def __init__(self, allow_retain_graph: bool = False, batch_chunk_size: int | None = None, chunking_method: str | None = 'auto', acc_policy: str = 'auto', acc_dtype: Any = None) -> None: ...
+    def __init__(self, allow_retain_graph: _bool = False, batch_chunk_size: _int | None = None, chunking_method: str | None = 'auto', acc_policy: str = 'auto', acc_dtype: _dtype | None = None) -> None: ...
     __dataclass_fields__: dict[Any, Any]
     __dataclass_params__: Any
     def __eq__(self, other: object) -> Any: ...
@@ -134,34 +145,40 @@ class LinearCrossEntropyOptions:
     __match_args__: tuple[Any, ...]
     def __repr__(self) -> Any: ...
 class MSELoss(_Loss):
-    """(input - target)^2."""
+    """(input - target)^2. Any shape."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class MarginRankingLoss(_Loss):
-    """max(0, -target * (input1 - input2) + margin)."""
+    """max(0, -target * (input1 - input2) + margin), targets 1 and -1. All three of one shape, (N) or ()."""
 
-    margin: float
-    def __init__(self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    margin: _float
+    def __init__(self, margin: _float = 0.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input1: Any, input2: Any, target: Any) -> Tensor: ...
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss of several classes for each sample: (N, C); the target lists classes, then -1."""
+    """Hinge loss of several classes for each sample: (N, C) or (C); the target lists classes, then -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """BCE with logits, averaged over the classes: (N, C) and 0/1 targets (N, C)."""
+    """BCE with logits, averaged over the classes: (N, C) and 0/1 targets (N, C).
+
+    `weight` (C,): of each class.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class MultiMarginLoss(_WeightedLoss):
-    """Sum over the other classes of max(0, margin - input[target] + input[i])^p, over C."""
+    """Sum over the other classes of max(0, margin - input[target] + input[i])^p, over C: (N, C) and (N).
 
-    margin: float
-    p: int
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    `p` is 1 or 2. `weight` (C,): of each class.
+    """
+
+    margin: _float
+    p: _int
+    def __init__(self, p: _int = 1, margin: _float = 1.0, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
@@ -171,70 +188,74 @@ class NLLLoss(_WeightedLoss):
     `weight` (C,): of each class. `ignore_index`: targets that do not count.
     """
 
-    ignore_index: int
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    ignore_index: _int
+    def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class NLLLoss2d(NLLLoss):
     """Deprecated: NLLLoss takes images as well."""
 
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
 class PoissonNLLLoss(_Loss):
-    """exp(input) - target * input; without `log_input`, input - target * log(input + eps).
+    """exp(input) - target * input; without `log_input`, input - target * log(input + eps). Any shape.
 
     `full` adds Stirling's approximation of log(target!).
     """
 
-    eps: float
-    full: bool
-    log_input: bool
-    def __init__(self, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    eps: _float
+    full: _bool
+    log_input: _bool
+    def __init__(self, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = 1e-08, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
-    def forward(self, log_input: Any, target: Tensor) -> Tensor: ...
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, log_input: Any, target: Any) -> Tensor: ...
 class SmoothL1Loss(_Loss):
-    """d^2 / (2 * beta) where |d| = |input - target| < beta, else |d| - beta / 2."""
+    """d^2 / (2 * beta) where |d| = |input - target| < beta, else |d| - beta / 2. Any shape."""
 
-    beta: float
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', beta: float = 1.0) -> None: ...
+    beta: _float
+    def __init__(self, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean', beta: _float = 1.0) -> None: ...
     __constants__: list[Any]
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)), targets 1 and -1."""
+    """log(1 + exp(-target * input)), targets 1 and -1. Any shape."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
     def __call__(self, input: Any, target: Any) -> Tensor: ...
 class TripletMarginLoss(_Loss):
-    """max(0, ||anchor - positive|| - ||anchor - negative|| + margin), in the p-norm.
+    """max(0, ||anchor - positive|| - ||anchor - negative|| + margin), in the p-norm: (N, D) or (D) each.
 
     `swap`: takes the negative's distance from the positive where that is smaller.
     """
 
-    eps: float
-    margin: float
-    p: float
-    swap: bool
-    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    eps: _float
+    margin: _float
+    p: _float
+    swap: _bool
+    def __init__(self, margin: _float = 1.0, p: _float = 2.0, eps: _float = 1e-06, swap: _bool = False, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...
     def __call__(self, anchor: Any, positive: Any, negative: Any) -> Tensor: ...
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with a distance of one's own (default: PairwiseDistance)."""
+    """TripletMarginLoss with a distance of one's own, by default PairwiseDistance: (N, D), (N, D) -> (N)."""
 
     distance_function: Any
-    margin: float
-    swap: bool
-    def __init__(self, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = 'mean') -> None: ...
+    margin: _float
+    swap: _bool
+    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: _float = 1.0, swap: _bool = False, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...
     def __call__(self, anchor: Any, positive: Any, negative: Any) -> Tensor: ...
-class _Loss(FunctionModule):
+class _Loss(Module):
+    """The base of all losses, which keeps `reduction`."""
+
     reduction: str
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
+    def __init__(self, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
     __constants__: list[Any]
 class _WeightedLoss(_Loss):
-    weight: Tensor
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> None: ...
-def _check_margin(loss: Any) -> None: ...
+    """The base of losses with a weight for each class; it is a buffer."""
+
+    weight: Tensor | None
+    def __init__(self, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> None: ...
+def _check_margin(name: str, margin: _float) -> None: ...

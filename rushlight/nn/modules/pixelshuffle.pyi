@@ -1,22 +1,25 @@
 # Written by `python tools/stubs.py`.
-"""PixelShuffle and PixelUnshuffle: between channels and space. They are rows of nn/declared.tsv."""
+"""PixelShuffle and PixelUnshuffle: between channels and space."""
+from builtins import int as _int
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.module import Module
 from typing import Any
 
-class PixelShuffle(FunctionModule):
-    """(*, C * r * r, H, W) -> (*, C, H * r, W * r)."""
+class PixelShuffle(Module):
+    """(*, C * r * r, H, W) -> (*, C, H * r, W * r); r is `upscale_factor`."""
 
-    upscale_factor: int
-    def __init__(self, upscale_factor: int) -> None: ...
+    upscale_factor: _int
+    def __init__(self, upscale_factor: _int) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Any) -> Tensor: ...
-class PixelUnshuffle(FunctionModule):
-    """(*, C, H * r, W * r) -> (*, C * r * r, H, W)."""
+class PixelUnshuffle(Module):
+    """(*, C, H * r, W * r) -> (*, C * r * r, H, W); r is `downscale_factor`."""
 
-    downscale_factor: int
-    def __init__(self, downscale_factor: int) -> None: ...
+    downscale_factor: _int
+    def __init__(self, downscale_factor: _int) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Any) -> Tensor: ...

@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -28,13 +28,17 @@ _ADDRESSES = (
 )
 
 
-@lru_cache(maxsize=None)
+class Unsupported(Exception):
+    """There is no machine code for an atom at a dtype."""
+
+
+@cache
 def available() -> bool:
     """Whether llvmlite is installed."""
     return find_spec("llvmlite") is not None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _llvm() -> Any:
     import llvmlite.binding as binding
 
@@ -43,7 +47,7 @@ def _llvm() -> Any:
     return binding
 
 
-@lru_cache(maxsize=None)
+@cache
 def identity() -> str:
     """A text that differs between processors and LLVM versions, found without loading LLVM."""
     import llvmlite
@@ -51,7 +55,7 @@ def identity() -> str:
     return "\n".join([llvmlite.__version__, platform.machine(), _processor() or str(host())])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _processor() -> str:
     """What the system says of the processor, save for the clock's present rate and the core's number."""
     try:
@@ -62,7 +66,7 @@ def _processor() -> str:
     return "\n".join([line for line in first.splitlines() if not line.startswith(_VARYING)])
 
 
-@lru_cache(maxsize=None)
+@cache
 def lanes(dtype: str) -> int:
     """How many numbers a vector register holds, found without loading LLVM."""
     words = _words()
@@ -70,7 +74,7 @@ def lanes(dtype: str) -> int:
     return width // (8 * BY_NAME[dtype].itemsize)
 
 
-@lru_cache(maxsize=None)
+@cache
 def pairs() -> bool:
     """Whether an instruction multiplies pairs of bfloat16, in vectors of 512 bits, and LLVM knows it so."""
     import llvmlite
@@ -79,10 +83,10 @@ def pairs() -> bool:
     return version >= [0, 45] and bool({"avx512_bf16", "avx512bf16"} & _words())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _words() -> set[str]:
     """What the system or LLVM says of the processor, word by word."""
-    return set(re.findall(r"\w+", _processor() or available() and str(host()) or ""))
+    return set(re.findall(r"\w+", _processor() or (available() and str(host())) or ""))
 
 
 _VARYING = (
@@ -124,7 +128,7 @@ class Host:
         return "+f16c" in self.features.split(",") or self.arm
 
 
-@lru_cache(maxsize=None)
+@cache
 def host() -> Host:
     """The processor that this process runs on."""
     with _lock:
@@ -146,7 +150,7 @@ def _machine() -> Any:
 _compiler = lru_cache(maxsize=None)(_machine)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _engine() -> Any:
     # The engine owns its machine, so it has one of its own.
     return _llvm().create_mcjit_compiler(_llvm().parse_assembly(""), _machine())

@@ -6,7 +6,7 @@ kilobytes, which are four times slower where source and target lie differently t
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def copying(count: int, size: int) -> team.Call:
     return team.Call((_loop(), jobs, range(3), 3, np.zeros(1, np.int64)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loop() -> int:
     return native.address("gather", "", write)
 

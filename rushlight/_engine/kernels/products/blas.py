@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from glob import glob
 from math import prod
 from typing import Any
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 _PLAIN, _TURNED = 111, 112
 
 
-@lru_cache(maxsize=None)
+@cache
 def _gemm(dtype: str) -> int:
     """The address of the product of matrices in the library inside NumPy; 0 where there is none."""
     root = os.path.dirname(os.path.abspath(np.__file__))

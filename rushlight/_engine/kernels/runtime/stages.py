@@ -45,7 +45,7 @@ class Stage:
 
     def __init__(
         self,
-        loop: "int | str",
+        loop: int | str,
         jobs: Any,
         before: int,
         steps: Any,
@@ -221,7 +221,7 @@ def copy(to: Array, source: Array) -> Stages | None:
     found = formula(x, ("x",), (source, to))
     if (found is None or len(found[0].jobs) > to.size // LINE) and to.ndim > 1 and to.shape == source.shape:
         made = rows((x,), (("x", of, "vector"),), (of,))
-        found = made.compile_now() and kernel(made.fn, (source, to), (True, True)) or found
+        found = (made.compile_now() and kernel(made.fn, (source, to), (True, True))) or found
     return found
 
 
@@ -239,7 +239,8 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
 
 def reduced(function: np.ufunc, a: Array, axes: Sequence[int], out: Array, skip: int = 0) -> Stage | None:
     """`out`, combined with function.reduce of a C-ordered array along all, the first or the last axes or
-    both, of one dtype; without the `skip` first elements of each."""
+    both, of one dtype; without the `skip` first elements of each.
+    """
     walk = [
         (of, prod([n for _, n in axis]))
         for of, axis in groupby([(i in axes, n) for i, n in enumerate(a.shape) if n > 1], itemgetter(0))
@@ -277,7 +278,7 @@ def columns(made: Columns, a: Array, out: Array) -> Stages | None:
     """The sums of a matrix's columns."""
     (m, n), loop, threads = a.shape, LOOPS.get(made.fn), parallel.get_num_threads()  # type: ignore[call-overload]
     # The kernel adds up chunks of many short rows apart.
-    if loop is None or m >= 2 * CHUNK and n < 1024:
+    if loop is None or (m >= 2 * CHUNK and n < 1024):
         return None
     cuts = [n * i // threads for i in range(threads + 1)]
     jobs = [

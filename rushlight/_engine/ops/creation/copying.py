@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care
 from rushlight._engine.core.layout import channels_last_strides, format_strides, has_channels_last, laid_out
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.resolved import Way
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, view
@@ -90,7 +90,7 @@ _LARGE = 1 << 17
 
 def assign(out: Array, a: Array) -> Array:
     """out[...] = a, of equal shapes; large ones by machine code."""
-    if a.size < _LARGE or a.dtype != out.dtype or not machine("moves.copies", "copy")(out, a):
+    if a.size < _LARGE or a.dtype != out.dtype or not service("copy")(out, a):
         out[...] = a
     return out
 
@@ -129,11 +129,11 @@ def contiguous(a: Array) -> Array:
     return a if a.flags.c_contiguous else duplicate(a)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     """How elements are converted into an array (array, out); None: as NumPy does it."""
     if {source.name, to.name} in _HALVES:
-        kernel = machine("loops.pointwise", "conversion")(source.name, to.name)
+        kernel = service("conversion kernel")(source.name, to.name)
         return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
 
@@ -144,10 +144,8 @@ def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
         way is None
         and a.size < _LARGE
         and (
-            memory_format is None
-            and whole
-            or memory_format is not None
-            and memory_format.name == "contiguous_format"
+            (memory_format is None and whole)
+            or (memory_format is not None and memory_format.name == "contiguous_format")
         )
     ):
         return a.astype(dtype, "C")
@@ -170,7 +168,7 @@ def converted(a: Array, out: Array) -> Array:
 
 
 @opaque(name="_tensor_of", where=("aten",))
-def tensor_of(array: "Any") -> Array:
+def tensor_of(array: Any) -> Array:
     """A tensor around an array that a composite row or a gradient rule has computed."""
     return array
 
@@ -180,13 +178,13 @@ def _as_it_is(s: Any, grad: Any) -> Any:
 
 
 @opaque(vjp=_as_it_is, quiet=True)
-def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
+def clone(input, *, memory_format: memory_format | None = None) -> Array:
     """A copy with its own memory."""
     return _copy(input, input.dtype, memory_format)
 
 
 @opaque(where=("aten",), node="to_copy", vjp=_as_it_is)
-def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Array:
+def _to_dtype(input, dtype: dtype, memory_format: memory_format | None = None) -> Array:
     """A copy converted to another dtype; C's conversions for floats out of range."""
     return _copy(input, dtype.np, memory_format)
 
@@ -201,7 +199,7 @@ overwritten.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")), grad.sum
 
 
 @composite(where=("torch",))
-def fill(input, value: "Any"):
+def fill(input, value: Any):
     """One number (or 0-d tensor) in the shape and dtype of input."""
     if input._g is None and value.__class__ in (int, float, bool):
         return ROWS["full_like"](input, value)
@@ -231,7 +229,7 @@ def _same(a: Array) -> Array:
 
 
 @view(name="_complex_part", where=("aten",), native=True)
-def _complex_part(input, which: "str") -> Any:
+def _complex_part(input, which: str) -> Any:
     """The real or the imaginary parts, as a view of every other number."""
     return (attrgetter(which),)
 

@@ -14,7 +14,7 @@ from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
 @pointwise(where=("aten",), inplace=False, out=False)
-def _smooth_l1_terms(input, target, beta: "Number" = 1.0) -> Expr:
+def _smooth_l1_terms(input, target, beta: Number = 1.0) -> Expr:
     """Quadratic below beta, linear above."""
     return m.where(
         m.lt(m.abs(input - target), beta),
@@ -24,7 +24,7 @@ def _smooth_l1_terms(input, target, beta: "Number" = 1.0) -> Expr:
 
 
 @pointwise(where=("aten",), inplace=False, out=False)
-def _huber_terms(input, target, delta: "Number" = 1.0) -> Expr:
+def _huber_terms(input, target, delta: Number = 1.0) -> Expr:
     """Quadratic up to delta, linear above."""
     return m.where(
         m.le(m.abs(input - target), delta),
@@ -72,7 +72,8 @@ def reduced(loss: Any, reduction: str) -> Any:
 
 def loss(*where: str) -> Any:
     """Decorator for a row whose body answers with the losses one by one: the row takes what says how they are
-    reduced behind the body's own parameters."""
+    reduced behind the body's own parameters.
+    """
 
     def declare(terms: Any) -> Any:
         @wraps(terms)
@@ -118,10 +119,10 @@ def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
     def body(
         input,
         target,
-        size_average: "bool | None" = None,
-        reduce: "bool | None" = None,
-        reduction: "str" = "mean",
-        weight: "Tensor | None" = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
     ):
         reduction = reduction_of(reduction, size_average, reduce)
         _warn_sizes(input, target)
@@ -146,10 +147,10 @@ l1_loss = _elementwise(
 def smooth_l1_loss(
     input,
     target,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
-    beta: "float" = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
 ):
     """Quadratic where |input - target| < beta, linear beyond."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -162,9 +163,7 @@ def smooth_l1_loss(
 
 
 @composite(where=_F, planned=True)
-def huber_loss(
-    input, target, reduction: "str" = "mean", delta: "float" = 1.0, weight: "Tensor | None" = None
-):
+def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None):
     """0.5 d ** 2 for |d| <= delta, else delta (|d| - 0.5 delta)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -188,10 +187,10 @@ def _(s: Any, grad: Any) -> Any:
 def binary_cross_entropy(
     input,
     target,
-    weight: "Tensor | None" = None,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ):
     """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -211,11 +210,11 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input,
     target,
-    weight: "Tensor | None" = None,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
-    pos_weight: "Tensor | None" = None,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ):
     """binary_cross_entropy(sigmoid(input), target) without overflow."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -232,10 +231,10 @@ def binary_cross_entropy_with_logits(
 def kl_div(
     input,
     target,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
-    log_target: "bool" = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
 ):
     """target * (log(target) - input) of log-probabilities; the divergence is "batchmean"."""
     if reduction != "batchmean":
@@ -257,12 +256,12 @@ def kl_div(
 def poisson_nll_loss(
     input,
     target,
-    log_input: "bool" = True,
-    full: "bool" = False,
-    size_average: "bool | None" = None,
-    eps: "float" = 1e-8,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ):
     """exp(x) - t x (or x - t log(x + eps)), plus Stirling's term for t > 1 when full."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -277,10 +276,10 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input,
     target,
-    var: "Tensor | Number",
-    full: "bool" = False,
-    eps: "float" = 1e-6,
-    reduction: "str" = "mean",
+    var: Tensor | Number,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ):
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
     negative = (var < 0).any() if hasattr(var, "_a") else var < 0

@@ -39,19 +39,19 @@ def softsign(input) -> Expr:
 
 
 @pointwise(where=("nn.functional",))
-def leaky_relu(input, negative_slope: "Number" = 0.01) -> Expr:
+def leaky_relu(input, negative_slope: Number = 0.01) -> Expr:
     """x, times negative_slope below 0."""
     return m.where(m.gt(input, 0), input, input * negative_slope)
 
 
 @pointwise(where=("nn.functional",))
-def elu(input, alpha: "Number" = 1.0) -> Expr:
+def elu(input, alpha: Number = 1.0) -> Expr:
     """x above 0, else alpha (exp(x) - 1)."""
     return m.where(m.gt(input, 0), input, alpha * m.expm1(input))
 
 
 @pointwise(where=("torch", "nn.functional"), out=False)
-def celu(input, alpha: "Number" = 1.0) -> Expr:
+def celu(input, alpha: Number = 1.0) -> Expr:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
     return m.where(m.gt(input, 0), input, alpha * m.expm1(input / alpha))
 
@@ -69,7 +69,7 @@ def hardswish(input) -> Expr:
 
 
 @pointwise(where=("nn.functional",))
-def threshold(input, threshold: "Number", value: "Number") -> Expr:
+def threshold(input, threshold: Number, value: Number) -> Expr:
     """x above threshold, else value."""
     return m.where(m.le(input, threshold), value, input)
 
@@ -93,13 +93,13 @@ def logsigmoid(input):
 
 
 @pointwise(where=("nn.functional",), out=True, inplace=False)
-def softplus(input, beta: "Number" = 1, threshold: "Number" = 20) -> Expr:
+def softplus(input, beta: Number = 1, threshold: Number = 20) -> Expr:
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
     return m.where(m.gt(input * beta, threshold), input, m.log1p(m.exp(input * beta)) / beta)
 
 
 @pointwise(where=("torch", "Tensor", "nn.functional"), inplace=False, out=True, narrow=("lambd",))
-def hardshrink(input, lambd: "Number" = 0.5) -> Expr:
+def hardshrink(input, lambd: Number = 0.5) -> Expr:
     """x, 0 where |x| <= lambd."""
     return m.where(m.ge(input, -lambd) & m.le(input, lambd), 0, input)
 
@@ -137,13 +137,13 @@ def _check_shrink(bound: dict[str, Any]) -> None:
 
 
 @pointwise(where=_F, check=_check_bounds)
-def hardtanh(input, min_val: "Number" = -1.0, max_val: "Number" = 1.0) -> Expr:
+def hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0) -> Expr:
     """input clamped to [min_val, max_val]."""
     return m.hardtanh(input, min_val, max_val)
 
 
 @pointwise(where=_F, out=True, inplace=False)
-def gelu(input, *, approximate: "str" = "none") -> Expr:
+def gelu(input, *, approximate: str = "none") -> Expr:
     """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415)."""
     if approximate == "none":
         return input * 0.5 * (1 + m.erf(input * math.sqrt(0.5)))
@@ -164,7 +164,7 @@ def tanhshrink(input) -> Expr:
 
 
 @pointwise(where=_F, inplace=False, out=True, check=_check_shrink)
-def softshrink(input, lambd: "Number" = 0.5) -> Expr:
+def softshrink(input, lambd: Number = 0.5) -> Expr:
     """x moved towards 0 by lambd."""
     small = m.where(m.lt(input, -lambd), input + lambd, m.where(m.isnan(input), input, 0))
     return m.where(m.gt(input, lambd), input - lambd, small)
@@ -181,7 +181,7 @@ def selu(input) -> Expr:
 
 
 @composite(where=("nn.functional",), planned=True)
-def glu(input, dim: "int" = -1):
+def glu(input, dim: int = -1):
     """The first half along dim times the sigmoid of the second (arXiv:1612.08083)."""
     if not input.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")

@@ -26,37 +26,37 @@ def isneginf(input) -> Expr:
 
 
 @pointwise(result="bool", commutative=True)
-def eq(input, other: "Tensor | Number") -> Expr:
+def eq(input, other: Tensor | Number) -> Expr:
     """Whether input equals other."""
     return m.eq(input, other)
 
 
 @pointwise(aliases=("not_equal",), result="bool", commutative=True)
-def ne(input, other: "Tensor | Number") -> Expr:
+def ne(input, other: Tensor | Number) -> Expr:
     """Whether input differs from other."""
     return m.ne(input, other)
 
 
 @pointwise(aliases=("less",), result="bool", refuse=not_for("lt_cpu", "complex"))
-def lt(input, other: "Tensor | Number") -> Expr:
+def lt(input, other: Tensor | Number) -> Expr:
     """Whether input is below other."""
     return m.lt(input, other)
 
 
 @pointwise(aliases=("less_equal",), result="bool", refuse=not_for("le_cpu", "complex"))
-def le(input, other: "Tensor | Number") -> Expr:
+def le(input, other: Tensor | Number) -> Expr:
     """Whether input is at most other."""
     return m.le(input, other)
 
 
 @pointwise(aliases=("greater",), result="bool", refuse=not_for("gt_cpu", "complex"))
-def gt(input, other: "Tensor | Number") -> Expr:
+def gt(input, other: Tensor | Number) -> Expr:
     """Whether input is above other."""
     return m.gt(input, other)
 
 
 @pointwise(aliases=("greater_equal",), result="bool", refuse=not_for("ge_cpu", "complex"))
-def ge(input, other: "Tensor | Number") -> Expr:
+def ge(input, other: Tensor | Number) -> Expr:
     """Whether input is at least other."""
     return m.ge(input, other)
 
@@ -112,31 +112,31 @@ def signbit(input) -> Expr:
 
 
 @pointwise(refuse=not_for("bitwise_and_cpu", "float", "complex"))
-def bitwise_and(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """The bits set in both."""
     return m.bitwise_and(input, other)
 
 
 @pointwise(refuse=not_for("bitwise_or_cpu", "float", "complex"))
-def bitwise_or(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """The bits set in either."""
     return m.bitwise_or(input, other)
 
 
 @pointwise(refuse=not_for("bitwise_xor_cpu", "float", "complex"))
-def bitwise_xor(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """The bits set in exactly one."""
     return m.bitwise_xor(input, other)
 
 
 @pointwise(refuse=not_for("bitwise_left_shift_cpu", "bool", "float", "complex"))
-def bitwise_left_shift(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input * 2 ** other."""
     return m.shift_left(input, other)
 
 
 @pointwise(refuse=not_for("bitwise_right_shift_cpu", "bool", "float", "complex"))
-def bitwise_right_shift(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input / 2 ** other, floored."""
     return m.shift_right(input, other)
 

@@ -21,7 +21,7 @@ def rad2deg(input) -> Expr:
 
 
 @pointwise(dtypes="float", aliases=("special.xlogy",))
-def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def xlogy(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
     return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, input * stored(m.log(other))))
 
@@ -207,7 +207,7 @@ def atan2(input, other) -> Expr:
 
 
 @pointwise(dtypes="float", aliases=("special.logit",))
-def logit(input, eps: "float | None" = None) -> Expr:
+def logit(input, eps: float | None = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
     if eps is not None:
@@ -243,9 +243,7 @@ def sinc(input) -> Expr:
 
 
 @composite(inplace=True, out=True)
-def nan_to_num(
-    input, nan: "float | None" = None, posinf: "float | None" = None, neginf: "float | None" = None
-):
+def nan_to_num(input, nan: float | None = None, posinf: float | None = None, neginf: float | None = None):
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     if input.is_complex() and input.numel():
         parts = view_as_real(input.resolve_conj())
@@ -255,7 +253,7 @@ def nan_to_num(
 
 @pointwise(name="_nan_to_num", where=("aten",), node="nan_to_num")
 def _nan_to_num(
-    input, nan: "float | None" = None, posinf: "float | None" = None, neginf: "float | None" = None
+    input, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Expr:
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     high = m.largest(input) if posinf is None else const(posinf)

@@ -17,7 +17,7 @@ def ndtr(input) -> Expr:
 
 
 @pointwise(where=("special",), inplace=False, dtypes="float", node="special_xlog1py")
-def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def xlog1py(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """input * log1p(other), 0 where input is 0 (unless other is nan)."""
     return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, input * stored(m.log1p(other))))
 
@@ -52,7 +52,7 @@ def entr(input) -> Expr:
 
 
 @pointwise(**_SPECIAL, node="special_zeta", refuse=not_for("zeta_cpu", "complex", "float16", "bfloat16"))
-def zeta(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+def zeta(input: Tensor | Number, other: Tensor | Number) -> Expr:
     """Hurwitz' zeta: the sum of (k + other) ** -input over k = 0, 1, ..."""
     return m.zeta(input, other)
 
@@ -204,73 +204,73 @@ def spherical_bessel_j0(input) -> Expr:
 
 
 @pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_t_cpu", "complex", "float16", "bfloat16"))
-def chebyshev_polynomial_t(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial T of degree n."""
     return m.chebyshev_t(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_t_cpu", "complex", "float16", "bfloat16"))
-def shifted_chebyshev_polynomial_t(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial T*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_t(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_u_cpu", "complex", "float16", "bfloat16"))
-def chebyshev_polynomial_u(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial U of degree n."""
     return m.chebyshev_u(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_u_cpu", "complex", "float16", "bfloat16"))
-def shifted_chebyshev_polynomial_u(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial U*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_u(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_v_cpu", "complex", "float16", "bfloat16"))
-def chebyshev_polynomial_v(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial V of degree n."""
     return m.chebyshev_v(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_v_cpu", "complex", "float16", "bfloat16"))
-def shifted_chebyshev_polynomial_v(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial V*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_v(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_w_cpu", "complex", "float16", "bfloat16"))
-def chebyshev_polynomial_w(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial W of degree n."""
     return m.chebyshev_w(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_w_cpu", "complex", "float16", "bfloat16"))
-def shifted_chebyshev_polynomial_w(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Chebyshev's polynomial W*, shifted to [0, 1], of degree n."""
     return m.shifted_chebyshev_w(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("hermite_polynomial_h_cpu", "complex", "float16", "bfloat16"))
-def hermite_polynomial_h(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """The physicist's Hermite polynomial of degree n."""
     return m.hermite_h(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("hermite_polynomial_he_cpu", "complex", "float16", "bfloat16"))
-def hermite_polynomial_he(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """The probabilist's Hermite polynomial of degree n."""
     return m.hermite_he(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("laguerre_polynomial_l_cpu", "complex", "float16", "bfloat16"))
-def laguerre_polynomial_l(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Laguerre's polynomial of degree n."""
     return m.laguerre_l(input, n)
 
 
 @pointwise(**_SPECIAL, refuse=not_for("legendre_polynomial_p_cpu", "complex", "float16", "bfloat16"))
-def legendre_polynomial_p(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
+def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number) -> Expr:
     """Legendre's polynomial of degree n."""
     return m.legendre_p(input, n)
 
@@ -294,7 +294,7 @@ def _check_order(bound: dict[str, Any]) -> None:
 @pointwise(
     dtypes="float", aliases=("special.polygamma",), where=("torch",), check=_check_order, inplace=False
 )
-def polygamma(n: "int", input) -> Expr:
+def polygamma(n: int, input) -> Expr:
     """The n-th derivative of digamma."""
     return _derivative(n, input)
 
@@ -306,7 +306,7 @@ def polygamma(n: "int", input) -> Expr:
     check=_check_order,
     node="polygamma",
 )
-def _polygamma(input, n: "int") -> Expr:
+def _polygamma(input, n: int) -> Expr:
     """The n-th derivative of digamma."""
     return _derivative(n, input)
 
@@ -319,7 +319,7 @@ def _check_dimension(bound: dict[str, Any]) -> None:
 
 
 @pointwise(dtypes="float", aliases=("special.multigammaln",), check=_check_dimension)
-def mvlgamma(input, p: "int") -> Expr:
+def mvlgamma(input, p: int) -> Expr:
     """The logarithm of the multivariate gamma function of dimension p."""
     total: Any = const(p * (p - 1) * math.log(math.pi) / 4)
     for j in range(p):
