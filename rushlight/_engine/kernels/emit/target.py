@@ -15,10 +15,12 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import BY_NAME
 from rushlight._engine.kernels.runtime import loader
 
 _lock = threading.RLock()
+_OLDEST = [0, 45]  # whose LLVM writes pointers as `ptr`
 # Our own loader puts an object's sections side by side; LLVM's may put them more than 2 GiB apart,
 # where only the large model's addresses reach.
 _ADDRESSES = (
@@ -34,12 +36,24 @@ class Unsupported(Exception):
 
 @cache
 def available() -> bool:
-    """Whether llvmlite is installed."""
-    return find_spec("llvmlite") is not None
+    """Whether an llvmlite is installed that reads our IR; of an older one a warning tells."""
+    if find_spec("llvmlite") is None:
+        return False
+    import llvmlite
+
+    if [int(part) for part in llvmlite.__version__.split(".")[:2]] >= _OLDEST:
+        return True
+    warn(
+        f"llvmlite {llvmlite.__version__} is too old: kernels are not compiled, and NumPy computes. Install "
+        f"llvmlite {'.'.join(map(str, _OLDEST))} or later."
+    )
+    return False
 
 
 @cache
 def _llvm() -> Any:
+    if not available():
+        raise ImportError("there is no llvmlite that reads our IR")
     import llvmlite.binding as binding
 
     binding.initialize_native_target()
@@ -76,11 +90,8 @@ def lanes(dtype: str) -> int:
 
 @cache
 def pairs() -> bool:
-    """Whether an instruction multiplies pairs of bfloat16, in vectors of 512 bits, and LLVM knows it so."""
-    import llvmlite
-
-    version = [int(part) for part in llvmlite.__version__.split(".")[:2]]
-    return version >= [0, 45] and bool({"avx512_bf16", "avx512bf16"} & _words())
+    """Whether an instruction multiplies pairs of bfloat16, in vectors of 512 bits."""
+    return bool({"avx512_bf16", "avx512bf16"} & _words())
 
 
 @cache
