@@ -58,9 +58,11 @@ def _default_to_fused_or_foreach(
     def all_on(devices: list[str], floating: bool) -> bool:
         return all(
             p is None
-            or type(p) in _foreach_supported_types
-            and p.device.type in devices
-            and (not floating or torch.is_floating_point(p))
+            or (
+                type(p) in _foreach_supported_types
+                and p.device.type in devices
+                and (not floating or torch.is_floating_point(p))
+            )
             for p in params
         )
 

@@ -1,5 +1,6 @@
 """What optimizers of others ask before they take the `_foreach_` functions: groups of tensors, and where
-these functions are."""
+these functions are.
+"""
 
 from __future__ import annotations
 

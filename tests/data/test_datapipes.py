@@ -59,7 +59,7 @@ def test_own_pipes() -> None:
     with pytest.raises(Exception, match="already taken"):
         functional_datapipe("twice_for_tests")(Twice)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _numbers().nothing  # noqa: B018
+        _numbers().nothing
 
 
 def test_one_iterator_at_a_time() -> None:

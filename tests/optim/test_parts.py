@@ -29,7 +29,7 @@ def test_parts() -> None:
     optimizer._view_as_real(params, state)
     assert params[0].shape == state[0].shape == (1, 2)
     with pytest.raises(AttributeError):
-        optimizer._nothing_of_that_name  # noqa: B018
+        optimizer._nothing_of_that_name
 
 
 def test_storages_of_buffers() -> None:

@@ -53,7 +53,7 @@ class TypedStorage:
         return found.untyped() if cls is not TypedStorage else found
 
     @classmethod
-    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> "TypedStorage":
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
         """A storage of `size` elements over a mapped file; if `shared`, writes reach it."""
         of = getattr(cls, "dtype", None) or dt.get_default_dtype()
         made = UntypedStorage.from_file(filename, shared, size * of.itemsize)

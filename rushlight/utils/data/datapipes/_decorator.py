@@ -55,7 +55,8 @@ class guaranteed_datapipes_determinism:
 
 class non_deterministic:
     """Decorator of a class of pipes that may give something else each time; with a function of the arguments
-    that says whether it does."""
+    that says whether it does.
+    """
 
     def __init__(self, arg: Any) -> None:
         self.cls: Any = None

@@ -37,11 +37,10 @@ class _Chained:
         cls, function_name: str, cls_to_register: Callable[..., Any], enable_df_api_tracing: bool = False
     ) -> None:
         """Make a class, called with a pipe and more, a method of all pipes. An exception where the name is
-        taken."""
+        taken.
+        """
         if function_name in cls.functions:
-            raise Exception(  # noqa: TRY002
-                f"Unable to add DataPipe function name {function_name} as it is already taken"
-            )
+            raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
 
         def made(source_dp: Any, *args: Any, **kwargs: Any) -> Any:
             return cls_to_register(source_dp, *args, **kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -36,10 +37,9 @@ class IterableWrapperIterDataPipe(_Pipe):
     def __iter__(self) -> Iterator[Any]:
         source = self.iterable
         if self.deepcopy:
-            try:
+            # What cannot be copied (a generator) is read as it is.
+            with contextlib.suppress(TypeError):
                 source = copy.deepcopy(source)
-            except TypeError:
-                pass  # what cannot be copied (a generator) is read as it is
         yield from source
 
     def __len__(self) -> int:
@@ -156,7 +156,7 @@ class UnBatcherIterDataPipe(_Pipe):
     def _opened(self, item: Any, level: int) -> Iterator[Any]:
         if level < -1:
             raise ValueError("unbatch_level must be -1 or >= 0")
-        if level == 0 or level == -1 and not isinstance(item, list):
+        if level == 0 or (level == -1 and not isinstance(item, list)):
             yield item
         elif not isinstance(item, list):
             raise IndexError(f"unbatch_level {self.unbatch_level} exceeds the depth of the DataPipe")
@@ -172,7 +172,8 @@ class UnBatcherIterDataPipe(_Pipe):
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(_Pipe):
     """Lists of items with the same group_key_fn(item), given out when they are group_size or the buffer is
-    full."""
+    full.
+    """
 
     def __init__(self, datapipe: Any, group_key_fn: Callable[[Any], Any], *, keep_key: bool = False,
                  buffer_size: int = 10000, group_size: int | None = None,
@@ -215,7 +216,8 @@ class GrouperIterDataPipe(_Pipe):
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(_Pipe):
     """Items in another order, drawn from a buffer of buffer_size of them by Python's generator, whose seed is
-    torch's or set_seed's."""
+    torch's or set_seed's.
+    """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
         import random
@@ -407,7 +409,7 @@ class _Child(_Pipe):
 class ForkerIterDataPipe(_Pipe):
     """num_instances pipes of the same items, which may be read at most buffer_size items apart."""
 
-    def __new__(cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: Any = None) -> Any:  # noqa: A002
+    def __new__(cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: Any = None) -> Any:
         if num_instances < 1:
             raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
         shared = _Shared(datapipe, num_instances, buffer_size, lambda item: range(num_instances))

@@ -93,7 +93,7 @@ class BatcherMapDataPipe(_Pipe):
     def __getitem__(self, index: Any) -> Any:
         begin, end = index * self.batch_size, (index + 1) * self.batch_size
         last = min(end, len(self.datapipe))
-        if begin >= last or last < end and self.drop_last:
+        if begin >= last or (last < end and self.drop_last):
             raise IndexError(f"Index {index} is out of bound.")
         return self.wrapper_class([self.datapipe[i] for i in range(begin, last)])
 
@@ -104,7 +104,8 @@ class BatcherMapDataPipe(_Pipe):
 
 class ShufflerIterDataPipe(torch.utils.data.IterDataPipe[Any]):
     """The items in another order, by Python's generator, whose seed is torch's or set_seed's: a pipe of items
-    one after the other."""
+    one after the other.
+    """
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         import random
