@@ -175,6 +175,8 @@ def zero_(self: Tensor) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """This tensor if its elements lie in that order, else a copy."""
+    if memory_format is contiguous_format and self._m.flags.c_contiguous:
+        return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
