@@ -64,6 +64,7 @@ class _LazyNormBase(LazyLayer):
 
     affine: _bool
     num_batches_tracked: Any
+    num_features: _int
     running_mean: UninitializedBuffer
     running_var: UninitializedBuffer
     track_running_stats: _bool

@@ -39,6 +39,8 @@ class ModuleList(_Modules):
         """As any module's, but a run of equal children is one line: "(0-2): 3 x Linear(...)"."""
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module before the one at `index`."""
 class ParameterDict(_DictLike):
     """A dict of parameters (and other values) that are registered; keys are strings."""
 
@@ -127,8 +129,6 @@ class _Modules(_ListLike):
         """Add a module at the end."""
     def extend(self, sequential: Iterable[Module]) -> Self:
         """Add modules at the end."""
-    def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`."""
     def pop(self, key: Tensor) -> Any:
         """Remove and return the module at an index."""
 def _as_parameter(value: Any) -> Any: ...

@@ -68,8 +68,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     """
 
     dump_patches: bool = False
-    _version: int = 1
-    training: bool
+    _version = 1
     call_super_init: bool = False
     _lacking: dict[str, Any] = {}
     _compiled_call_impl: Callable[..., Any] | None = None
@@ -221,7 +220,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
             if "_buffers" not in own:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
             _forget(self, name, "_buffers")
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, getattr(value, "persistent", True))
         else:
             object.__setattr__(self, name, value)
 
