@@ -57,5 +57,7 @@ def kl_divergence(p, q):
     return function(p, q)
 
 
-import rushlight.distributions.kl_between  # noqa: E402
-import rushlight.distributions.kl_within  # noqa: E402, F401
+import rushlight.distributions.kl_between  # noqa: E402, F401
+from rushlight.distributions.kl_within import (  # noqa: E402
+    _exponential_family as _kl_expfamily_expfamily,  # noqa: F401
+)

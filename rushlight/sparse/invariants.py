@@ -115,6 +115,15 @@ def check_coo(
         )
 
 
+def check_made(tensors: list[Any]) -> None:
+    """RuntimeError for the first of some tensors whose parts are no such tensor's, if makers check."""
+    for t in tensors if wanted(None) else ():
+        if t.is_sparse:
+            check_coo(*t.parts, t.shape)
+        else:
+            check_compressed(*t.parts, t.shape, t.layout)
+
+
 def check_coo_sizes(indices: Tensor, values: Tensor) -> None:
     """RuntimeError unless there is a value for each column of indices."""
     held = values.shape[0] if values.ndim else 0

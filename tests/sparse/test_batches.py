@@ -1,5 +1,7 @@
 """Batches, blocks and dense dims of sparse tensors: what they hold, and that they are what was turned into them."""
 
+import io
+
 import pytest
 
 import rushlight as torch
@@ -110,3 +112,18 @@ def test_masked_reductions_of_sparse_tensors():
     assert torch.masked.sum(s, 0).to_dense().tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="expects explicit mask"):
         torch.masked.amax(s, 1)
+
+
+@pytest.mark.parametrize("archive", [True, False])
+def test_what_is_loaded_is_checked_where_makers_check(archive):
+    wrong = torch.sparse_csr_tensor([0, 1, 2], [0, 5], [1.0, 2.0], (2, 2))
+    file = io.BytesIO()
+    torch.save({"a": wrong, "b": torch.eye(2).to_sparse()}, file, _use_new_zipfile_serialization=archive)
+    file.seek(0)
+    assert torch.load(file)["a"].col_indices().tolist() == [0, 5]
+    file.seek(0)
+    with (
+        torch.sparse.check_sparse_tensor_invariants(),
+        pytest.raises(RuntimeError, match="0 <= col_indices < ncols"),
+    ):
+        torch.load(file)

@@ -368,6 +368,8 @@ def test_gradients_of_conversions_between_layouts(source, target):
     def of(t, name):
         return getattr(t, name)(*[2] * name.startswith("to_sparse_bs"))
 
+    if source.startswith("to_sparse_bs") and target != "to_sparse":
+        pytest.skip("PyTorch turns blocks into COO and other blocks alone")
     x = of(torch.arange(1.0, 17, dtype=torch.float64).reshape(4, 4), source).requires_grad_()
     grad = torch.arange(16.0, 0, -1, dtype=torch.float64).reshape(4, 4)
     (found,) = torch.autograd.grad(of(x, target), x, of(grad, target))

@@ -19,7 +19,7 @@ from rushlight._engine.serialization.locations import location_tag
 from rushlight._engine.serialization.options import skipping_data
 from rushlight._engine.serialization.pickler import dump
 from rushlight._engine.serialization.reading import Plan, load_archive
-from rushlight._engine.serialization.rebuild import is_storage_types, storage_bytes
+from rushlight._engine.serialization.rebuild import checking_sparse, is_storage_types, storage_bytes
 from rushlight._engine.serialization.safe_globals import allowed
 from rushlight._engine.serialization.trust import globals_of
 from rushlight._engine.serialization.zip_format import ALIGNMENT, Reader, Writer
@@ -177,7 +177,7 @@ def load(
     )
     if mmap and not _is_path(f):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    with _opened_for_reading(f) as file:
+    with _opened_for_reading(f) as file, checking_sparse():
         name = os.fspath(f) if _is_path(f) else getattr(f, "name", "the file")
         if _starts_as_zip(file):
             return load_archive(file, str(name), plan)

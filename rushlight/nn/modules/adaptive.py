@@ -69,7 +69,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def reset_parameters(self) -> None:
         self.head.reset_parameters()
-        for projection, out in self.tail:
+        pair: Any
+        for pair in self.tail:
+            projection, out = pair
             projection.reset_parameters()
             out.reset_parameters()
 

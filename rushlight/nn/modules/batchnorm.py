@@ -23,6 +23,13 @@ class _NormBase(Module):
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _version = 2
 
+    num_features: int
+    affine: bool
+    track_running_stats: bool
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
     def __init__(
         self,
         num_features: int,
@@ -56,9 +63,9 @@ class _NormBase(Module):
     def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batch seen."""
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            self.running_mean.zero_()  # type: ignore[union-attr] # tracked: it is there
+            self.running_var.fill_(1)  # type: ignore[union-attr]
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, and the running statistics as before the first batch."""
@@ -207,6 +214,13 @@ class _LazyNormBase(LazyLayer):
 
     _finds = "num_features"
 
+    num_features: int
+    affine: bool
+    track_running_stats: bool
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
     def __init__(
         self,
         eps: float = 1e-5,
@@ -220,7 +234,8 @@ class _LazyNormBase(LazyLayer):
     ) -> None:
         # Nothing is allocated until the first input: num_features is 0.
         super().__init__(0, eps, momentum, False, False, device, dtype)
-        self.affine, self.track_running_stats = affine, track_running_stats
+        self.affine = affine
+        self.track_running_stats = track_running_stats
         if affine:
             self._unsized(bias, device, dtype)
         if track_running_stats:
@@ -229,7 +244,7 @@ class _LazyNormBase(LazyLayer):
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
     def _find(self, input: Tensor) -> int:
-        return input.shape[1]
+        return int(input.shape[1])
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (self.num_features,))

@@ -89,12 +89,13 @@ class _DictLike(Module):
 
     def keys(self) -> Iterable[str]:
         """The keys, in order of insertion."""
-        return getattr(self, self._table).keys()
+        table: dict[str, Any] = getattr(self, self._table)
+        return table.keys()
 
     def pop(self, key: str) -> Any:
         """Remove and return what is under a key."""
         value = self[key]  # type: ignore[index]
-        del self[key]  # type: ignore[attr-defined]
+        del self[key]
         return value
 
 
@@ -146,8 +147,7 @@ class _Modules(_ListLike):
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`."""
+    def _insert(self, index: int, module: Module) -> None:
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -155,7 +155,7 @@ class _Modules(_ListLike):
     def pop(self, key: Any) -> Any:
         """Remove and return the module at an index."""
         module = self[key]  # type: ignore[index]
-        del self[key]  # type: ignore[attr-defined]
+        del self[key]
         return module
 
 
@@ -168,9 +168,12 @@ class Sequential(_Modules):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = len(args) == 1 and isinstance(args[0], OrderedDict)
-        for name, module in args[0].items() if named else enumerate(args):
-            self.add_module(name if named else str(name), module)
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for position, module in enumerate(args):
+                self.add_module(str(position), module)
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
@@ -182,18 +185,18 @@ class Sequential(_Modules):
         return next(islice(iterator, int(self._get_abs_string_index(idx)), None))
 
     def _key(self, idx: Any) -> str:
-        return self._get_item_by_idx(self._modules.keys(), idx)
+        return str(self._get_item_by_idx(self._modules.keys(), idx))
 
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
 
-    def __add__(self, other: Any) -> Sequential:
+    def __add__(self, other: Iterable[Any]) -> Sequential:
         _check_sequential(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: Iterable[Any]) -> Any:
         _check_sequential(other)
         return self.extend(other)
 
@@ -218,7 +221,7 @@ class Sequential(_Modules):
         size = len(self)
         if not -size <= index <= size:
             raise IndexError(f"Index out of range: {index}")
-        super().insert(index, module)
+        self._insert(index, module)
         return self
 
 
@@ -263,6 +266,10 @@ class ModuleList(_Modules):
             lines.append(_addindent(f"{times} {text}", 2))
             first += count
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module before the one at `index`."""
+        self._insert(index, module)
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
@@ -356,7 +356,7 @@ class ConvTranspose1d(_ConvTransposeNd):
             self.weight,
             self.bias,
             self.stride,
-            self.padding,
+            self.padding,  # type: ignore[arg-type] # numbers: only Conv takes a word
             output_padding,
             self.groups,
             self.dilation,
@@ -474,6 +474,10 @@ class _LazyConvXdMixin(LazyLayer):
 
     _finds = "in_channels"
 
+    kernel_size: tuple[int, ...]
+    groups: int
+    _weight_shape: Callable[[], tuple[int, ...]]
+
     def _unsized_conv(self, out_channels: int, bias: bool, device: Device, dtype: torch.dtype | None) -> None:
         """After __init__ without channels and bias: what the layer is to have."""
         self.out_channels = out_channels
@@ -489,7 +493,7 @@ class _LazyConvXdMixin(LazyLayer):
         found = input.shape[-dims - 1]
         if found % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        return found
+        return int(found)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": self._weight_shape(), "bias": (self.out_channels,)}

@@ -132,6 +132,8 @@ class _ConvTransposeNd(_ConvNd):
 class _LazyConvXdMixin(LazyLayer):
     """Finds `in_channels` at the first call."""
 
+    groups: _int
+    kernel_size: tuple[_int, ...]
 def _check(in_channels: _int, out_channels: _int, groups: _int, stride: tuple[_int, ...], padding: _int | str | Sequence[_int], padding_mode: str) -> None: ...
 def _pad_widths(padding: str | tuple[_int, ...], kernel_size: tuple[_int, ...], dilation: tuple[_int, ...]) -> Any:
     """The padding as F.pad takes it: last dim first, before and after."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import rushlight as torch
 from rushlight import Tensor
 from rushlight.nn.modules.module import Module
@@ -46,7 +48,7 @@ class Unflatten(Module):
         self.unflattened_size = unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return torch.unflatten(input, self.dim, self.unflattened_size)
+        return torch.unflatten(input, self.dim, self.unflattened_size)  # type: ignore[arg-type] # also names
 
     def extra_repr(self) -> str:
         return f"dim={self.dim!r}, unflattened_size={self.unflattened_size}"
@@ -56,7 +58,8 @@ def _check_elements(size: object, outer: tuple[type, ...], inner: type, what: st
     """TypeError unless `size` is one of the types `outer`, and holds objects of the type `inner` alone."""
     if not isinstance(size, outer):
         raise TypeError(f"unflattened_size must be a tuple of {what}, but found type {type(size).__name__}")
-    for position, element in enumerate(size):
+    elements: Any = size
+    for position, element in enumerate(elements):
         if not isinstance(element, inner):
             raise TypeError(
                 f"unflattened_size must be tuple of {what}, but found element of "

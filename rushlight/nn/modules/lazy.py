@@ -88,6 +88,12 @@ class LazyLayer(LazyModuleMixin):
         if bias:
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
+    def _find(self, input: Any) -> int:
+        raise NotImplementedError(f"{type(self).__name__} does not say where it finds {self._finds}")
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        raise NotImplementedError(f"{type(self).__name__} does not say which shapes its parameters have")
+
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and getattr(self, self._finds) != 0:
             super().reset_parameters()  # type: ignore[misc]

@@ -59,7 +59,7 @@ class Linear(Module):
             weight, bias = own["weight"], own["bias"]
         except KeyError:  # parametrized, or pruned: attributes
             weight, bias = self.weight, self.bias
-        return F.linear(input, weight, bias)
+        return F.linear(input, weight, bias)  # type: ignore[arg-type] # a weight is not None
 
     def extra_repr(self) -> str:
         return (
@@ -142,7 +142,7 @@ class LazyLinear(LazyLayer, Linear):
         self._unsized(bias, device, dtype)
 
     def _find(self, input: Tensor) -> int:
-        return input.shape[-1]
+        return int(input.shape[-1])
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": (self.out_features, self.in_features), "bias": (self.out_features,)}

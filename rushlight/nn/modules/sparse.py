@@ -122,7 +122,7 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        return cls._around(
+        made: Embedding = cls._around(
             embeddings,
             _freeze=freeze,
             padding_idx=padding_idx,
@@ -131,6 +131,7 @@ class Embedding(_Table):
             scale_grad_by_freq=scale_grad_by_freq,
             sparse=sparse,
         )
+        return made
 
 
 class EmbeddingBag(_Table):
@@ -183,7 +184,7 @@ class EmbeddingBag(_Table):
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
-        return F.embedding_bag(
+        bags: Any = F.embedding_bag(
             input,
             self.weight,
             offsets,
@@ -196,6 +197,7 @@ class EmbeddingBag(_Table):
             self.include_last_offset,
             self.padding_idx,
         )
+        return bags  # type: ignore[no-any-return] # one tensor
 
     def extra_repr(self) -> str:
         return (
@@ -219,7 +221,7 @@ class EmbeddingBag(_Table):
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-        made: Any = cls._around(
+        made: EmbeddingBag = cls._around(
             embeddings,
             max_norm=max_norm,
             norm_type=norm_type,

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.tables import Tables
 from rushlight.nn.parameter import Parameter
 from typing import Any, Self
 
-class Tree:
+class Tree(Tables):
     """The part of Module that deals with its children and all members below."""
 
     def __repr__(self) -> str: ...

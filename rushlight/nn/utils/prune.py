@@ -93,8 +93,9 @@ def _hook_of(module: Any, name: str) -> tuple[Any, Any]:
 
 def _combined(name: str, earlier: Any, method: Any) -> PruningContainer:
     """One method that applies both."""
-    container = earlier
-    if not isinstance(earlier, PruningContainer):
+    if isinstance(earlier, PruningContainer):
+        container = earlier
+    else:
         container = PruningContainer()
         container._tensor_name = name
         container.add_pruning_method(earlier)
@@ -177,7 +178,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
     """TypeError and ValueError for what is neither a number of entries nor a share of them."""
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+    if float(amount) < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1):
         raise ValueError(
             f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
         )
@@ -185,7 +186,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
     """ValueError for more entries than there are."""
-    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+    if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
         raise ValueError(
             f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}"
         )
@@ -225,7 +226,9 @@ class L1Unstructured(_Amount):
     PRUNING_TYPE = "unstructured"
 
     @classmethod
-    def apply(cls, module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+    def apply(  # type: ignore[override] # its arguments are its own
+        cls, module: Any, name: str, amount: Any, importance_scores: Any = None
+    ) -> Any:
         """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
         return super().apply(module, name, amount, importance_scores=importance_scores)
 
@@ -285,7 +288,7 @@ class LnStructured(_Structured):
     """Prunes the channels along a dim with the smallest n-norm."""
 
     @classmethod
-    def apply(
+    def apply(  # type: ignore[override] # its arguments are its own
         cls, module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
     ) -> Any:
         """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
