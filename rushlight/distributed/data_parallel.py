@@ -74,10 +74,7 @@ class DistributedDataParallel(Module, Joinable):
             p for n, p in module.named_parameters() if n not in self.parameters_to_ignore
         ]
         _check_module(self._module_parameters, device_ids, output_device)
-        self.device_ids = list(device_ids) if device_ids else None
-        self.output_device = output_device if output_device is not None else (self.device_ids or [None])[0]
-        self.device = self._module_parameters[0].device
-        self.device_type, self.is_multi_device_module = self.device.type, False
+        self._set_devices(device_ids, output_device)
         self.module, self.dim, self.static_graph = module, dim, static_graph
         self._set_buffer_modes(broadcast_buffers, forward_sync_buffers)
         self.find_unused_parameters = find_unused_parameters
@@ -98,6 +95,12 @@ class DistributedDataParallel(Module, Joinable):
         if any(isinstance(m, torch.nn.SyncBatchNorm) for m in module.modules()):
             raise ValueError("SyncBatchNorm layers only work with GPU modules")
         self._make_reducer()
+
+    def _set_devices(self, device_ids: Any, output_device: Any) -> None:
+        self.device_ids = list(device_ids) if device_ids else None
+        self.output_device = output_device if output_device is not None else (self.device_ids or [None])[0]
+        self.device = self._module_parameters[0].device
+        self.device_type, self.is_multi_device_module = self.device.type, False
 
     def _set_bucket_size(self, megabytes: float | None) -> None:
         self.bucket_bytes_cap = int((25 if megabytes is None else megabytes) * _MB)
