@@ -57,6 +57,11 @@ def _will_engine_execute_node(node: Any) -> bool:
     return import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)  # type: ignore[no-any-return]
 
 
+def _set_fwd_grad_enabled(mode: bool) -> None:
+    """Let ops on dual tensors give dual tensors, or not."""
+    import_module("rushlight.autograd.forward_ad")._set_fwd_grad_enabled(mode)
+
+
 class _WeakTensorRef:
     """A weak reference to a tensor: `expired()` says whether it is gone."""
 

@@ -4,11 +4,11 @@ tensors.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.callers import warn
 from rushlight._engine.tensors.tensor import Tensor
 
 _UNSAID = (
@@ -48,11 +48,10 @@ def _check(cond: bool, message: Callable[[], Any] | None = None) -> None:
 
 def _check_is_size(i: int, message: Callable[[], Any] | None = None, *, max: int | None = None) -> None:
     """RuntimeError unless 0 <= i, and i <= max if that is given. Deprecated: `_check(i >= 0)`."""
-    warnings.warn(
+    warn(
         "_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     "
         "Use _check(i >= 0) instead.",
         FutureWarning,
-        stacklevel=2,
     )
     _check(i >= 0, message)
     if max is not None:

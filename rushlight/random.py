@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, SupportsInt
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.tensors.generator import Generator, default_generator
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: SupportsInt) -> Generator:
     """Restart the default generator from `seed`; returns it.
 
     seed: anything that int() takes, in [-2^63, 2^64); ValueError beyond.

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from rushlight._engine.core.settings_patch import patcher
 from rushlight._logging import set_logs
 
 suppress_errors = False
@@ -22,3 +23,4 @@ class _Config(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Config
+patch = patcher(__name__)

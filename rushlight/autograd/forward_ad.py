@@ -33,7 +33,9 @@ def enter_dual_level() -> int:
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     global _current_level
-    _levels.append(Forward().__enter__())
+    level = Forward()
+    level.by_hand = True
+    _levels.append(level.__enter__())
     _current_level = 0
     return 0
 
@@ -69,7 +71,34 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """(primal, tangent) of a dual tensor; outside every level, and of other tensors, the tangent is None."""
     if not _levels or not _levels[-1].holds(tensor):
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(tensor.value, tensor.tangent)  # type: ignore[attr-defined]
+    primal = tensor.value  # type: ignore[attr-defined]
+    return UnpackedDualTensor(primal.view_as(primal), tensor.tangent)  # type: ignore[attr-defined]
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether ops on dual tensors give dual tensors."""
+    return _forward().enabled  # type: ignore[no-any-return]
+
+
+def _forward() -> Any:
+    from rushlight._engine.transforms.tangents import Forward
+
+    return Forward
+
+
+class _set_fwd_grad_enabled(_Mode):
+    """Let ops on dual tensors give dual tensors, or not: at once, and as a context for its time."""
+
+    __slots__ = ("before",)
+
+    def __init__(self, mode: bool) -> None:
+        self.before, _forward().enabled = _forward().enabled, mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> None:
+        _forward().enabled = self.before
 
 
 class dual_level(_Mode):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -175,6 +175,8 @@ def zero_(self: Tensor) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """This tensor if its elements lie in that order, else a copy."""
+    if memory_format is contiguous_format and self._m.flags.c_contiguous:
+        return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
@@ -183,12 +185,17 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
     return found
 
 
-def view(self: Tensor, *given: Any, size: Any = None, dtype: Any = None) -> Tensor:
+def view(
+    self: Tensor,
+    *given: int | Sequence[int] | dt.dtype,
+    size: int | Sequence[int] | None = None,
+    dtype: dt.dtype | None = None,
+) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
-    size = given if size is None else (size,)
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
-        return _view_dtype(self, dtype or size[0])
-    found: Tensor = ROWS["_view"].call(self, *size)
+    sizes: tuple[Any, ...] = given if size is None else (size,)
+    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
+        return _view_dtype(self, dtype or sizes[0])
+    found: Tensor = ROWS["_view"].call(self, *sizes)
     return found
 
 
@@ -204,26 +211,32 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
     else:
         if not a.ndim:
             raise RuntimeError(
-                f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)"
+                f"self.dim() cannot be 0 to view {self.dtype.legacy} as {dtype.legacy} "
+                "(different element sizes)"
             )
         if a.shape[-1] != 1 and self.stride(-1) != 1:
             raise RuntimeError(
                 "self.stride(-1) must be 1 to view "
-                f"{self.dtype} as {dtype} (different element sizes), but got "
+                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{self.stride(-1)}"
             )
         if (a.shape[-1] * a.itemsize) % dtype.itemsize:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
-                f"view {self.dtype} as {dtype} (different element sizes), but got "
+                f"view {self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{a.shape[-1]}"
             )
         times = dtype.itemsize // a.itemsize
+        if times > 1 and self.storage_offset() % times:
+            raise RuntimeError(
+                f"self.storage_offset() must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.storage_offset()}"
+            )
         odd = next((i for i in range(a.ndim - 1) if times > 1 and self.stride(i) % times), None)
         if odd is not None:
             raise RuntimeError(
-                f"self.stride({odd}) must be divisible by {times} to view {self.dtype} as "
-                f"{dtype} (different element sizes), but got {self.stride(odd)}"
+                f"self.stride({odd}) must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.stride(odd)}"
             )
         size = a.shape[-1] * a.itemsize // dtype.itemsize
         array = (
@@ -394,7 +407,7 @@ def cuda(
     return to(self, where, non_blocking=non_blocking, memory_format=memory_format)
 
 
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -> Tensor:
+def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
     if self._g is not None and LOCAL.enabled:

@@ -11,21 +11,27 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.lazy_views import place
+from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:
     from rushlight._engine.autograd.node import Node
     from rushlight._engine.tensors.tensor import Tensor
 
-    # A part of Tensor: its other parts are there, too.
-    _Tensor = Tensor
-else:
-    _Tensor = object
+_new = object.__new__
 
 
 class Gradient(_Tensor):
     """requires_grad, grad, grad_fn, backward, detach, hooks."""
 
     __slots__ = ()
+    _a: Any
+    _k: Any
+    _g: Any
+    _i: int
+    _s: Any
+    _b: Any
+    _hidden: Any
+    _grad: Any
     _detached: type | None = None  # the class of detach()'s result; None: its own
 
     @property
@@ -140,9 +146,17 @@ class Gradient(_Tensor):
 
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
-        from rushlight._engine.tensors.tensor import alias
-
-        return alias(self, cls=self._detached or type(self))
+        other: Any = _new(
+            self._detached or self.__class__
+        )  # written out from `alias`, since it is often called
+        other._k = of = self._k
+        other._g, other._i = None, 0
+        other._s = storage(self)
+        if of.lazy:
+            other._hidden = self._hidden
+        else:
+            other._a = self._a
+        return other  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
         """Cut this tensor off from its graph, in place."""

@@ -12,6 +12,7 @@ import numpy as np
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, type as _type
 from collections.abc import Callable, Iterator, Sequence
 from rushlight._engine.autograd.node import Node
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.core.size import Size
@@ -397,7 +398,7 @@ class Tensor(metaclass=TensorMeta):
         """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
         work.
         """
-    def resize_(self, *sizes: Any, memory_format: MemoryFormat = ...) -> Tensor:
+    def resize_(self, *sizes: _int | Sequence[_int], memory_format: MemoryFormat = ...) -> Tensor:
         """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Give this tensor another's shape."""
@@ -416,7 +417,7 @@ class Tensor(metaclass=TensorMeta):
         """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     def type(self, dtype: _dtype | None = None, non_blocking: _bool = False, **kwargs: Any) -> Any:
         """The legacy type's name; with an argument, a conversion."""
-    def view(self, *given: Any, size: Sequence[_int] | _int | None = None, dtype: _dtype | None = None) -> Tensor:
+    def view(self, *given: _int | Sequence[_int] | dt.dtype, size: _int | Sequence[_int] | None = None, dtype: dt.dtype | None = None) -> Tensor:
         """The same elements in another shape, or the same bytes as another dtype."""
     def zero_(self) -> Tensor:
         """Write zeros everywhere."""

@@ -127,7 +127,7 @@ def _drawing(engine: Engine) -> tuple[Array, Callable[[], Any]]:
 
     @contextmanager
     def drawing() -> Iterator[None]:
-        with engine.lock, engine._bits.lock:
+        with engine.lock, engine.exclusive():
             refuse[0] = default_engine() is not engine
             yield
 

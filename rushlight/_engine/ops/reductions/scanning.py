@@ -192,13 +192,21 @@ def _complex_logcumsumexp(a: Array, d: int) -> Array:
     """Step by step: larger + log1p(exp(smaller - larger)), which keeps the larger's angle."""
     wide = np.moveaxis(a.astype(np.complex128), d, 0)
     out = np.empty_like(wide)
-    out[0] = total = wide[0]
-    for i in range(1, len(wide)):
-        first = total.real >= wide[i].real
-        high, low = np.where(first, total, wide[i]), np.where(first, wide[i], total)
-        low = np.where(np.isneginf(high.real), 0, low - np.where(np.isneginf(high.real), 0, high))
-        out[i] = total = np.where(np.isneginf(high.real), high, high + np.log1p(np.exp(low)))
+    total: Any = np.full(wide.shape[1:], -np.inf, np.complex128)
+    for i in range(len(wide)):
+        out[i] = total = _logaddexp(wide[i], total)
     return np.ascontiguousarray(np.moveaxis(out, 0, d))
+
+
+def _logaddexp(x: Array, total: Array) -> Array:
+    """log(exp(x) + exp(total)) of complex numbers; infinities and NaN as PyTorch has them."""
+    first = x.real < total.real
+    low, high = np.where(first, x, total), np.where(first, total, x)
+    apart = low - high
+    found = np.log1p(np.where(np.isneginf(apart.real), 0, np.exp(apart))) + high
+    alike = np.isinf(low.real) & (low.real == high.real)
+    found = np.where(alike, np.where(low.real < 0, low, np.log(np.exp(low) + np.exp(high))), found)
+    return np.where(np.isnan(x) | np.isnan(total), complex(np.nan, np.nan), found)
 
 
 @logcumsumexp.gradient
