@@ -243,7 +243,7 @@ class Geometry(_Tensor):
         """Whether the elements lie in the order of `memory_format` without gaps."""
         a = self._m
         if memory_format is contiguous_format or memory_format is preserve_format:
-            return a.flags.c_contiguous  # type: ignore[no-any-return]
+            return a.flags.c_contiguous
         if a.ndim != (4 if memory_format is channels_last else 5):
             return False
         strides, step = self.stride(), 1

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from rushlight._engine.autograd.node import Node
     from rushlight._engine.tensors.tensor import Tensor
 
+    # A part of Tensor: its other parts are there, too.
+    _Tensor = Tensor
+else:
+    _Tensor = object
+
 _new = object.__new__
 
 
@@ -24,14 +29,6 @@ class Gradient(_Tensor):
     """requires_grad, grad, grad_fn, backward, detach, hooks."""
 
     __slots__ = ()
-    _a: Any
-    _k: Any
-    _g: Any
-    _i: int
-    _s: Any
-    _b: Any
-    _hidden: Any
-    _grad: Any
     _detached: type | None = None  # the class of detach()'s result; None: its own
 
     @property
@@ -146,9 +143,8 @@ class Gradient(_Tensor):
 
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
-        other: Any = _new(
-            self._detached or self.__class__
-        )  # written out from `alias`, since it is often called
+        # Written out from `alias`, since it is often called.
+        other: Tensor = _new(self._detached or self.__class__)
         other._k = of = self._k
         other._g, other._i = None, 0
         other._s = storage(self)
@@ -156,7 +152,7 @@ class Gradient(_Tensor):
             other._hidden = self._hidden
         else:
             other._a = self._a
-        return other  # type: ignore[no-any-return]
+        return other
 
     def detach_(self) -> Tensor:
         """Cut this tensor off from its graph, in place."""

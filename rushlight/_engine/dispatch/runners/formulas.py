@@ -240,7 +240,7 @@ class Formula:
                     return listeners.heard(self, values)
         entry = self.entry(values)
         if entry.kind.home is not None:
-            values = brought(entry.kind, values)  # what a row's body made on the CPU, and nodes keep
+            values = tuple(brought(entry.kind, values))  # what a row's body made on the CPU, and nodes keep
             entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:
