@@ -32,6 +32,8 @@ class ToCopyBackward0(Node):
 class Casting:
     """Stands in a thread's door while autocast is on for the CPU, and keeps the weights that it has cast."""
 
+    casts = True
+
     def __init__(self) -> None:
         self.dtype = dt.bfloat16
         self.keeps_weights = True
@@ -45,7 +47,7 @@ class Casting:
         if policy == "by arguments":
             policy = CHOSEN[row.name](*args, **kwargs)
         if policy == "keep" or kwargs.get("out") is not None or getattr(call, "writes", False):
-            return call(*args, **kwargs)
+            return state.interpret(row, call, args, kwargs)
         if policy == "through":
             return state.within(self, call, args, kwargs)
         if policy == "promote":
@@ -53,7 +55,7 @@ class Casting:
         else:
             target = self.dtype if policy == "lower" else dt.float32
         cast = functools.partial(self._cast, target)
-        return call(*map(cast, args), **{k: cast(v) for k, v in kwargs.items()})
+        return state.interpret(row, call, tuple(map(cast, args)), {k: cast(v) for k, v in kwargs.items()})
 
     def forget_weights(self) -> None:
         """Drop the casts of weights."""

@@ -8,6 +8,7 @@ they get their gradients, in hooks or in memory, each comes right after the last
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
@@ -19,7 +20,7 @@ import numpy as np
 
 from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
+from rushlight.autograd.node import WALKERS, AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
 from rushlight.base.callers import warn
 from rushlight.base.errors import warn_once
@@ -93,11 +94,26 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     if TAPE:
         TAPE[-1].walk()
     try:
-        _run(roots, keep, create, wanted, accumulate)
+        with _matched(roots) if WALKERS and not TAPE else nullcontext():
+            _run(roots, keep, create, wanted, accumulate)
         hooks.end_run(current)
     finally:
         LOCAL.enabled = before
         hooks.leave_run(current)
+
+
+def _matched(roots: list[tuple[Node, int, Tensor]]) -> Any:
+    """A context in which the walk of a matched call's graph is matched."""
+    seen: set[Node] = set()
+    stack = [node for node, _, _ in roots]
+    while stack:
+        node = stack.pop()
+        if node in WALKERS:
+            return WALKERS[node].walking()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(e[0] for e in node.next if e is not None)
+    return nullcontext()
 
 
 def _reached(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> set[Node]:
@@ -255,7 +271,7 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     """A gradient of a leaf, which gradients flow through."""
     if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
         return grad.clone()
-    return leaf.detach().new_empty(leaf._a.shape).copy_(grad)  # type: ignore[no-any-return]
+    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)  # type: ignore[no-any-return]
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
@@ -268,17 +284,17 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
                                "GradientEdge must be given")
         return t._g, t._i, grad if create else grad.detach()
     if grad is None:
-        if t._a.size != 1:
+        if t._l.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs; call "
-                               f"backward(gradient=...) with a tensor of shape {tuple(t._a.shape)}, "
+                               f"backward(gradient=...) with a tensor of shape {tuple(t._l.shape)}, "
                                "or reduce first, with .sum() or .mean()")
         if not t._k.dtype.is_floating_point:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
                                f"{t._k.dtype}")
         if LISTENING in WRAPPED:
             return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
-        return t._g, t._i, wrap(constant(np.ones(t._a.shape, t._a.dtype)), t._k)
-    if grad._a.shape != t._a.shape:
+        return t._g, t._i, wrap(constant(np.ones(t._l.shape, t._l.dtype)), t._k)
+    if grad._l.shape != t._l.shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
                            f"output[0] has a shape of {t.shape}.")
     if grad._k.dtype.is_complex != t._k.dtype.is_complex:
@@ -395,7 +411,7 @@ def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, c
                          "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give "
                          "each output its batch of gradients.")
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
-        if g._a.shape[1:] != o._a.shape:
+        if g._l.shape[1:] != o._l.shape:
             raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad as "
                                f"the batch dimension. A mismatch was detected: the rest of grad_output[{i}] "
                                f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {o.shape}.")

@@ -23,7 +23,7 @@ from rushlight.base.lazy import is_ours
 from rushlight.base.pytree import flatten
 from rushlight.base.spans import spanned
 from rushlight.base.tape import TAPE
-from rushlight.capture import gradients, reproduce
+from rushlight.capture import gradients, matching, reproduce
 from rushlight.capture.guards import SIMPLE, Guards, key_of
 from rushlight.capture.program import Part, Program, is_tracked, mapped
 from rushlight.capture.purity import unguarded, watched
@@ -75,6 +75,8 @@ class Compiled:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Plan] = {}
+        # Of calls that cannot be replayed without Python.
+        self.trace = matching.Trace()
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -119,7 +121,9 @@ class Compiled:
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
-        if plan.refusal or plan.task and plan.task.is_alive():
+        if plan.refusal:
+            return matching.call(self.trace, self.function, args, kwargs)
+        if plan.task and plan.task.is_alive():
             return self.function(*args, **kwargs)
         start = time.perf_counter()
         until = None if self.budget is None else start + self.budget - plan.seconds

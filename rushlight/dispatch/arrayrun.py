@@ -96,10 +96,10 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
     def check(t: Tensor, *rest: Any) -> None:
         named = dict(zip([p.name for p in row.params[1:]], rest, strict=True))
         check_dtype(row.refuse, t._k.dtype, t._m, "dim" in named and (
-            lambda: row(wrap(np.zeros(t._m.shape)), **named)))
+            lambda: row(wrap(np.zeros(t._l.shape)), **named)))
         if t._k.on_meta:
             refuse_meta(row)
-        if t._m.size and t._m.ndim and not LENIENCE.passed:
+        if t._l.size and t._l.ndim and not LENIENCE.passed:
             taken.add(t._k)
     return taken, check
 

@@ -27,7 +27,7 @@ from rushlight.dispatch import names
 from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.shapes import refuse_devices
-from rushlight.dispatch.state import MODES, interpret, wrapped
+from rushlight.dispatch.state import MODES, STACK, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, inputs, m, narrowed, substitute, symbol, toposort
 from rushlight.ops.table import LENIENCE, WIDE
@@ -125,7 +125,7 @@ class Formula:
 
     def entry(self, values: Sequence[Any]) -> Entry:
         """The Entry for these operands, made at first need."""
-        key = tuple([(v._k, v._m.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
+        key = tuple([(v._k, v._l.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
         found = self.entries.get(key)
         if found is None:
             found = self._make(values)
@@ -184,13 +184,13 @@ class Formula:
             if name not in self.promoting:
                 continue
             if isinstance(v, Tensor):
-                ranks.append((cast.DIMS if v._m.ndim else cast.ZERO, v._k.dtype))
+                ranks.append((cast.DIMS if v._l.ndim else cast.ZERO, v._k.dtype))
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
         check_dtype({k: text for k, text in self.refuse.items() if "implemented for '" not in text}, common)
         if kernel:
-            broadcast_shapes(*[v._m.shape for v in values if isinstance(v, Tensor)])
+            broadcast_shapes(*[v._l.shape for v in values if isinstance(v, Tensor)])
             check_dtype(self.refuse, common)
         return cast.compute_dtype(self.dtypes, common)
 
@@ -205,6 +205,10 @@ class Formula:
                 listeners = import_module("rushlight.below.formulas")
                 if listeners.concerned(values):
                     return listeners.heard(self, values)
+        if TAPE and MODES and STACK.modes:
+            heard = getattr(STACK.modes[-1], "formula", None)
+            if heard is not None:
+                return heard(self, values)
         entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:
@@ -261,7 +265,7 @@ class Formula:
         node = new(entry.node)
         edges: list[Any] = []
         wanted, bit, same = 0, 1, True
-        shape, of = t._a.shape, t._k
+        shape, of = t._l.shape, t._k
         for v in values:
             if v.__class__ in NUMBERS:
                 edges.append(None)
@@ -272,7 +276,7 @@ class Formula:
                 else:
                     edges.append((g, v._i))
                     wanted |= bit
-                    if v._k is not of or v._m.shape != shape:
+                    if v._k is not of or v._l.shape != shape:
                         same = False
             bit += bit
         node.next = tuple(edges)
@@ -285,6 +289,7 @@ class Formula:
                       None if same else [place(v, shape) for v in values])
         t._g = node
         if TRACES.record is not None:
+            TRACES.how = partial(self.record, entry), t, values
             TRACES.record(node)
 
     def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
@@ -292,7 +297,7 @@ class Formula:
         cls = entry.node
         if cls is None:
             return
-        node, first, shape = new(cls), a._g, t._a.shape
+        node, first, shape = new(cls), a._g, t._l.shape
         if first is None:
             node.next, wanted = (None, (g, b._i)), 2
         elif g is None:
@@ -304,12 +309,13 @@ class Formula:
         plan = entry.plans.get(wanted)
         if plan is None:
             plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
-        same = a._k is t._k and a._m.shape == shape and (g is None or b._m.shape == shape)
+        same = a._k is t._k and a._l.shape == shape and (g is None or b._l.shape == shape)
         node.saved = (plan[0],
                       [keep((a, b)[i]) if i >= 0 else keep_result(t) for i in plan[1]] if plan[1] else (),
                       None if same else [place(v, shape) for v in (a, b)])
         t._g = node
         if TRACES.record is not None:
+            TRACES.how = partial(self.record, entry), t, (a, b)
             TRACES.record(node)
 
     def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -39,7 +39,7 @@ def _view_gradient(node: Any, grad: Tensor) -> list[Any]:
         into = grad.new_zeros(shape)
         BASIC(into, basic, ones).copy_(grad)
         return [into]
-    array = np.zeros(shape, grad._a.dtype)
+    array = np.zeros(shape, grad._l.dtype)
     advanced.view(array, basic, ones)[...] = grad._a
     return [wrap(array, grad._k)]
 
@@ -51,7 +51,7 @@ _VIEWS = {step: type(backward_name(step), (Node,), {"__slots__": (), "apply": _v
 
 def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...], last: str) -> None:
     """Leave the node of a view behind."""
-    _node(_VIEWS[last], self, out, (self._a.shape, (), basic, ones))
+    _node(_VIEWS[last], self, out, (self._l.shape, (), basic, ones))
 
 
 # --- index tensors --------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def _index_gradient(node: Any, grad: Tensor) -> list[Any]:
     indices = [None if k is None else check_version(node, *k) for k in kept]
     if LOCAL.enabled or MODES or grad._k.on_meta:
         return [ROWS["index_put"](grad.new_zeros(shape), indices, grad, True)]
-    array = np.zeros(shape, grad._a.dtype)
+    array = np.zeros(shape, grad._l.dtype)
     advanced.write(array, [None if i is None else i._a for i in indices], grad._a, True)
     return [wrap(array, grad._k)]
 
@@ -73,4 +73,4 @@ _INDEX = type("IndexBackward0", (Node,), {"__slots__": (), "apply": _index_gradi
 def record_index(self: Tensor, out: Tensor, indices: tuple[Tensor | None, ...]) -> None:
     """Leave the node of a read at index tensors behind."""
     kept = [None if i is None else (i, version_of(i)) for i in indices]
-    _node(_INDEX, self, out, (self._a.shape, kept))
+    _node(_INDEX, self, out, (self._l.shape, kept))

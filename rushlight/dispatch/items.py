@@ -17,7 +17,7 @@ from rushlight.base import advanced
 from rushlight.base.advanced import view
 from rushlight.base.convert import number
 from rushlight.base.layout import check_apart_from_itself
-from rushlight.base.tape import TAPE, constant
+from rushlight.base.tape import TAPE, constant, settle
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
 from rushlight.dispatch.methods import copy_, fill_
@@ -45,7 +45,7 @@ def getitem(self: Tensor, index: Any) -> Any:
         except (IndexError, OverflowError):
             pass                          # named by the parser
     elif index is None:
-        return _view(self, self._m.reshape((1, *self._m.shape)), WHOLE, (0,), "unsqueeze")
+        return _view(self, self._m.reshape((1, *self._l.shape)), WHOLE, (0,), "unsqueeze")
     else:
         indices = _plain_indices(index)
         if indices is not None:
@@ -76,12 +76,12 @@ def _plain_key(index: Any) -> Any:
 def _plain_indices(index: Any) -> Indices | None:
     """An index tensor, or several with full slices before and between them."""
     if index.__class__ is Tensor:
-        return (index,) if index._a.ndim else None
+        return (index,) if index._l.ndim else None
     if index.__class__ is not tuple:
         return None
     found: list[Tensor | None] = []
     for item in index:
-        if item.__class__ is Tensor and item._a.ndim:
+        if item.__class__ is Tensor and item._l.ndim:
             found.append(item)
         elif item.__class__ is slice and item == FULL:
             found.append(None)
@@ -91,7 +91,7 @@ def _plain_indices(index: Any) -> Indices | None:
 
 
 def _getitem(self: Tensor, index: Any) -> Any:
-    plan = parse(index, self._m.shape)
+    plan = parse(index, self._l.shape)
     if MODES and _interpreted():
         return _by_rows(self, plan)
     found = self
@@ -160,7 +160,7 @@ def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: s
         mark(out, of.conj, of.neg)
     track_view(out, self, _again, how, None if of.lazy else (of, _again, how, advanced.view, how))
     if self._g is not None and LOCAL.enabled:
-        last = last or parse(basic, self._m.shape).last
+        last = last or parse(basic, self._l.shape).last
         itemnodes.record_view(self, out, basic, ones, last)
     return out
 
@@ -198,7 +198,7 @@ def _arrays(indices: Indices) -> list[Any]:
 
 def _read(self: Tensor, indices: Indices) -> Tensor:
     if self._k.on_meta:
-        shape = advanced.understand(self._a.shape, _arrays(indices)).result
+        shape = advanced.understand(self._l.shape, _arrays(indices)).result
         out = wrap(meta_array(shape, self._k.np), self._k)
     else:
         out = wrap(advanced.read(self._a, _arrays(indices)), self._k)
@@ -247,7 +247,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     try:
         if key is not None:
             a[key] = source
-        elif index.__class__ is Tensor and index._a.ndim:
+        elif index.__class__ is Tensor and index._l.ndim:
             advanced.write(a, (index._a,), np.asarray(source, a.dtype))
         else:
             return False
@@ -261,14 +261,14 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, (Tensor, *_NUMBERS)):
         _refuse_value(self, value)
     value = value.clone() if isinstance(value, Tensor) and value._k.lazy else value
-    plan = parse(index, self._m.shape)
+    plan = parse(index, self._l.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
     if target is self and (plan.basic != WHOLE or plan.ones):
         target = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
     if plan.advanced:
         _put(target, _tensors(plan), value)
     elif isinstance(value, Tensor):
-        copy_(target, _expand(value, target._a.shape))
+        copy_(target, _expand(value, target._l.shape))
     else:
         check_apart_from_itself(target._m)
         fill_(target, value)
@@ -277,18 +277,18 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
 def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """`value` broadcast to the shape of what is written; leading dims of size 1 are dropped."""
     value = _without_leading_ones(value, len(shape))
-    if value._a.shape == shape:
+    if value._l.shape == shape:
         return value
-    if value._a.ndim > len(shape):
-        raise RuntimeError(f"expand(torch.{value._k.dtype.legacy}Tensor{{{list(value._a.shape)}}}, "
+    if value._l.ndim > len(shape):
+        raise RuntimeError(f"expand(torch.{value._k.dtype.legacy}Tensor{{{list(value._l.shape)}}}, "
                            f"size={list(shape)}): the number of sizes provided ({len(shape)}) must "
                            "be greater or equal to the number of dimensions in the tensor "
-                           f"({value._a.ndim})")
+                           f"({value._l.ndim})")
     return ROWS["expand"](value, shape)
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    sizes = value._a.shape
+    sizes = value._l.shape
     extra = 0
     while len(sizes) - extra > ndim and sizes[extra] == 1:
         extra += 1
@@ -301,11 +301,11 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         value = wrap(constant(number(value, target._k.dtype)), target._k)
-    elif value._a.size == 1 and value._k is not target._k and _only_mask(indices):
+    elif value._l.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
     if not (MODES and _interpreted()):
-        if value._a.ndim > 1:
-            ndim = len(advanced.understand(target._a.shape, _arrays(indices)).result)
+        if value._l.ndim > 1:
+            ndim = len(advanced.understand(target._l.shape, _arrays(indices)).result)
             value = _without_leading_ones(value, ndim)
         if not (LOCAL.enabled and (target._g is not None or value._g is not None)):
             _put_plain(target, _arrays(indices), value)
@@ -317,7 +317,7 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
 
 def _only_mask(indices: Indices) -> bool:
     given = [i for i in indices if i is not None]
-    return len(given) == 1 and given[0]._a.dtype.kind == "b"
+    return len(given) == 1 and given[0]._l.dtype.kind == "b"
 
 
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
@@ -326,9 +326,10 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{target._k.dtype.legacy} for the destination and "
                            f"{value._k.dtype.legacy} for the source.")
-    if 0 not in target._a.strides:
+    if 0 not in target._l.strides:
         check_writable(target, False)
     if not target._k.on_meta:
+        settle()
         advanced.write(target._a, indices, value._a)
         if TAPE:
             TAPE[-1].write(advanced.write, (target._a, indices, value._a), (target, value))

@@ -13,12 +13,12 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care, number
 from rushlight.base.determinism import fill_unwritten
 from rushlight.base.device import device
-from rushlight.base.tape import TAPE, constant, escape
+from rushlight.base.tape import TAPE, constant, escape, settle
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.base.promotion import of_number
 from rushlight.dispatch import inplace, names
 from rushlight.dispatch.literals import NUMBERS
-from rushlight.dispatch.state import MODES, interpret, wrapped
+from rushlight.dispatch.state import MODES, interpret, listening, wrapped
 from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
@@ -42,7 +42,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
         src = wrap(np.asarray(src, of_number(src).np))
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    if MODES and wrapped((self, src)):
+    if MODES and (wrapped((self, src)) or listening()):
         return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
     if self._k.lazy:
         return inplace.through(lambda own: copy_(own, src), self, src)
@@ -59,6 +59,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
     if not self._k.on_meta:
         if src._k.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        settle()
         assign(a, b)
         if TAPE:
             TAPE[-1].write(assign, (a, b), (self, src))
@@ -91,14 +92,14 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
         storage(self).version += 1
         return self
-    if MODES and wrapped((self, value)):
+    if MODES and (wrapped((self, value)) or listening()):
         return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
     if self._k.lazy:
         return inplace.through(lambda own: _fill(own, value, node), self, value)
     if isinstance(value, Tensor):
-        if value._a.ndim:
+        if value._l.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
-                               f"{value._a.ndim} dimensions.")
+                               f"{value._l.ndim} dimensions.")
         found = copy_(self, value)
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
@@ -114,6 +115,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         inplace.write(self, names.rename(self.masked_fill(wrap(constant(np.ones((), bool))), value), node))
     else:
         if not self._k.on_meta:
+            settle()
             self._a[...] = written
             if TAPE:
                 TAPE[-1].write(np.copyto, (self._a, written), (self,))
@@ -237,8 +239,8 @@ def _move(self: Tensor, target: Kind) -> Tensor:
     if self.is_sparse or self.is_sparse_csr:
         raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
     if target.on_meta:
-        step = self._a.itemsize
-        return wrap(meta_array(self._a.shape, target.np, tuple(s // step for s in self._a.strides)), target)
+        step = self._l.itemsize
+        return wrap(meta_array(self._l.shape, target.np, tuple(s // step for s in self._l.strides)), target)
     raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use "
                               "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
                               "module from meta to a different device.")
@@ -306,7 +308,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor another's shape."""
-    return resize_(self, the_template._a.shape)
+    return resize_(self, the_template._l.shape)
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
@@ -382,10 +384,11 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
     escape(f".{op}()")
     given = [out, *[t.expand(out.shape) for t in others.values()]]
     # One after the other, as elements that lie in the same memory demand.
-    for at in np.ndindex(*out._m.shape) if not out._k.on_meta else ():
+    for at in np.ndindex(*out._l.shape) if not out._k.on_meta else ():
         found = function(*[t[at].item() for t in given])
         if not isinstance(found, (int, float, complex if out.is_complex() else int)):
             found = math.ldexp(found, 0)  # what is no real number raises Python's TypeError
+        settle()
         out._a[at] = number(found, out.dtype)
     return out
 

@@ -11,7 +11,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base.callers import warn
 from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.base.promotion import can_cast
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import TAPE, settle
 from rushlight.ops.table import REFUSALS, ROWS, Row
 from rushlight.tensor.lazyviews import memory, place, read
 from rushlight.tensor.storage import strided
@@ -78,9 +78,9 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
     if out._k.device != result._k.device:
         raise RuntimeError("Expected all tensors to be on the same device, but found at least two "
                            f"devices, {result._k.device} and {out._k.device}!")
-    if out._a.shape != result._a.shape:
-        resize(out, result._a.shape)
-        place(out, strided(storage(out).bytes(out._m), out._m.dtype, result._a.shape, result.stride(),
+    if out._l.shape != result._l.shape:
+        resize(out, result._l.shape)
+        place(out, strided(storage(out).bytes(out._m), out._l.dtype, result._l.shape, result.stride(),
                            out.storage_offset()), out._k)
     overwrite(out, result)
     storage(out).version += 1
@@ -91,6 +91,7 @@ def overwrite(target: Tensor, result: Tensor) -> None:
     if not target._k.on_meta:
         if target._k.lazy:
             target, result = memory(target), read(result, target._k)
+        settle()
         with np.errstate(all="ignore"):
             target._a[...] = result._a
         if TAPE:
@@ -99,9 +100,9 @@ def overwrite(target: Tensor, result: Tensor) -> None:
 
 def resize(out: Tensor, sizes: tuple[int, ...]) -> None:
     """Give `out` another shape; a warning unless it was empty."""
-    if out._a.size:
+    if out._l.size:
         warn(f"An output with one or more elements was resized since it had shape "
-             f"{list(out._a.shape)}, which does not match the required output shape "
+             f"{list(out._l.shape)}, which does not match the required output shape "
              f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
              "outputs will not be resized unless they have zero elements. You can explicitly "
              "reuse an out tensor t by resizing it, inplace, to zero elements with "

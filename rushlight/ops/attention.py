@@ -44,15 +44,15 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
         found = scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p,
                                              is_causal, scale=scale, enable_gqa=enable_gqa)
         return found.to(query.dtype)
-    factor = 1.0 / math.sqrt(query._a.shape[-1] or 1) if scale is None else scale
+    factor = 1.0 / math.sqrt(query._l.shape[-1] or 1) if scale is None else scale
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
         if key.shape[-3] != heads or value.shape[-3] != heads:
             raise RuntimeError("Number of heads in key and value must divide the number of heads in "
                                "query")
-    if attn_mask is None and not dropout_p and query.dtype.is_floating_point and query._a.size \
-            and query._a.shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]:
+    if attn_mask is None and not dropout_p and query.dtype.is_floating_point and query._l.size \
+            and query._l.shape[:-2] == key._l.shape[:-2] == value._l.shape[:-2]:
         return _attention(query, key, value, is_causal, factor)[0]
     # The scale is split between both sides, as PyTorch does, so that products stay small.
     root = math.sqrt(abs(factor))
@@ -81,7 +81,7 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 def _safe_softmax(scores: Any) -> Any:
     """softmax along the last dim; rows that are masked out whole give 0, not nan."""
-    if scores._a.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
+    if scores._l.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
         return _softmax(scores, -1)
     gone = (scores == -math.inf).all(-1, True)
     if np.count_nonzero(gone._a):  # else their gradients would be nan

@@ -156,7 +156,7 @@ def _bags(weight: Any, flat: Any, starts: Array, scale: bool, mode: str, sparse:
     numbers = np.searchsorted(starts[:bags], np.arange(flat.numel()), side="right") - 1
     counted = flat._a != padding if padding >= 0 else np.ones(flat.numel(), bool)
     sizes = np.bincount(numbers[counted], minlength=bags)
-    integers = np.promote_types(flat._a.dtype, starts.dtype)
+    integers = np.promote_types(flat._l.dtype, starts.dtype)
     rows = embedding(weight, flat if flat.dtype.itemsize >= 4 else flat.int(), padding, scale, sparse)
     shape, places = (bags, weight.shape[1]), tensor_of(np.asarray(numbers, np.int64))
     none = np.zeros(len(starts), integers)
@@ -172,7 +172,7 @@ def _bags(weight: Any, flat: Any, starts: Array, scale: bool, mode: str, sparse:
     if mode == "sum":
         of = numbers if padding >= 0 else numbers[:0]
         return total, _integers(of, integers), _integers(none, integers), _integers(none, integers)
-    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._a.dtype)[:, None])
+    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._l.dtype)[:, None])
     none[:bags] = sizes
     return mean, _integers(numbers, integers), _integers(none, integers), _integers(none, integers)
 

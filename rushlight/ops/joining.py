@@ -137,7 +137,7 @@ _stacked("hstack", "cat along the second dim; of vectors, along the first.",
 _stacked("vstack", "cat along the first dim, vectors being rows.", ROWS["atleast_2d"], 0, "row_stack")
 _stacked("dstack", "cat along the third dim.", ROWS["atleast_3d"], 2)
 _stacked("column_stack", "cat along the second dim, vectors being columns.",
-         lambda t: t.reshape(t._a.size, 1) if t.ndim <= 1 else t, 1)
+         lambda t: t.reshape(t._l.size, 1) if t.ndim <= 1 else t, 1)
 
 
 @composite(where=("torch",))
@@ -148,10 +148,10 @@ def block_diag(tensors: "*Any" = ()):
         if t.ndim > 2:
             raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                                f"Input {place} has {t.ndim} dimensions")
-    width = sum(t._a.shape[1] for t in parts)
+    width = sum(t._l.shape[1] for t in parts)
     rows, start = [], 0
     for t in promoted(parts):
-        high, wide = t._a.shape
+        high, wide = t._l.shape
         left, right = t.new_zeros((high, start)), t.new_zeros((high, width - start - wide))
         rows.append(ROWS["_cat"]([left, t, right], 1))
         start += wide

@@ -230,7 +230,7 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     if not input.numel():
         return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
-    check_channels(1, input._m.shape[1], training, *params)
+    check_channels(1, input._l.shape[1], training, *params)
     check_dtypes(input, weight, bias, running_mean, running_var)
     wide = input.float() if _mixed(input, *params) else input
     return _batch_norm(wide, *params, training, momentum, eps).to(input.dtype)

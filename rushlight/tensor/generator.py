@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.base.device import device as Device
 from rushlight.base.rng import Engine, default_engine
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import TAPE, settle
 from rushlight.tensor.kind import unavailable
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -45,11 +45,13 @@ class Generator:
                             f"{type(seed).__name__}; write int(seed)")
         if type(seed) is not int:
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        settle()
         self.engine.manual_seed(seed)
         return self
 
     def seed(self) -> int:
         """Restart from a seed of the operating system; returns it."""
+        settle()
         return self.engine.seed()
 
     def initial_seed(self) -> int:
@@ -58,6 +60,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
+        settle()
         engine = self.engine
         found = wrap(engine.get_state())
         if TAPE:
@@ -70,6 +73,7 @@ class Generator:
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype.name != "uint8":
             raise TypeError(f"RNG state must be a torch.ByteTensor, got a tensor of {new_state.dtype}")
+        settle()
         engine = self.engine
         engine.set_state(new_state._a)
         if TAPE:

@@ -75,11 +75,11 @@ class Geometry:
     @property
     def shape(self) -> Size:
         """The sizes of all dims."""
-        return Size(self._m.shape)
+        return Size(self._l.shape)
 
     dtype = _told("_k.dtype", "The element type.")
     device = _told("_k.device", "Where the memory is.")
-    ndim = _told("_m.ndim", "The number of dims.")
+    ndim = _told("_l.ndim", "The number of dims.")
     itemsize = _told("_k.dtype.itemsize", "Bytes of one element.")
     is_meta = _told("_k.on_meta", "Whether the tensor has a shape and no data.")
 
@@ -91,7 +91,7 @@ class Geometry:
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self._m.size * self._k.dtype.itemsize
+        return self._l.size * self._k.dtype.itemsize
 
     @overload
     def size(self, dim: None = None) -> Size: ...
@@ -100,16 +100,16 @@ class Geometry:
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dim."""
         if dim is None:
-            return Size(self._m.shape)
-        return self._m.shape[_place("size", dim, self._m.ndim)]
+            return Size(self._l.shape)
+        return self._l.shape[_place("size", dim, self._l.ndim)]
 
     def dim(self) -> int:
         """The number of dims."""
-        return self._m.ndim
+        return self._l.ndim
 
     def numel(self) -> int:
         """The number of elements."""
-        return self._m.size
+        return self._l.size
 
     ndimension = dim
     nelement = numel
@@ -117,12 +117,12 @@ class Geometry:
     @property
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
-        if self._m.ndim not in (0, 2):
+        if self._l.ndim not in (0, 2):
             warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                  "deprecated and it will throw an error in a future release. Consider `x.mT` to "
                  "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
                  "to reverse the dimensions of a tensor.", UserWarning)
-        return self.permute(tuple(range(self._m.ndim))[::-1])  # type: ignore[attr-defined]
+        return self.permute(tuple(range(self._l.ndim))[::-1])  # type: ignore[attr-defined]
 
     @property
     def mT(self) -> Tensor:
@@ -132,9 +132,9 @@ class Geometry:
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
-        if self._m.ndim not in (0, 2):
+        if self._l.ndim not in (0, 2):
             raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
-                               f"{self._m.ndim}-D tensor.")
+                               f"{self._l.ndim}-D tensor.")
         return self.T.conj()
 
     @property
@@ -143,13 +143,13 @@ class Geometry:
         return self._swapped("mH").conj()
 
     def _swapped(self, name: str) -> Tensor:
-        if not self._m.ndim:
+        if not self._l.ndim:
             warn(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in "
                  "these cases.", UserWarning)
             return self
-        if self._m.ndim < 2:
+        if self._l.ndim < 2:
             raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. "
-                               f"Got {self._m.ndim}-D tensor.")
+                               f"Got {self._l.ndim}-D tensor.")
         return self.transpose(-2, -1)  # type: ignore[attr-defined]
 
     @property
@@ -192,11 +192,11 @@ class Geometry:
         start = self._storage().bytes(self._m)
         if not start.size:
             return 0
-        return (address(self._m) - address(start)) // self._m.itemsize
+        return (address(self._m) - address(start)) // self._l.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 for an empty tensor."""
-        return address(self._m) if self._m.size else 0
+        return address(self._m) if self._l.size else 0
 
     def _storage(self) -> Storage:
         return storage(self)
@@ -275,7 +275,7 @@ class Geometry:
 
     def is_same_size(self, other: "Geometry") -> bool:
         """Whether the shapes are equal."""
-        return self._m.shape == other._m.shape
+        return self._l.shape == other._l.shape
 
     def is_set_to(self, other: "Geometry") -> bool:
         """Whether both see the same memory in the same way."""
@@ -315,9 +315,9 @@ class Geometry:
         return self.to(device)  # type: ignore[attr-defined]
 
     def __len__(self) -> int:
-        if not self._m.ndim:
+        if not self._l.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._m.shape[0]
+        return self._l.shape[0]
 
 
 def lookup_function(name: str) -> Any:

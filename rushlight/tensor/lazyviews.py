@@ -17,10 +17,39 @@ from rushlight.tensor.kind import Kind, kind
 Array = np.ndarray[Any, Any]
 
 
+class Pending:
+    """Stands in `_hidden` of a tensor whose values are still to be computed (capture/matching.py).
+
+    layout: an array of its sizes and strides without data. owner: what computes the values, by settle().
+    """
+
+    __slots__ = ("layout", "owner")
+
+    def __init__(self, layout: Array, owner: Any) -> None:
+        self.layout, self.owner = layout, owner
+
+
+def elsewhere(t: Any, name: str) -> Array:
+    """What `_m` or `_l` of a tensor with an empty slot answers."""
+    hidden = t._hidden
+    if hidden.__class__ is not Pending:
+        return hidden  # type: ignore[no-any-return]
+    return hidden.layout if name == "_l" else hidden.owner.values(t)  # type: ignore[no-any-return]
+
+
+def shared(t: Any, other: Any) -> bool:
+    """Whether the values of `t` are put off, and are now those of `other`, too."""
+    hidden = getattr(t, "_hidden", None)
+    return hidden.__class__ is Pending and bool(hidden.owner.share(t, other))
+
+
 def values(t: Any) -> Array:
-    """What `_a` of a lazy view answers."""
+    """What `_a` of a tensor with an empty slot answers: a lazy view's, or what was put off."""
+    hidden = t._hidden
+    if hidden.__class__ is Pending:
+        return hidden.owner.values(t)  # type: ignore[no-any-return]
     if t._k.on_meta:
-        return t._hidden  # type: ignore[no-any-return]
+        return hidden  # type: ignore[no-any-return]
     if TAPE:
         return read(memory(t), t._k)._a  # type: ignore[no-any-return]
     found = np.asarray(_turned(t._hidden, t._k))

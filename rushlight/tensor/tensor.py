@@ -17,11 +17,12 @@ import numpy as np
 from rushlight.base import listing
 from rushlight.base.dtype import FLOATING
 from rushlight.base.lazy import is_ours, package
+from rushlight.base.tape import TAPE
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
 from rushlight.tensor.gradient import Gradient
 from rushlight.tensor.kind import CPU_KINDS, Kind, kind
-from rushlight.tensor.lazyviews import values
+from rushlight.tensor.lazyviews import elsewhere, shared, values
 from rushlight.tensor.operators import Operators
 from rushlight.tensor.storage import INFERRING, Storage, fresh, storage
 
@@ -65,6 +66,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     __array_priority__ = 1000
     _a: np.ndarray[Any, Any]
     _m: np.ndarray[Any, Any]
+    _l: np.ndarray[Any, Any]
     _k: Kind
     _s: Storage | None
 
@@ -76,8 +78,8 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def __getattr__(self, name: str) -> Any:
         if name == "_a":
             return values(self)
-        if name == "_m":  # a wrapped tensor's `_a` is no slot
-            return self._hidden if hasattr(self, "_hidden") else self._a
+        if name == "_m" or name == "_l":  # a wrapped tensor's `_a` is no slot
+            return elsewhere(self, name) if hasattr(self, "_hidden") else self._a
         if name not in _UNSET:
             if lookup("Tensor", name) is not None:
                 getattr(Tensor, name)
@@ -126,8 +128,9 @@ class LISTENING:
 _UNSET = frozenset({"_b", "_grad", "_hidden", "__array_struct__", "__array_interface__", "__array_ufunc__",
                     "__torch_function__", "__cuda_array_interface__"})
 
-# The same slot by another name: as fast to read, but where it is empty __getattr__ knows which was asked for.
-Tensor._m = Tensor.__dict__["_a"]
+# The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
+# `_a` is asked for values, `_m` for the memory as it lies, `_l` for sizes and strides alone.
+Tensor._m = Tensor._l = Tensor.__dict__["_a"]
 
 _new = object.__new__
 
@@ -162,7 +165,7 @@ def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> T
     other._k, other._g, other._i, other._s = t._k, node, number, storage(t)
     if t._k.lazy:
         other._hidden = t._hidden
-    else:
+    elif not (TAPE and shared(t, other)):
         other._a = t._a
     return other
 

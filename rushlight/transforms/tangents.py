@@ -65,7 +65,7 @@ class Forward(Level):
             return row(**self._primals(bound))
         if row.name == "fill":
             value = bound["value"]
-            return dual(row(**self._primals(bound)), self.tangent(value).expand(bound["input"]._a.shape)
+            return dual(row(**self._primals(bound)), self.tangent(value).expand(bound["input"]._l.shape)
                         if isinstance(value, Tensor) else None, self)
         if row.kind == "view" or row.name in _LINEAR:
             tangents = {n: mapped(self.tangent, v) for n, v in bound.items()}
@@ -109,8 +109,8 @@ class Forward(Level):
         if not parts:
             return out
         tangent = reduce(add, parts)
-        if tangent._a.shape != out._a.shape:
-            tangent = ROWS["expand"](tangent, out._a.shape)
+        if tangent._l.shape != out._l.shape:
+            tangent = ROWS["expand"](tangent, out._l.shape)
         return self.join(out, fit(tangent, None, out._k))
 
     def tangent(self, t: Any) -> Any:

@@ -246,7 +246,7 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
         target._g, target._i = result._g, result._i
         return target
     return tree_map(lambda v: make(v, like._mesh, like._placements, like._whole)
-                    if isinstance(v, Tensor) and v._a.shape == like._a.shape else v, result)
+                    if isinstance(v, Tensor) and v._l.shape == like._l.shape else v, result)
 
 
 def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
@@ -255,7 +255,7 @@ def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
     given = options["ord"] if options["ord"] != 2 else options["p"]
     order = 1.0 if func.__name__ == "sum" else 2.0 if given in ("fro", None) else float(given)
     plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
-    found = torch.zeros((), dtype=t.dtype) if extreme and not t._a.size else func(
+    found = torch.zeros((), dtype=t.dtype) if extreme and not t._l.size else func(
         *tree_map(_part, args), **tree_map(_part, kwargs))
     found = found if plain else found ** order
     for number, placement in enumerate(t._placements):

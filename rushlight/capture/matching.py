@@ -1,0 +1,744 @@
+"""compile() by matching: Python runs at every call, and its ops are matched with what is known, not executed.
+
+Inside a region (a compiled call, or the walk of a graph that one left) an op is compared with the next one of the
+trace. If it is that, its result is a tensor whose values are *pending*: its slot is empty, and whoever reads it
+makes the region compute what was put off, as one program (stretch.py). What cannot be told is run as ever, after
+what was put off. The first two calls along a path are run as ever, and recorded (trace.py); the second must do
+what the first did.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd import hooks
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.inplace import remember, unrecorded
+from rushlight.autograd.node import TRACES, WALKERS, AccumulateGrad
+from rushlight.base.config import knobs
+from rushlight.base.device import device
+from rushlight.base.dtype import dtype
+from rushlight.base.pytree import flatten
+from rushlight.base.size import Size
+from rushlight.base.tape import TAPE
+from rushlight.capture.recorder import Array, Entry, root
+from rushlight.capture.stretch import RUNNING, Compiled, Path, Plain, seen
+from rushlight.capture.trace import Node, Step, Unit, bump
+from rushlight.compiler.team import pointer
+from rushlight.dispatch.overrides import past_interpreters
+from rushlight.dispatch.state import MODES, PLAIN, STACK
+from rushlight.ops.table import ROWS
+from rushlight.tensor.gradient import Gradient
+from rushlight.tensor.geometry import MemoryFormat, StorageLayout, contiguous_format
+from rushlight.tensor.lazyviews import Pending
+from rushlight.tensor.storage import INFERENCE, INFERRING, fresh, storage
+from rushlight.tensor.tensor import Tensor
+
+# How many ops are known to follow one; how many sets of wanted results a stretch has programs for.
+MOST_BRANCHES, MOST_PROGRAMS = 64, 8
+# Matched this often, a stretch is compiled.
+_OFTEN = 2
+# Attributes that are equal only if they mean the same.
+_PLAINLY = frozenset((int, str, bool, type(None), complex, dtype, device, MemoryFormat, StorageLayout, type(...)))
+_slot = Tensor.__dict__["_a"].__get__
+_new = object.__new__
+
+
+class _Strange(Exception):
+    """An argument that nothing is known of."""
+
+
+class Trace:
+    """What is known about one compiled function: the tree, and who is in it. Shells' owner."""
+
+    def __init__(self) -> None:
+        self.root, self.backward = Node(), Node()
+        # Ops that are heard in parts: for tracked operands (True), others (False).
+        self.inner: dict[Any, set[bool]] = {}
+        # Why ops are run as they are: (text, place) -> how often.
+        self.reasons: dict[str, int] = {}
+        self.region: Region | None = None
+        self.busy = threading.Lock()
+        self.nodes = self.compiled = 0
+
+    def values(self, t: Tensor) -> Array:
+        """The values of a tensor for which they were put off."""
+        region = self.region
+        if region is not None:
+            region.settle()
+        try:
+            return _slot(t)
+        except AttributeError:
+            raise RuntimeError("the values of a tensor were lost, as the program that was to compute them "
+                               "failed") from None
+
+    @contextmanager
+    def walking(self) -> Iterator[None]:
+        """The walk of a graph that a matched call left."""
+        if not self.busy.acquire(blocking=False):
+            yield
+            return
+        try:
+            with Region(self, self.backward):
+                yield
+        finally:
+            self.busy.release()
+
+    def share(self, t: Tensor, other: Tensor) -> bool:
+        """Let `other` have the same memory, if that is still to come."""
+        region = self.region
+        return region is not None and other.__class__ is Tensor and region.also(t, other)
+
+
+class Ear:
+    """What TAPE's writers talk to while a region is at work."""
+
+    fuses = True
+    once = ""
+
+    def __init__(self, region: "Region") -> None:
+        self.region = region
+
+    def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
+        """An op ran."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.run(function, operands, result)
+
+    def write(self, function: Any, operands: tuple[Any, ...], values: Any) -> None:
+        """An op wrote to memory."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.write(function, operands)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Python of the package that looks at memory: run as it is."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.fail("it calls what may do anything")
+        elif function is not Gradient.grad.fset:  # type: ignore[attr-defined]
+            return self.region.eagerly(function, args, {})
+        return function(*args)
+
+    def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
+        """A leaf receives its gradient."""
+        leaf = node.variable
+        if leaf is None or not self.region.mine() or create or leaf.grad is not None or (
+                not self.region.pending(grad)) or not leaf._l.flags.c_contiguous:
+            return function(node, grad, create)
+        if grad._k is not leaf._k:
+            grad = grad.to(leaf._k.dtype)
+        alone = sys.getrefcount(grad) <= _ALONE and grad._g is None and self.region.alone(grad)
+        leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
+        if node.hooks is not None:
+            hooks.accumulated(node, leaf)
+        return None
+
+    def walk(self) -> None:
+        """Nothing: the ops of a walk are like others."""
+
+    def constant(self, array: Array) -> None:
+        """Python made values."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.constant(array)
+
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """A value is about to leave: who reads it makes the region compute it."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.fail(what)
+        elif self.region.mine() and "hook" not in what:
+            self.region.note(what)
+            self.region.settle()
+
+    def settle(self) -> None:
+        """Memory is to be written to."""
+        if self.region.unit is None and self.region.mine():
+            self.region.settle()
+
+
+class Region:
+    """One pass through a trace: an interpreter in the door of this thread."""
+
+    def __init__(self, trace: Trace, begin: Node) -> None:
+        self.trace, self.node, self.thread = trace, begin, threading.get_ident()
+        self.lock = threading.RLock()
+        self.ear = Ear(self)
+        self.unit: Unit | None = None
+        self.recording = self.effects = False
+        self.context: ExitStack | None = None
+        self.matched = self.recorded = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """A stretch begins."""
+        self.recording = self.effects = False
+        self.start = self.node
+        # Of tensors, by their ids: (place, a weak reference); of places: who may want its values.
+        self.places: dict[int, tuple[int, Any]] = {}
+        self.alive: list[tuple[int, Any]] = []
+        # What came in: arrays by place; (weak reference, array); of memory that others may write to, itself.
+        self.arrays: dict[int, Array] = {}
+        self.inputs: list[tuple[Any, Array]] = []
+        self.real: dict[int, Array] = {}
+        self.roots: dict[int, list[int]] = {}
+        self.entered: list[Any] = []
+        self.count = 0
+        # Tensors that pending ops write to, and their arrays; those whose storages were made here.
+        self.emptied: list[tuple[Tensor, Array]] = []
+        self.private: dict[int, Any] = {}
+        self.shares: set[int] = set()
+
+    # --- the door --------------------------------------------------------------------------------------
+
+    def run(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An op."""
+        with self.lock:
+            return self._hear(row, call, args, kwargs)
+
+    def formula(self, formula: Any, values: tuple[Any, ...]) -> Any:
+        """A formula that is no row: a derived gradient."""
+        modes = STACK.modes
+        modes.pop()
+        try:
+            with self.lock:
+                return self._hear(None, formula, values, {})
+        finally:
+            modes.append(self)
+
+    def _hear(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        inner = self.trace.inner.get(call)
+        if inner is not None and _tracked(args, kwargs) in inner:
+            return self._within(call, args, kwargs)
+        if getattr(call, "writes", False):
+            done = self._functional(row, args, kwargs)
+            if done is not None:
+                return done
+        tensors: list[Tensor] = []
+        numbers: list[int] = []
+        parts: list[Any] = [call, LOCAL.enabled, LOCAL.inference]
+        try:
+            for value in args:
+                self._describe(value, tensors, numbers, parts)
+            for name, value in kwargs.items():
+                if name == "out" and value is not None:
+                    raise _Strange("out= is given")
+                parts.append(name)
+                self._describe(value, tensors, numbers, parts)
+        except _Strange as why:
+            return self._refuse(str(why), row, call, args, kwargs)
+        key = tuple(parts)
+        child = self.node.next.get(key)
+        if child is None and len(self.node.next) >= MOST_BRANCHES:
+            return self._refuse("too many other ops have followed here", row, call, args, kwargs)
+        if child is not None and child.fixed:
+            return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
+        if child is None or child.seen < 2 or self.recording:
+            return self._record(child, key, row, call, args, kwargs, tensors, numbers)
+        if child.step.writes and not self._empty(child.step, tensors, numbers):
+            return self._refuse("memory is written to that others may see", row, call, args, kwargs)
+        return self._match(child, tensors)
+
+    def _refuse(self, why: str, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.note(f"{getattr(call, '__name__', '') or getattr(row, 'name', '?')}(): {why}")
+        return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
+
+    def note(self, why: str) -> None:
+        """Why a stretch ends, for the report."""
+        self.trace.reasons[why] = self.trace.reasons.get(why, 0) + 1
+
+    def _within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Hear what the op consists of."""
+        STACK.modes.append(self)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            STACK.modes.remove(self)
+
+    def eagerly(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run it as if no region were there, after what was put off."""
+        self.settle()
+        with self._away():
+            return call(*args, **kwargs)
+
+    @contextmanager
+    def _away(self) -> Iterator[None]:
+        modes = STACK.modes
+        at = modes.index(self) if self in modes else -1
+        if at >= 0:
+            del modes[at]
+        TAPE.remove(self.ear)
+        MODES.remove(self)
+        try:
+            yield
+        finally:
+            TAPE.append(self.ear)
+            MODES.append(self)
+            if at >= 0:
+                modes.insert(at, self)
+
+    # --- operands --------------------------------------------------------------------------------------
+
+    def _describe(self, value: Any, tensors: list[Tensor], numbers: list[int], parts: list[Any]) -> None:
+        """Add to an op's key what tells this argument apart."""
+        cls = value.__class__
+        if cls in PLAIN:
+            tensors.append(value)
+            known = self.places.get(id(value))
+            if known is not None and known[1]() is value:
+                place = known[0]
+                parts.append(place if value._g is None else ~place)
+            else:
+                place = self._enter(value, parts)
+            numbers.append(place)
+        elif cls in _PLAINLY:
+            parts.append(cls)
+            parts.append(value)
+        elif cls is float:
+            parts.append(cls)
+            parts.append(value.hex())
+        elif cls is tuple or cls is list or cls is Size:
+            parts.append((cls, len(value)))
+            for item in value:
+                self._describe(item, tensors, numbers, parts)
+        elif cls is slice:
+            parts.append(cls)
+            for item in (value.start, value.stop, value.step):
+                self._describe(item, tensors, numbers, parts)
+        else:
+            raise _Strange(f"an argument is a {cls.__name__}")
+
+    def _enter(self, t: Tensor, parts: list[Any]) -> int:
+        """A tensor from elsewhere."""
+        of, s = t._k, t._s
+        if of.special or of.device.type != "cpu":
+            raise _Strange("an argument is no plain tensor")
+        a = t._a
+        place, self.count = self.count, self.count + 1
+        share = None
+        if s is not None and (s.exposed or s.foreign):
+            self.real[place] = a
+            low, high = np.lib.array_utils.byte_bounds(a)
+            flat = np.empty(max(high - low, 1), np.uint8)
+            own = np.ndarray(a.shape, a.dtype, flat, pointer(a) - low, a.strides)
+            own[...] = a
+            a = own
+        else:
+            others = self.roots.setdefault(id(root(a)), [])
+            share = next((p for p in others if (b := self.arrays[p]).shape == a.shape and (
+                b.strides == a.strides and b.dtype == a.dtype and pointer(a) == pointer(b))), None)
+            others.append(place)
+        self.arrays[place] = a
+        ref = weakref.ref(t)
+        self.inputs.append((ref, a))
+        self.places[id(t)] = place, ref
+        self.entered.append((place, of, a.shape, a.strides, share))
+        parts.append((of, a.shape, a.strides, share, t._g is None, place in self.real))
+        return place
+
+    def mine(self) -> bool:
+        """Whether this thread is the region's."""
+        return threading.get_ident() == self.thread
+
+    def listener(self) -> Unit | None:
+        """Who listens to what runs now."""
+        return self.unit if self.unit is not None and self.mine() else None
+
+    def pending(self, t: Any) -> bool:
+        """Whether a tensor's values are put off here, or were made in this stretch."""
+        known = self.places.get(id(t))
+        return known is not None and known[1]() is t and known[0] not in self.arrays
+
+    def also(self, t: Tensor, other: Tensor) -> bool:
+        """Let `other` be a second tensor of the same memory."""
+        known = self.places.get(id(t))
+        if known is None or known[1]() is not t or known[0] in self.arrays or not self.mine():
+            return False
+        self._known(other, known[0])
+        self.shares.add(known[0])
+        self.private.pop(id(t), None)
+        other._hidden = t._hidden
+        return True
+
+    def alone(self, t: Tensor) -> bool:
+        """Whether no other tensor shares the memory of one that is pending, which is all of it and dense."""
+        place = self.places[id(t)][0]
+        hidden = getattr(t, "_hidden", None)
+        layout = t._l if hidden is None else hidden.layout
+        return place not in self.shares and layout.flags.c_contiguous  # type: ignore[no-any-return]
+
+    def _known(self, t: Tensor, place: int) -> None:
+        ref = weakref.ref(t)
+        self.places[id(t)] = place, ref
+        self.alive.append((place, ref))
+
+    # --- matching --------------------------------------------------------------------------------------
+
+    def _match(self, node: Node, tensors: Sequence[Tensor]) -> Any:
+        """The known op: shells for its results."""
+        step: Any = node.step
+        self.node = node
+        self.matched += 1
+        self.count = node.first + len(step.results)
+        if self.entered:
+            self.entered = []
+        self.effects = self.effects or step.effects
+        place, outs = node.first, []
+        for r in step.results:
+            if r.given >= 0:
+                outs.append(tensors[r.given])
+            else:
+                outs.append(self._shell(r, place, tensors))
+            place += 1
+        out = outs[0] if step.many is None else outs if step.many is list else tuple.__new__(step.many, outs)
+        if step.node is not None:
+            function, template = step.node
+            function(out, [tensors[v[1]] if v[0] else v[1] if v[0] is False else _filled(v, tensors)
+                           for v in template])
+        for k, by in step.bumps:
+            bump(tensors[k], by)
+        return out
+
+    def _shell(self, r: Any, place: int, tensors: Sequence[Tensor]) -> Tensor:
+        """A tensor whose values are to come."""
+        t: Tensor = _new(Tensor)
+        t._k = r.kind
+        t._g = None
+        t._i = 0
+        t._hidden = r.pending
+        if not r.whole:
+            self.shares.add(place)
+        if r.view is None:
+            t._s = fresh() if INFERRING else None
+        else:
+            base, again, rest, step = r.view
+            self._view(t, tensors[base], again, rest, step)
+            self._viewed(tensors[base], place)
+        ref = weakref.ref(t)
+        self.places[id(t)] = place, ref
+        self.alive.append((place, ref))
+        return t
+
+    def _view(self, t: Tensor, base: Tensor, again: Any, rest: Any, step: Any) -> None:
+        """What dispatch/viewing.py notes of a view."""
+        s = base._s
+        if s is None or s is INFERENCE:
+            s = storage(base)
+        t._s = s
+        t._b = (base, again, rest, step)
+        g = base._g
+        if g is not None and not LOCAL.enabled:
+            unrecorded(t)
+        if g.__class__ is not AccumulateGrad:
+            known = s.views
+            if known is None or len(known) >= s.prune_at:
+                remember(t, s)
+            else:
+                known.append(weakref.ref(t))
+
+    def _viewed(self, base: Tensor, place: int) -> None:
+        known = self.places.get(id(base))
+        if known is not None:
+            self.shares.add(known[0])
+        self.shares.add(place)
+        self.private.pop(id(base), None)
+
+    # --- recording -------------------------------------------------------------------------------------
+
+    def _record(self, child: Node | None, key: Any, row: Any, call: Any, args: tuple[Any, ...],
+                kwargs: dict[str, Any], tensors: list[Tensor], numbers: list[int]) -> Any:
+        """Run the op as ever and note what it did, or see that it did what was noted."""
+        self._compute()
+        self.recording = True
+        self.recorded += 1
+        if self.context is None:
+            self.context = ExitStack()
+            if knobs.kernels != "numpy":
+                self.context.enter_context(knobs.using(kernels="llvm"))
+        tracked = _tracked(args, kwargs)
+        unit = self.unit = Unit(tensors)
+        TRACES.add(self._noted)
+        try:
+            out = call(*args, **kwargs)
+        finally:
+            TRACES.remove(self._noted)
+            self.unit = None
+        step = unit.step(out, self.trace)
+        if isinstance(step, str) and row is not None and row.kind == "composite":
+            self.trace.inner.setdefault(call, set()).add(tracked)
+            self.settle()
+            return out
+        try:
+            if child is None:
+                child = self.node.next[key] = Node(self.node)
+        except TypeError:
+            self.settle()
+            return out
+        if isinstance(step, str) or child.seen and not child.step.same(step):  # type: ignore[union-attr]
+            self.note(f"{getattr(call, '__name__', '') or getattr(row, 'name', '?')}(): " + (
+                step if isinstance(step, str) else "it did different things"))
+            child.fixed = True
+            self.settle()
+            return out
+        if not child.seen:
+            child.step, child.args, child.entered = step, numbers, self.entered
+            child.first = self.count
+            self.trace.nodes += 1
+        child.seen += 1
+        self._follow(child, step, out)
+        return out
+
+    def _follow(self, child: Node, step: Step, out: Any) -> None:
+        self.node, self.entered = child, []
+        self.count = child.first + len(step.results)
+        for i, (r, t) in enumerate(zip(step.results, [out] if step.many is None else out, strict=True)):
+            if r.given < 0:
+                self._known(t, child.first + i)
+                if not r.whole:
+                    self.shares.add(child.first + i)
+                if r.view is not None:
+                    self._viewed(t._b[0], child.first + i)
+
+    def _noted(self, node: Any) -> None:
+        how, TRACES.how = TRACES.how, None
+        if self.unit is not None and self.mine():
+            self.unit.nodes.append(how)
+
+    # --- writes ----------------------------------------------------------------------------------------
+
+    def _functional(self, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Of an op that writes to a result of this stretch which nobody else sees: another result instead."""
+        target = args[0] if args else None
+        if target.__class__ is not Tensor or row is None or row.kind != "pointwise" or not self.pending(target):
+            return None
+        if target._s is not None and id(target) not in self.private or getattr(target, "_b", None) is not None:
+            return None
+        if LOCAL.transforms or target._g.__class__ is AccumulateGrad or target._k.special or (
+                self.places[id(target)][0] in self.shares):
+            return None
+        from rushlight.dispatch.door import function
+
+        made = self._within(function(row), args, kwargs)
+        if made.__class__ is not Tensor or made is target or made._k is not target._k or not (
+                self.pending(made) and made._l.shape == target._l.shape and made._l.strides == target._l.strides):
+            return None
+        self._become(target, made)
+        return target
+
+    def _become(self, target: Tensor, made: Tensor) -> None:
+        if made._g is not None:
+            target._g, target._i = made._g, made._i
+        hidden = getattr(made, "_hidden", None)
+        if hidden is None:
+            target._a = made._a
+        else:
+            if _filled_slot(target):
+                del target._a
+            target._hidden = hidden
+        self._known(target, self.places[id(made)][0])
+        bump(target, 1)
+        self.private[id(target)] = None
+
+    def _empty(self, step: Step, tensors: Sequence[Tensor], numbers: Sequence[int]) -> bool:
+        """Whether what came in and is written to is seen by its tensors alone; their slots are emptied."""
+        for k in step.writes:
+            a = self.arrays.get(numbers[k])
+            if a is None:
+                continue
+            held = [(ref(), b) for ref, b in self.inputs if b is a]
+            holders = [t for t, _ in held if t is not None]
+            emptied = [t for t, b in self.emptied if b is a]
+            if emptied and all(any(t is e for e in emptied) for t in holders):
+                continue
+            known = len([t for t in holders if _filled_slot(t)]) + sum(
+                b is a for b in self.arrays.values()) + sum(b is a for _, b in self.inputs) + len(held) + len(
+                emptied)
+            if a.base is not None or numbers[k] in self.real or sys.getrefcount(a) > known + 2:
+                return False
+            for t in holders:
+                if _filled_slot(t):
+                    self.emptied.append((t, a))
+                    t._hidden = Pending(np.lib.stride_tricks.as_strided(_nothing(a), a.shape, a.strides, writeable=False),
+                                        self.trace)
+                    del t._a
+        return True
+
+    # --- computing -------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Compute what was put off, and begin another stretch."""
+        with self.lock:
+            if self.unit is not None:
+                return
+            self._compute()
+            if self.node.parent is None:
+                if self.places:
+                    self._begin()
+                return
+            if self.node.flushed is None:
+                self.node.flushed = Node()
+            self.node = self.node.flushed
+            self._begin()
+
+    def _compute(self) -> None:
+        """Give shells that still live their values."""
+        if self.recording:
+            return
+        shells, wanted = [], []
+        for place, ref in self.alive:
+            t = ref()
+            if t is not None and self.places[id(t)][0] == place and not _filled_slot(t):
+                shells.append(t)
+                wanted.append(place)
+        try:
+            if wanted or self.effects:
+                self._fill(shells, wanted)
+        finally:
+            for t, a in self.emptied:
+                if not _filled_slot(t):
+                    t._a = a
+                    del t._hidden
+            self.emptied, self.effects = [], False
+
+    def _fill(self, shells: list[Tensor], wanted: list[int]) -> None:
+        order = tuple(sorted(set(wanted)))
+        program = self.node.programs.get(order)
+        if program is None:
+            program = self.node.programs[order] = Program(Path(self.node), order)
+        with self._away() if self.ear in TAPE else ExitStack(), RUNNING:
+            found = dict(zip(order, program.run(self.arrays, self), strict=True))
+        for t, place in zip(shells, wanted, strict=True):
+            spec = program.path.specs[place]
+            a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else found[place]
+            t._a = a
+            del t._hidden
+
+    # --- the call --------------------------------------------------------------------------------------
+
+    def __enter__(self) -> "Region":
+        self.trace.region = self
+        STACK.modes.insert(0, self)
+        MODES.append(self)
+        TAPE.append(self.ear)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        try:
+            self.settle()
+        except Exception:
+            if error is None:
+                raise
+        finally:
+            STACK.modes.remove(self)
+            MODES.remove(self)
+            TAPE.remove(self.ear)
+            self.trace.region = None
+            if self.context is not None:
+                self.context.close()
+
+
+class Program:
+    """A stretch for a set of wanted results: entry by entry at first, then compiled."""
+
+    def __init__(self, path: Path, wanted: tuple[int, ...]) -> None:
+        self.path, self.plain = path, Plain(path, wanted)
+        self.wanted, self.runs = wanted, 0
+        self.made: Compiled | None = None
+        self.failed = ""
+        self.copied: set[int] = set()
+        self.moved: set[int] = set()
+        self.crowded = 0
+        # Where what came in lay at the last run.
+        self._lay: dict[int, int] = {}
+
+    def run(self, arrays: dict[int, Array], region: Region) -> list[Array]:
+        """The arrays at the wanted places."""
+        self.runs += 1
+        if self.made is not None:
+            moved = self.made.moved(arrays)
+            busy = {o.memory for o in self.made.outputs if o.busy}
+            if not moved and not busy:
+                return self.made.run(arrays)
+            self.moved |= moved
+            if busy:
+                self.crowded += 1
+                if self.crowded > 2:
+                    self.copied |= busy
+            if moved or self.crowded > 2:
+                self.made, self.crowded = None, 0
+        elif self.runs > _OFTEN and not self.failed and len(self.plain.entries) > 1:
+            stable = {p for p in self.path.inputs if self._lay.get(p) == pointer(arrays[p])} - self.moved
+            with knobs.using(kernels="llvm") if knobs.kernels != "numpy" else ExitStack():
+                self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)
+            region.trace.compiled += 1
+            results, self.made.results = self.made.results, []
+            if not self.made.fits:
+                self.made, self.failed = None, "it gave other bits than its entries"
+            return results
+        self._lay = {p: pointer(arrays[p]) for p in self.path.inputs}
+        return self.plain.run(arrays)
+
+
+def _nothing(a: Array) -> Array:
+    """An array without memory of its own, for a layout."""
+    return np.empty((1,) * a.ndim, a.dtype)
+
+
+def _filled_slot(t: Tensor) -> bool:
+    try:
+        _slot(t)
+    except AttributeError:
+        return False
+    return True
+
+
+def _filled(v: Any, tensors: Sequence[Tensor]) -> Any:
+    cls, items = v[1]
+    return cls([tensors[i[1]] if i[0] else i[1] if i[0] is False else _filled(i, tensors) for i in items])
+
+
+def _tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether an op on these is recorded for gradients."""
+    return LOCAL.enabled and any([v._g is not None if isinstance(v, Tensor) else v.__class__ in (
+        list, tuple) and any([isinstance(i, Tensor) and i._g is not None for i in v])
+        for v in (*args, *kwargs.values())])
+
+
+def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """function(*args, **kwargs), its ops matched with the trace."""
+    if TAPE or STACK.modes and not all(hasattr(m, "casts") for m in STACK.modes) or (
+            not trace.busy.acquire(blocking=False)):
+        return function(*args, **kwargs)
+    try:
+        with Region(trace, trace.root):
+            out = function(*args, **kwargs)
+    finally:
+        trace.busy.release()
+    if LOCAL.enabled:
+        for t in flatten(out)[0]:
+            if isinstance(t, Tensor) and t._g is not None and t._g.__class__ is not AccumulateGrad:
+                WALKERS[t._g] = trace
+    return out
+
+
+def _calibrate() -> int:
+    # How many references are held to a gradient on its way to accumulate(), as in autograd/hooks.py.
+    class Heard:
+        def accumulate(self, function: Any, node: Any, grad: Any, create: bool) -> int:
+            return sys.getrefcount(grad)
+    from functools import partial
+
+    add = partial(Heard().accumulate, None)
+    buffers = {0: object()}
+    grad = buffers.pop(0)
+    return add(None, grad, False)
+
+
+_ALONE = _calibrate()
