@@ -8,7 +8,6 @@ they get their gradients, in hooks or in memory, each comes right after the last
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
@@ -94,26 +93,29 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     if TAPE:
         TAPE[-1].walk()
     try:
-        with _matched(roots) if WALKERS and not TAPE else nullcontext():
+        walker = _walker(roots) if WALKERS and not TAPE else None
+        if walker is None:
             _run(roots, keep, create, wanted, accumulate)
+        else:
+            walker.walk(_run, roots, keep, create, wanted, accumulate)
         hooks.end_run(current)
     finally:
         LOCAL.enabled = before
         hooks.leave_run(current)
 
 
-def _matched(roots: list[tuple[Node, int, Tensor]]) -> Any:
-    """A context in which the walk of a matched call's graph is matched."""
+def _walker(roots: list[tuple[Node, int, Tensor]]) -> Any:
+    """Who is to be told of the walk of a matched call's graph; None where it is none."""
     seen: set[Node] = set()
     stack = [node for node, _, _ in roots]
     while stack:
         node = stack.pop()
         if node in WALKERS:
-            return WALKERS[node].walking()
+            return WALKERS[node]
         if node not in seen:
             seen.add(node)
             stack.extend(e[0] for e in node.next if e is not None)
-    return nullcontext()
+    return None
 
 
 def _reached(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> set[Node]:

@@ -136,11 +136,12 @@ class Node:
 class _Traces:
     """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody.
 
-    how: (function, result, operands) of an op's node that function(result, operands) makes.
+    how: (function, result, operands) of an op's node that function(result, operands) makes, if `asked`.
     """
 
     record: Callable[[Node], None] | None = None
     how: Any = None
+    asked = False
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Node], None]] = []

@@ -23,7 +23,7 @@ from rushlight.base.lazy import is_ours
 from rushlight.base.pytree import flatten
 from rushlight.base.spans import spanned
 from rushlight.base.tape import TAPE
-from rushlight.capture import gradients, matching, reproduce
+from rushlight.capture import choice, gradients, matching, reproduce
 from rushlight.capture.guards import SIMPLE, Guards, key_of
 from rushlight.capture.program import Part, Program, is_tracked, mapped
 from rushlight.capture.purity import unguarded, watched
@@ -51,6 +51,8 @@ class Plan:
         self.ready = False
         self.refusal = self.broken = ""
         self.seconds = 0.0
+        # Where it cannot be replayed: whether it is matched.
+        self.choice = choice.Choice()
         # What compiles while calls run eagerly.
         self.task: threading.Thread | None = None
 
@@ -122,7 +124,7 @@ class Compiled:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
         if plan.refusal:
-            return matching.call(self.trace, self.function, args, kwargs)
+            return plan.choice.call(self.trace, self.function, args, kwargs)
         if plan.task and plan.task.is_alive():
             return self.function(*args, **kwargs)
         start = time.perf_counter()

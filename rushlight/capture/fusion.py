@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from typing import Any
 
+import numpy as np
+
 from rushlight.capture.kernelnode import Array, Kernel, node
 from rushlight.capture.lowering import lowered
 from rushlight.capture.recorder import Entry, root, roots
@@ -159,6 +161,8 @@ class _Pair:
                 return False
             roles = [role for _, _, role in self.second.inputs]
             vectors = [a for a, r in zip(self.consumer.operands[0], roles, strict=True) if r == "vector"]
+            if kept and shape != np.broadcast_shapes(*[a.shape for a in vectors]):
+                return False
             return all(any(_same(o, v) for v in vectors) for o in handed) and not self._costs_twice(0)
         return True
 

@@ -1,10 +1,10 @@
 """compile() by matching: Python runs at every call, and its ops are matched with what is known, not executed.
 
-Inside a region (a compiled call, or the walk of a graph that one left) an op is compared with the next one of the
-trace. If it is that, its result is a tensor whose values are *pending*: its slot is empty, and whoever reads it
-makes the region compute what was put off, as one program (stretch.py). What cannot be told is run as ever, after
-what was put off. The first two calls along a path are run as ever, and recorded (trace.py); the second must do
-what the first did.
+Inside a region (a compiled call, or the walk of a graph that one left) an op is compared with the next one
+of the trace. If it is that, its result is a tensor whose values are *pending*: its slot is empty, and whoever
+reads it makes the region compute what was put off, as one program (stretch.py). What cannot be told is run as
+ever, after what was put off. The first two calls along a path are run as ever, and recorded (trace.py); the
+second must do what the first did.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,14 @@ import numpy as np
 from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.inplace import remember, unrecorded
-from rushlight.autograd.node import TRACES, WALKERS, AccumulateGrad
+from rushlight.autograd.node import TRACES, AccumulateGrad
 from rushlight.base.config import knobs
 from rushlight.base.device import device
 from rushlight.base.dtype import dtype
-from rushlight.base.pytree import flatten
 from rushlight.base.size import Size
 from rushlight.base.tape import TAPE
-from rushlight.capture.recorder import Array, Entry, root
-from rushlight.capture.stretch import RUNNING, Compiled, Path, Plain, seen
+from rushlight.capture.recorder import Array, root
+from rushlight.capture.stretch import RUNNING, Path, Program, seen
 from rushlight.capture.trace import Node, Step, Unit, bump
 from rushlight.compiler.team import pointer
 from rushlight.dispatch.overrides import past_interpreters
@@ -41,11 +41,10 @@ from rushlight.tensor.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight.tensor.tensor import Tensor
 
 # How many ops are known to follow one; how many sets of wanted results a stretch has programs for.
-MOST_BRANCHES, MOST_PROGRAMS = 64, 8
-# Matched this often, a stretch is compiled.
-_OFTEN = 2
+MOST_BRANCHES, MOST_PROGRAMS = 64, 64
 # Attributes that are equal only if they mean the same.
-_PLAINLY = frozenset((int, str, bool, type(None), complex, dtype, device, MemoryFormat, StorageLayout, type(...)))
+_PLAINLY = frozenset((int, str, bool, type(None), complex, dtype, device, MemoryFormat, StorageLayout,
+                      type(...)))
 _slot = Tensor.__dict__["_a"].__get__
 _new = object.__new__
 
@@ -77,18 +76,6 @@ class Trace:
         except AttributeError:
             raise RuntimeError("the values of a tensor were lost, as the program that was to compute them "
                                "failed") from None
-
-    @contextmanager
-    def walking(self) -> Iterator[None]:
-        """The walk of a graph that a matched call left."""
-        if not self.busy.acquire(blocking=False):
-            yield
-            return
-        try:
-            with Region(self, self.backward):
-                yield
-        finally:
-            self.busy.release()
 
     def share(self, t: Tensor, other: Tensor) -> bool:
         """Let `other` have the same memory, if that is still to come."""
@@ -140,6 +127,13 @@ class Ear:
             hooks.accumulated(node, leaf)
         return None
 
+    def alias(self, t: Tensor, other: Tensor) -> None:
+        """`other` is going to be a second tensor of the same memory."""
+        if self.region.unit is not None:
+            self.region.unit.aliases.append((t, other))
+        elif other.__class__ is Tensor:
+            self.region.also(t, other)
+
     def walk(self) -> None:
         """Nothing: the ops of a walk are like others."""
 
@@ -175,6 +169,8 @@ class Region:
         self.recording = self.effects = False
         self.context: ExitStack | None = None
         self.matched = self.recorded = 0
+        # Whether all programs were there.
+        self.warm = True
         self._begin()
 
     def _begin(self) -> None:
@@ -184,9 +180,9 @@ class Region:
         # Of tensors, by their ids: (place, a weak reference); of places: who may want its values.
         self.places: dict[int, tuple[int, Any]] = {}
         self.alive: list[tuple[int, Any]] = []
-        # What came in: arrays by place; (weak reference, array); of memory that others may write to, itself.
+        # What came in, by place: arrays; (weak reference, array); of memory that others may write to, itself.
         self.arrays: dict[int, Array] = {}
-        self.inputs: list[tuple[Any, Array]] = []
+        self.inputs: dict[int, tuple[Any, Array]] = {}
         self.real: dict[int, Array] = {}
         self.roots: dict[int, list[int]] = {}
         self.entered: list[Any] = []
@@ -215,7 +211,8 @@ class Region:
 
     def _hear(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inner = self.trace.inner.get(call)
-        if inner is not None and _tracked(args, kwargs) in inner:
+        if inner is not None and _tracked(args, kwargs) in inner or row is not None and row.inplace and (
+                kwargs.get("inplace") or any([v is True for v in args])):
             return self._within(call, args, kwargs)
         if getattr(call, "writes", False):
             done = self._functional(row, args, kwargs)
@@ -228,7 +225,8 @@ class Region:
             for value in args:
                 self._describe(value, tensors, numbers, parts)
             for name, value in kwargs.items():
-                if name == "out" and value is not None:
+                if name == "out" and (isinstance(value, Tensor) or isinstance(value, (tuple, list)) and any(
+                        [isinstance(v, Tensor) for v in value])):
                     raise _Strange("out= is given")
                 parts.append(name)
                 self._describe(value, tensors, numbers, parts)
@@ -247,7 +245,7 @@ class Region:
         return self._match(child, tensors)
 
     def _refuse(self, why: str, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.note(f"{getattr(call, '__name__', '') or getattr(row, 'name', '?')}(): {why}")
+        self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}")
         return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
 
     def note(self, why: str) -> None:
@@ -337,8 +335,9 @@ class Region:
             others.append(place)
         self.arrays[place] = a
         ref = weakref.ref(t)
-        self.inputs.append((ref, a))
-        self.places[id(t)] = place, ref
+        self.inputs[place] = ref, a
+        if place not in self.real:  # else what it holds may be other at its next use
+            self.places[id(t)] = place, ref
         self.entered.append((place, of, a.shape, a.strides, share))
         parts.append((of, a.shape, a.strides, share, t._g is None, place in self.real))
         return place
@@ -364,8 +363,10 @@ class Region:
         self._known(other, known[0])
         self.shares.add(known[0])
         self.private.pop(id(t), None)
-        other._hidden = t._hidden
-        return True
+        hidden = getattr(t, "_hidden", None)
+        if hidden is not None:
+            other._hidden = hidden
+        return hidden is not None
 
     def alone(self, t: Tensor) -> bool:
         """Whether no other tensor shares the memory of one that is pending, which is all of it and dense."""
@@ -465,13 +466,20 @@ class Region:
         tracked = _tracked(args, kwargs)
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
+        TRACES.asked = True
         try:
             out = call(*args, **kwargs)
         finally:
             TRACES.remove(self._noted)
+            TRACES.asked = False
             self.unit = None
         step = unit.step(out, self.trace)
-        if isinstance(step, str) and row is not None and row.kind == "composite":
+        if not isinstance(step, str) and any([numbers[~r.spec.memory] in self.real for r in step.results
+                                              if r.given < 0 and r.spec.memory < 0]):
+            step = "a view of memory that others may write to"
+        if isinstance(step, str) and row is not None and row.kind == "composite" and not (
+                getattr(call, "writes", False)):
+            self.note(f"{row.name}() is heard in parts: {step}")
             self.trace.inner.setdefault(call, set()).add(tracked)
             self.settle()
             return out
@@ -482,7 +490,7 @@ class Region:
             self.settle()
             return out
         if isinstance(step, str) or child.seen and not child.step.same(step):  # type: ignore[union-attr]
-            self.note(f"{getattr(call, '__name__', '') or getattr(row, 'name', '?')}(): " + (
+            self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): " + (
                 step if isinstance(step, str) else "it did different things"))
             child.fixed = True
             self.settle()
@@ -493,6 +501,9 @@ class Region:
             self.trace.nodes += 1
         child.seen += 1
         self._follow(child, step, out)
+        for t, other in unit.aliases:
+            if other.__class__ is Tensor:
+                self.also(t, other)
         return out
 
     def _follow(self, child: Node, step: Step, out: Any) -> None:
@@ -508,33 +519,56 @@ class Region:
 
     def _noted(self, node: Any) -> None:
         how, TRACES.how = TRACES.how, None
-        if self.unit is not None and self.mine():
-            self.unit.nodes.append(how)
+        if self.unit is not None and self.mine() and node.__class__ is not AccumulateGrad:
+            # Of several nothing is kept: views that are taken anew must die.
+            self.unit.nodes = [None, None] if self.unit.nodes else [how]
 
     # --- writes ----------------------------------------------------------------------------------------
 
     def _functional(self, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an op that writes to a result of this stretch which nobody else sees: another result instead."""
-        target = args[0] if args else None
-        if target.__class__ is not Tensor or row is None or row.kind != "pointwise" or not self.pending(target):
+        target = args[0] if args else row and kwargs.get(row.params[0].name)
+        if target.__class__ is not Tensor or row is None or row.kind != "pointwise" or (
+                not self.pending(target) or getattr(target, "_b", None) is not None):
             return None
-        if target._s is not None and id(target) not in self.private or getattr(target, "_b", None) is not None:
+        own = self.private.get(id(target))
+        if target._s is not None and (own is None or own() is not target):
             return None
         if LOCAL.transforms or target._g.__class__ is AccumulateGrad or target._k.special or (
                 self.places[id(target)][0] in self.shares):
             return None
         from rushlight.dispatch.door import function
 
-        made = self._within(function(row), args, kwargs)
-        if made.__class__ is not Tensor or made is target or made._k is not target._k or not (
-                self.pending(made) and made._l.shape == target._l.shape and made._l.strides == target._l.strides):
+        stand = self._stand(target)
+        made = self._within(function(row), tuple([stand if v is target else v for v in args]), {
+            name: stand if v is target else v for name, v in kwargs.items()})
+        if made.__class__ is not Tensor or made is target or made._k is not target._k or (
+                not self.pending(made)) or (made._l.shape, made._l.strides) != (target._l.shape, target._l.strides):
             return None
         self._become(target, made)
         return target
 
+    def _stand(self, target: Tensor) -> Tensor:
+        """Another tensor of what the target held, for nodes that keep it."""
+        t: Tensor = _new(Tensor)
+        t._k, t._g, t._i, t._s = target._k, target._g, target._i, None
+        hidden = getattr(target, "_hidden", None)
+        if hidden is None:
+            t._a = target._a
+        else:
+            t._hidden = hidden
+        self._known(t, self.places[id(target)][0])
+        return t
+
     def _become(self, target: Tensor, made: Tensor) -> None:
         if made._g is not None:
             target._g, target._i = made._g, made._i
+        if self.places[id(made)][0] in self.shares:  # its node keeps it: a later write is not to reach that
+            before, LOCAL.enabled = LOCAL.enabled, False
+            try:
+                made = self._within(ROWS["clone"], (made,), {})
+            finally:
+                LOCAL.enabled = before
         hidden = getattr(made, "_hidden", None)
         if hidden is None:
             target._a = made._a
@@ -544,7 +578,7 @@ class Region:
             target._hidden = hidden
         self._known(target, self.places[id(made)][0])
         bump(target, 1)
-        self.private[id(target)] = None
+        self.private[id(target)] = weakref.ref(target)
 
     def _empty(self, step: Step, tensors: Sequence[Tensor], numbers: Sequence[int]) -> bool:
         """Whether what came in and is written to is seen by its tensors alone; their slots are emptied."""
@@ -552,21 +586,21 @@ class Region:
             a = self.arrays.get(numbers[k])
             if a is None:
                 continue
-            held = [(ref(), b) for ref, b in self.inputs if b is a]
+            held = [(ref(), b) for ref, b in self.inputs.values() if b is a]
             holders = [t for t, _ in held if t is not None]
             emptied = [t for t, b in self.emptied if b is a]
             if emptied and all(any(t is e for e in emptied) for t in holders):
                 continue
-            known = len([t for t in holders if _filled_slot(t)]) + sum(
-                b is a for b in self.arrays.values()) + sum(b is a for _, b in self.inputs) + len(held) + len(
-                emptied)
-            if a.base is not None or numbers[k] in self.real or sys.getrefcount(a) > known + 2:
+            known = len([t for t in holders if _filled_slot(t)]) + sum([b is a for b in self.arrays.values()]) + (
+                2 * len(held) + len(emptied))
+            if numbers[k] in self.real or sys.getrefcount(a) > known + 2 or a.base is not None and not (
+                    isinstance(a.base, np.ndarray) and a.base.base is None and sys.getrefcount(a.base) <= 2):
                 return False
             for t in holders:
                 if _filled_slot(t):
                     self.emptied.append((t, a))
-                    t._hidden = Pending(np.lib.stride_tricks.as_strided(_nothing(a), a.shape, a.strides, writeable=False),
-                                        self.trace)
+                    layout = np.lib.stride_tricks.as_strided(_nothing(a), a.shape, a.strides, writeable=False)
+                    t._hidden = Pending(layout, self.trace)
                     del t._a
         return True
 
@@ -611,6 +645,8 @@ class Region:
         order = tuple(sorted(set(wanted)))
         program = self.node.programs.get(order)
         if program is None:
+            if len(self.node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
+                self.node.programs.clear()
             program = self.node.programs[order] = Program(Path(self.node), order)
         with self._away() if self.ear in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
@@ -644,48 +680,6 @@ class Region:
                 self.context.close()
 
 
-class Program:
-    """A stretch for a set of wanted results: entry by entry at first, then compiled."""
-
-    def __init__(self, path: Path, wanted: tuple[int, ...]) -> None:
-        self.path, self.plain = path, Plain(path, wanted)
-        self.wanted, self.runs = wanted, 0
-        self.made: Compiled | None = None
-        self.failed = ""
-        self.copied: set[int] = set()
-        self.moved: set[int] = set()
-        self.crowded = 0
-        # Where what came in lay at the last run.
-        self._lay: dict[int, int] = {}
-
-    def run(self, arrays: dict[int, Array], region: Region) -> list[Array]:
-        """The arrays at the wanted places."""
-        self.runs += 1
-        if self.made is not None:
-            moved = self.made.moved(arrays)
-            busy = {o.memory for o in self.made.outputs if o.busy}
-            if not moved and not busy:
-                return self.made.run(arrays)
-            self.moved |= moved
-            if busy:
-                self.crowded += 1
-                if self.crowded > 2:
-                    self.copied |= busy
-            if moved or self.crowded > 2:
-                self.made, self.crowded = None, 0
-        elif self.runs > _OFTEN and not self.failed and len(self.plain.entries) > 1:
-            stable = {p for p in self.path.inputs if self._lay.get(p) == pointer(arrays[p])} - self.moved
-            with knobs.using(kernels="llvm") if knobs.kernels != "numpy" else ExitStack():
-                self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)
-            region.trace.compiled += 1
-            results, self.made.results = self.made.results, []
-            if not self.made.fits:
-                self.made, self.failed = None, "it gave other bits than its entries"
-            return results
-        self._lay = {p: pointer(arrays[p]) for p in self.path.inputs}
-        return self.plain.run(arrays)
-
-
 def _nothing(a: Array) -> Array:
     """An array without memory of its own, for a layout."""
     return np.empty((1,) * a.ndim, a.dtype)
@@ -711,30 +705,11 @@ def _tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         for v in (*args, *kwargs.values())])
 
 
-def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """function(*args, **kwargs), its ops matched with the trace."""
-    if TAPE or STACK.modes and not all(hasattr(m, "casts") for m in STACK.modes) or (
-            not trace.busy.acquire(blocking=False)):
-        return function(*args, **kwargs)
-    try:
-        with Region(trace, trace.root):
-            out = function(*args, **kwargs)
-    finally:
-        trace.busy.release()
-    if LOCAL.enabled:
-        for t in flatten(out)[0]:
-            if isinstance(t, Tensor) and t._g is not None and t._g.__class__ is not AccumulateGrad:
-                WALKERS[t._g] = trace
-    return out
-
-
 def _calibrate() -> int:
     # How many references are held to a gradient on its way to accumulate(), as in autograd/hooks.py.
     class Heard:
         def accumulate(self, function: Any, node: Any, grad: Any, create: bool) -> int:
             return sys.getrefcount(grad)
-    from functools import partial
-
     add = partial(Heard().accumulate, None)
     buffers = {0: object()}
     grad = buffers.pop(0)

@@ -1,8 +1,8 @@
 """A stretch of a trace as one program: compiled by the passes that replays have, or entry by entry.
 
-A program belongs to a path of the tree and to the places that are wanted at its end. Its inputs' memory is bound
-where it was when it was compiled, as parameters' is, or copied in; results that are wanted lie in memory of
-their own, which is used again once nobody holds it, and small ones are copied out.
+A program belongs to a path of the tree and to the places that are wanted at its end. Its inputs' memory is
+bound where it was when it was compiled, as parameters' is, or copied in; results that are wanted lie in memory
+of their own, which is used again once nobody holds it, and small ones are copied out.
 """
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import ctypes
 import mmap
 import threading
 import weakref
+from contextlib import ExitStack
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,6 @@ from rushlight.base.quiet import hush, restore
 from rushlight.base.rng import default_engine
 from rushlight.capture import staged
 from rushlight.capture.fusion import Fusing
-from rushlight.capture.graph import whole
 from rushlight.capture.memory import Moved, Plan
 from rushlight.capture.program import needed
 from rushlight.capture.recorder import Array, Entry, root, roots
@@ -29,8 +29,11 @@ from rushlight.capture.trace import Node, Spec, Told, placed, specs
 from rushlight.capture.verify import sources, unmoved, verify
 from rushlight.compiler.team import pointer
 from rushlight.tensor.storage import owner
+from rushlight.tensor.tensor import Tensor
 
 _LINE = 64
+# Matched this often, a stretch is compiled.
+_OFTEN = 2
 # Results of fewer bytes are copied out.
 _FEW = 1 << 15
 # What the path's ops made is numbered from here on; below are places.
@@ -169,7 +172,7 @@ class Output:
         """The bytes for whoever wants them."""
         if not self.kept:
             return self.flat.copy()
-        given = np.frombuffer(self.flat, np.uint8)
+        given = np.frombuffer(memoryview(self.flat), np.uint8)  # one that no view of it looks past
         self._given = weakref.ref(given)
         return given
 
@@ -184,14 +187,15 @@ class Compiled:
     def __init__(self, path: Path, wanted: Sequence[int], arrays: dict[int, Array], stable: set[int],
                  copied: set[int]) -> None:
         self.path, self.wanted = path, wanted
-        self.fits = False
+        self.fits, self.failed = False, ""
         told = path.cut(wanted)
         self.inputs: list[tuple[int, Array, int, bool]] = []
         held: dict[int, Array] = {}
         for p in path.inputs:
             self._bind(p, arrays[p], p in stable, held)
         made = {path.specs[p].memory for p in wanted if path.specs[p].memory >= _MADE}
-        self.outputs = [Output(m, path.sizes[m], path.sizes[m] >= _FEW and m not in copied) for m in sorted(made)]
+        self.outputs = [Output(m, size, size >= _FEW and m not in copied) for m in sorted(made)
+                        for size in [path.sizes[m]]]
         held.update({o.memory: o.flat for o in self.outputs})
         used = {s.memory for t in told for s in (*specs(t.operands), *t.outs)}
         held.update({m: np.empty(path.sizes[m], np.uint8) for m in used - held.keys()})
@@ -233,18 +237,23 @@ class Compiled:
             after = [own.tobytes() for own, _ in written]
             expected = [r.tobytes() for r in self.results]
             state = _state(drawn)
-            self._compile(entries)
-            for (own, a), values in zip(written, before, strict=True):
-                own[...] = a[...] = values
-            if drawn is not None:
-                default_engine().set_state(drawn)
-            self._load(arrays)
-            self._play()
+            try:
+                self._compile(entries)
+                for (own, a), values in zip(written, before, strict=True):
+                    own[...] = a[...] = values
+                if drawn is not None:
+                    default_engine().set_state(drawn)
+                self._load(arrays)
+                self._play()
+            except Exception as error:  # the call goes on, with what the entries have computed
+                if knobs.verify:
+                    raise
+                self.failed = f"{type(error).__name__}: {error}"
         finally:
             restore(token)
         made = self.handed(arrays)
-        self.fits = after == [own.tobytes() for own, _ in written] and state == _state(drawn) and (
-            expected == [r.tobytes() for r in made])
+        self.fits = not self.failed and state == _state(drawn) and (
+            after == [own.tobytes() for own, _ in written]) and expected == [r.tobytes() for r in made]
         if not self.fits:  # all is left as the entries left it
             for (own, _), values in zip(written, after, strict=True):
                 own[...] = np.frombuffer(values, own.dtype).reshape(own.shape)
@@ -327,13 +336,75 @@ class Compiled:
         return found
 
 
+class Program:
+    """A stretch for a set of wanted results: entry by entry at first, then compiled."""
+
+    def __init__(self, path: Path, wanted: tuple[int, ...]) -> None:
+        self.path, self.plain = path, Plain(path, wanted)
+        self.wanted, self.runs = wanted, 0
+        self.made: Compiled | None = None
+        self.failed = ""
+        self.copied: set[int] = set()
+        self.moved: set[int] = set()
+        self.crowded = 0
+        # What came in at the last run, and where it lay.
+        self._last: dict[int, tuple[Any, int]] = {}
+
+    def run(self, arrays: dict[int, Array], region: Any) -> list[Array]:
+        """The arrays at the wanted places."""
+        self.runs += 1
+        if self.made is not None:
+            moved = self.made.moved(arrays)
+            busy = {o.memory for o in self.made.outputs if o.busy}
+            if not moved and not busy:
+                return self.made.run(arrays)
+            region.warm = False
+            self.moved |= moved
+            if busy:
+                self.crowded += 1
+                if self.crowded > 2:
+                    self.copied |= busy
+            if moved or self.crowded > 2:
+                self.made, self.crowded = None, 0
+        worth = self.made is None and not self.failed and len(self.plain.entries) > 1
+        region.warm = region.warm and not worth
+        if worth and self.runs > _OFTEN and self._at_rest(arrays):
+            stable = {p for p in self.path.inputs if self._stays(p, arrays[p], region)} - self.moved
+            with knobs.using(kernels="llvm") if knobs.kernels != "numpy" else ExitStack():
+                self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)
+            region.trace.compiled += 1
+            results, self.made.results = self.made.results, []
+            if not self.made.fits:
+                self.made, self.failed = None, "it gave other bits than its entries"
+            return results
+        self._last = {p: (region.inputs[p][0], pointer(arrays[p])) for p in self.path.inputs}
+        return self.plain.run(arrays)
+
+    def _at_rest(self, arrays: dict[int, Array]) -> bool:
+        """Whether what other programs made lies where it lay, or has moved often."""
+        return self.runs > 2 * _OFTEN + 2 or all(self._last.get(p, (0, 0))[1] == pointer(arrays[p])
+                                                for p in self.path.inputs if _programs(arrays[p]))
+
+    def _stays(self, p: int, a: Array, region: Any) -> bool:
+        """Whether memory is likely to be the same at the next runs: a parameter's, or a program's."""
+        ref, at = self._last.get(p, (None, 0))
+        t = region.inputs[p][0]()
+        return at == pointer(a) and (_programs(a) or t is not None and (
+            t.__class__ is not Tensor or ref() is t))
+
+
+def _programs(a: Array) -> bool:
+    """Whether an array is memory that a program hands out."""
+    return not isinstance(root(a), np.ndarray)
+
+
 def _state(drawn: Any) -> bytes | None:
     """The generator's state, for a program that draws."""
     return None if drawn is None else default_engine().get_state().tobytes()
 
 
 class _Arena:
-    """Memory for what programs make meanwhile, the same for all: a range of addresses that fills when used."""
+    """Memory for what programs make meanwhile, the same for all: a range of addresses, taken when used."""
 
     def __init__(self) -> None:
         self.room: Array | None = None

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight.autograd.mode import LOCAL
 from rushlight.base import advanced
 from rushlight.capture.recorder import _SHAPED_BY_VALUES, Array, Entry, arrays, flat, place_of, root
 from rushlight.compiler.team import pointer
@@ -83,13 +84,13 @@ class Step(NamedTuple):
 class Node:
     """A place in the tree: the step that led here, and what has followed."""
 
-    __slots__ = ("parent", "step", "args", "first", "entered", "next", "flushed", "seen", "programs", "begins",
-                 "fixed")
+    __slots__ = ("parent", "step", "args", "first", "entered", "next", "flushed", "seen", "programs", "fixed")
 
-    def __init__(self, parent: "Node | None" = None, begins: int = 0) -> None:
-        self.parent, self.begins = parent, begins
+    def __init__(self, parent: "Node | None" = None) -> None:
+        self.parent = parent
         self.step: Step | None = None
-        # Places of the operands, of the first result, and of what came in: (place, kind, shape, strides, share).
+        # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
+        # memory it shares).
         self.args: list[int] = []
         self.first = 0
         self.entered: list[Any] = []
@@ -119,6 +120,8 @@ class Unit:
         self.versions = [0 if t._s is None else t._s.version for t in tensors]
         self.failed = ""
         self.nodes: list[Any] = []
+        # (tensor, second tensor of its memory), as they are made.
+        self.aliases: list[tuple[Tensor, Tensor]] = []
         self.told: list[Told] = []
         self.writes: set[int] = set()
         self._made: dict[int, tuple[int, int]] = {}
@@ -177,7 +180,8 @@ class Unit:
         node = self._node(out)
         if self.failed:
             return self.failed
-        bumps = [(k, t._s.version - v) for k, (t, v) in enumerate(zip(self.tensors, self.versions, strict=True))
+        bumps = [(k, t._s.version - v) for k, t, v in zip(
+            range(len(self.tensors)), self.tensors, self.versions, strict=True)
                  if t._s is not None and t._s.version != v]
         effects = bool(self.writes) or any(Entry(t.kind, t.function, t.operands).draws for t in self.told)
         return Step(self.told, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
@@ -197,12 +201,12 @@ class Unit:
             if not base or seen[3] is None:
                 return self.fail("a result is a view in an unknown way")
             view = (base[0], *seen[1:])
-        elif seen is not None or t._s is not None and t._s.version:
+        elif seen is not None and (LOCAL.enabled or t._g is not None) or t._s is not None and t._s.version:
             return self.fail("a result is a view of what the op made")
         elif t._g is not None and not self.nodes:
             return self.fail("a result is tracked, and nothing made its node")
         a = t._a
-        layout = meta_array(a.shape, a.dtype, tuple([s // a.itemsize for s in a.strides])) if a.itemsize else a
+        layout = meta_array(a.shape, a.dtype, tuple([s // a.itemsize for s in a.strides]))
         if layout.strides != a.strides:
             layout = np.lib.stride_tricks.as_strided(layout, a.shape, a.strides, writeable=False)
         whole = spec.memory >= 0 and a.nbytes == self._sizes[spec.memory]

@@ -289,7 +289,8 @@ class Formula:
                       None if same else [place(v, shape) for v in values])
         t._g = node
         if TRACES.record is not None:
-            TRACES.how = partial(self.record, entry), t, values
+            if TRACES.asked:
+                TRACES.how = partial(self.record, entry), t, values
             TRACES.record(node)
 
     def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
@@ -315,7 +316,8 @@ class Formula:
                       None if same else [place(v, shape) for v in (a, b)])
         t._g = node
         if TRACES.record is not None:
-            TRACES.how = partial(self.record, entry), t, (a, b)
+            if TRACES.asked:
+                TRACES.how = partial(self.record, entry), t, (a, b)
             TRACES.record(node)
 
     def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -5,6 +5,7 @@ an interpreter stands in the door, the rows' own rules are asked.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,14 @@ _VIEWS = {step: type(backward_name(step), (Node,), {"__slots__": (), "apply": _v
           for step in ("select", "slice", "unsqueeze", "alias")}
 
 
+def _view_again(out: Tensor, values: Sequence[Any]) -> None:
+    record_view(values[0], out, *values[1:])
+
+
 def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...], last: str) -> None:
     """Leave the node of a view behind."""
+    if TRACES.asked:
+        TRACES.how = _view_again, out, (self, basic, ones, last)
     _node(_VIEWS[last], self, out, (self._l.shape, (), basic, ones))
 
 

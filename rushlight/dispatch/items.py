@@ -21,7 +21,7 @@ from rushlight.base.tape import TAPE, constant, settle
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
 from rushlight.dispatch.methods import copy_, fill_
-from rushlight.dispatch.state import CLASSES, LONE, MODES, PLAIN, STACK, interpret
+from rushlight.dispatch.state import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
 from rushlight.ops.index import BASIC
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
@@ -93,6 +93,8 @@ def _plain_indices(index: Any) -> Indices | None:
 def _getitem(self: Tensor, index: Any) -> Any:
     plan = parse(index, self._l.shape)
     if MODES and _interpreted():
+        if listening() and not plan.advanced:
+            return interpret(None, _basic, (self, plan.basic, plan.ones, plan.last), {})
         return _by_rows(self, plan)
     found = self
     if plan.basic != WHOLE or plan.ones or not plan.advanced:
@@ -163,6 +165,11 @@ def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: s
         last = last or parse(basic, self._l.shape).last
         itemnodes.record_view(self, out, basic, ones, last)
     return out
+
+
+def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
+    """x[ints and slices], for an interpreter that hears of it as one op."""
+    return _view(self, view(self._m, basic, ones), basic, ones, last)
 
 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:

@@ -42,7 +42,8 @@ def record(_values, _out):
     _node.hooks, _node.seq = None, next_seq()
     _node.saved = Saved({{{values}}}, ({shapes}), ({kinds}), _results)
     if TRACES.record is not None:
-        TRACES.how = record_again, _out, _values
+        if TRACES.asked:
+            TRACES.how = record_again, _out, _values
         TRACES.record(_node)
 '''
 

@@ -180,7 +180,7 @@ class Geometry:
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
-        a = self._m
+        a = self._l
         step = a.itemsize
         strides = tuple([s // step for s in a.strides])
         if not a.size and not any(strides):
@@ -224,7 +224,7 @@ class Geometry:
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements lie in the order of `memory_format` without gaps."""
-        a = self._m
+        a = self._l
         if memory_format in (contiguous_format, preserve_format):
             return bool(a.flags.c_contiguous)
         if a.ndim != (4 if memory_format is channels_last else 5):

@@ -40,7 +40,12 @@ def elsewhere(t: Any, name: str) -> Array:
 def shared(t: Any, other: Any) -> bool:
     """Whether the values of `t` are put off, and are now those of `other`, too."""
     hidden = getattr(t, "_hidden", None)
-    return hidden.__class__ is Pending and bool(hidden.owner.share(t, other))
+    if hidden.__class__ is Pending:
+        return bool(hidden.owner.share(t, other))
+    told = getattr(TAPE[-1], "alias", None) if TAPE else None
+    if told is not None:
+        told(t, other)
+    return False
 
 
 def values(t: Any) -> Array:
