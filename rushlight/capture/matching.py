@@ -11,14 +11,12 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.inplace import remember, unrecorded
 from rushlight.autograd.node import TRACES, AccumulateGrad
@@ -27,6 +25,7 @@ from rushlight.base.device import device
 from rushlight.base.dtype import dtype
 from rushlight.base.size import Size
 from rushlight.base.tape import TAPE
+from rushlight.capture.ear import Ear
 from rushlight.capture.recorder import Array, root
 from rushlight.capture.stretch import RUNNING, Path, Program, seen
 from rushlight.capture.trace import Node, Step, Unit, bump
@@ -34,8 +33,7 @@ from rushlight.compiler.team import pointer
 from rushlight.dispatch.overrides import past_interpreters
 from rushlight.dispatch.state import MODES, PLAIN, STACK
 from rushlight.ops.table import ROWS
-from rushlight.tensor.gradient import Gradient
-from rushlight.tensor.geometry import MemoryFormat, StorageLayout, contiguous_format
+from rushlight.tensor.geometry import MemoryFormat, StorageLayout
 from rushlight.tensor.lazyviews import Pending
 from rushlight.tensor.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight.tensor.tensor import Tensor
@@ -81,81 +79,6 @@ class Trace:
         """Let `other` have the same memory, if that is still to come."""
         region = self.region
         return region is not None and other.__class__ is Tensor and region.also(t, other)
-
-
-class Ear:
-    """What TAPE's writers talk to while a region is at work."""
-
-    fuses = True
-    once = ""
-
-    def __init__(self, region: "Region") -> None:
-        self.region = region
-
-    def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
-        """An op ran."""
-        unit = self.region.listener()
-        if unit is not None:
-            unit.run(function, operands, result)
-
-    def write(self, function: Any, operands: tuple[Any, ...], values: Any) -> None:
-        """An op wrote to memory."""
-        unit = self.region.listener()
-        if unit is not None:
-            unit.write(function, operands)
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Python of the package that looks at memory: run as it is."""
-        unit = self.region.listener()
-        if unit is not None:
-            unit.fail("it calls what may do anything")
-        elif function is not Gradient.grad.fset:  # type: ignore[attr-defined]
-            return self.region.eagerly(function, args, {})
-        return function(*args)
-
-    def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
-        """A leaf receives its gradient."""
-        leaf = node.variable
-        if leaf is None or not self.region.mine() or create or leaf.grad is not None or (
-                not self.region.pending(grad)) or not leaf._l.flags.c_contiguous:
-            return function(node, grad, create)
-        if grad._k is not leaf._k:
-            grad = grad.to(leaf._k.dtype)
-        alone = sys.getrefcount(grad) <= _ALONE and grad._g is None and self.region.alone(grad)
-        leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
-        if node.hooks is not None:
-            hooks.accumulated(node, leaf)
-        return None
-
-    def alias(self, t: Tensor, other: Tensor) -> None:
-        """`other` is going to be a second tensor of the same memory."""
-        if self.region.unit is not None:
-            self.region.unit.aliases.append((t, other))
-        elif other.__class__ is Tensor:
-            self.region.also(t, other)
-
-    def walk(self) -> None:
-        """Nothing: the ops of a walk are like others."""
-
-    def constant(self, array: Array) -> None:
-        """Python made values."""
-        unit = self.region.listener()
-        if unit is not None:
-            unit.constant(array)
-
-    def escape(self, what: str, breaks: bool = True) -> None:
-        """A value is about to leave: who reads it makes the region compute it."""
-        unit = self.region.listener()
-        if unit is not None:
-            unit.fail(what)
-        elif self.region.mine() and "hook" not in what:
-            self.region.note(what)
-            self.region.settle()
-
-    def settle(self) -> None:
-        """Memory is to be written to."""
-        if self.region.unit is None and self.region.mine():
-            self.region.settle()
 
 
 class Region:
@@ -542,8 +465,8 @@ class Region:
         stand = self._stand(target)
         made = self._within(function(row), tuple([stand if v is target else v for v in args]), {
             name: stand if v is target else v for name, v in kwargs.items()})
-        if made.__class__ is not Tensor or made is target or made._k is not target._k or (
-                not self.pending(made)) or (made._l.shape, made._l.strides) != (target._l.shape, target._l.strides):
+        if made.__class__ is not Tensor or made is target or not self.pending(made) or (
+                made._k, made._l.shape, made._l.strides) != (target._k, target._l.shape, target._l.strides):
             return None
         self._become(target, made)
         return target
@@ -591,7 +514,7 @@ class Region:
             emptied = [t for t, b in self.emptied if b is a]
             if emptied and all(any(t is e for e in emptied) for t in holders):
                 continue
-            known = len([t for t in holders if _filled_slot(t)]) + sum([b is a for b in self.arrays.values()]) + (
+            known = sum(map(_filled_slot, holders)) + sum([b is a for b in self.arrays.values()]) + (
                 2 * len(held) + len(emptied))
             if numbers[k] in self.real or sys.getrefcount(a) > known + 2 or a.base is not None and not (
                     isinstance(a.base, np.ndarray) and a.base.base is None and sys.getrefcount(a.base) <= 2):
@@ -703,17 +626,3 @@ def _tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     return LOCAL.enabled and any([v._g is not None if isinstance(v, Tensor) else v.__class__ in (
         list, tuple) and any([isinstance(i, Tensor) and i._g is not None for i in v])
         for v in (*args, *kwargs.values())])
-
-
-def _calibrate() -> int:
-    # How many references are held to a gradient on its way to accumulate(), as in autograd/hooks.py.
-    class Heard:
-        def accumulate(self, function: Any, node: Any, grad: Any, create: bool) -> int:
-            return sys.getrefcount(grad)
-    add = partial(Heard().accumulate, None)
-    buffers = {0: object()}
-    grad = buffers.pop(0)
-    return add(None, grad, False)
-
-
-_ALONE = _calibrate()

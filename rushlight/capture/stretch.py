@@ -1,8 +1,8 @@
 """A stretch of a trace as one program: compiled by the passes that replays have, or entry by entry.
 
 A program belongs to a path of the tree and to the places that are wanted at its end. Its inputs' memory is
-bound where it was when it was compiled, as parameters' is, or copied in; results that are wanted lie in memory
-of their own, which is used again once nobody holds it, and small ones are copied out.
+bound where it was when it was compiled, as parameters' is, or copied in; results that are wanted lie in
+memory of their own, which is used again once nobody holds it, and small ones are copied out.
 """
 from __future__ import annotations
 
