@@ -37,12 +37,13 @@ class Ear:
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Python of the package that looks at memory: run as it is."""
+        if function is Gradient.grad.fset:  # type: ignore[attr-defined]
+            return None  # who says so sets it himself
         unit = self.region.listener()
         if unit is not None:
             unit.fail("it calls what may do anything")
-        elif function is not Gradient.grad.fset:  # type: ignore[attr-defined]
-            return self.region.eagerly(function, args, {})
-        return function(*args)
+        here = unit is None and self.region.mine()
+        return self.region.eagerly(function, args, {}) if here else function(*args)
 
     def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
         """A leaf receives its gradient."""

@@ -122,7 +122,7 @@ class Region:
         with self.lock:
             return self._hear(row, call, args, kwargs)
 
-    def formula(self, formula: Any, values: tuple[Any, ...]) -> Any:
+    def matched_formula(self, formula: Any, values: tuple[Any, ...]) -> Any:
         """A formula that is no row: a derived gradient."""
         modes = STACK.modes
         modes.pop()

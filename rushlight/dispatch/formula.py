@@ -206,7 +206,7 @@ class Formula:
                 if listeners.concerned(values):
                     return listeners.heard(self, values)
         if TAPE and MODES and STACK.modes:
-            heard = getattr(STACK.modes[-1], "formula", None)
+            heard = getattr(STACK.modes[-1], "matched_formula", None)
             if heard is not None:
                 return heard(self, values)
         entry = self.entry(values)

@@ -70,7 +70,7 @@ def wrapped(values: Iterable[Any]) -> bool:
 
 def listening() -> bool:
     """Whether this thread's innermost interpreter also hears of writes that are no rows (compile()'s)."""
-    return bool(STACK.modes) and hasattr(STACK.modes[-1], "formula")
+    return bool(STACK.modes) and hasattr(STACK.modes[-1], "matched_formula")
 
 
 def interpret(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
