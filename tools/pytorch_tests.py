@@ -63,6 +63,7 @@ class Side:
     python: str
     options: list[str]
     work: Path  # logs
+    path: tuple[str, ...] = (str(TOOLS),)  # PYTHONPATH
 
 
 @dataclass
@@ -109,7 +110,7 @@ def run_file(side: Side, path: Path, args: argparse.Namespace, log: Path, wanted
     side.work.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "RUNNER_LOG": str(log), "RUNNER_HELPERS": args.helpers,
                    "RUNNER_LIMIT": str(args.limit), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
-                   "PYTHONPATH": str(TOOLS),
+                   "PYTHONPATH": os.pathsep.join(side.path),
                    "PYTORCH_TESTING_DEVICE_ONLY_FOR": "cpu", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **wanted}
     command = [side.python, *side.options, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest",
                "-p", "pytorch_tests_plugin", "--tb=short", "-W", "ignore", "--rootdir", str(path.parent),
@@ -165,7 +166,7 @@ def is_exception(test: str, patterns: dict[str, str]) -> bool:
 
 def compare(path: Path, args: argparse.Namespace) -> Figures:
     """Run one file on both sides."""
-    side = Side(sys.executable, ["-m", "rushlight"], args.work / TREE.name)
+    side = Side(sys.executable, ["-m", "rushlight"], args.work / TREE.name, (str(TREE), str(TOOLS)))
     log = side.work / f"{path.stem}.jsonl"
     before = read_outcomes(log) if args.failed else {}
     drawn, pytorch = reference(path, args)
