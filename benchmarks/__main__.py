@@ -1,4 +1,5 @@
 """python -m benchmarks: Rushlight / PyTorch, medians of interleaved rounds, as a table."""
+
 from __future__ import annotations
 
 import argparse
@@ -11,10 +12,12 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from statistics import geometric_mean
 
-from benchmarks import compiling as compiling  # its workloads
-from benchmarks import injax
-from benchmarks import kernels as kernels  # its workloads
-from benchmarks import serving as serving  # its workloads
+from benchmarks import (
+    compiling as compiling,  # its workloads
+    injax,
+    kernels as kernels,  # its workloads
+    serving as serving,  # its workloads
+)
 from benchmarks.floor import Machine
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
 from benchmarks.memory import compile_times, new_sizes, peak_memory
@@ -27,8 +30,9 @@ IMPORT_BAR, SIZE_BAR, MEMORY_BAR = 0.1, 0.35, 1.0
 def options() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--torch-python", default=sys.executable,
-                        help="an interpreter that has PyTorch (default: this one)")
+    parser.add_argument(
+        "--torch-python", default=sys.executable, help="an interpreter that has PyTorch (default: this one)"
+    )
     parser.add_argument("--jax-python", default="", help="an interpreter that has JAX, to compare with")
     parser.add_argument("--only", default="", help="regular expression found in the names to run")
     parser.add_argument("--threads", type=int, default=2)
@@ -46,30 +50,37 @@ def results(asked: argparse.Namespace) -> Iterator[Result]:
         yield start_time(pythons, asked.rounds, IMPORT_BAR, "import, and the first op", "torch.ones(2) + 1")
     if re.search(asked.only, "size"):
         yield installed_size(pythons, SIZE_BAR)
-    for name, title in (("char_gpt_step", "memory of a char_gpt step"),
-                        ("compiled_char_gpt", "memory of a char_gpt step, compiled / eager")):
+    for name, title in (
+        ("char_gpt_step", "memory of a char_gpt step"),
+        ("compiled_char_gpt", "memory of a char_gpt step, compiled / eager"),
+    ):
         if re.search(asked.only, "memory"):
             yield peak_memory(pythons, name, title, MEMORY_BAR)
     if re.search(asked.only, "sizes"):
         yield new_sizes(pythons[0])
-    for name, title, limits in (("compiled_mlp_default", "MLP 20-64-32-2's step", (0.5, 0.1)),
-                                ("compiled_char_gpt", "char_gpt's step", (3.0, 3.0))):
+    for name, title, limits in (
+        ("compiled_mlp_default", "MLP 20-64-32-2's step", (0.5, 0.1)),
+        ("compiled_char_gpt", "char_gpt's step", (3.0, 3.0)),
+    ):
         if re.search(asked.only, "compile"):
             yield from compile_times(pythons, name, title, limits)
     with ExitStack() as stack:
-        workers = (stack.enter_context(Worker(pythons[0], "rushlight", asked.threads)),
-                   stack.enter_context(Worker(pythons[1], "torch", asked.threads)))
+        workers = (
+            stack.enter_context(Worker(pythons[0], "rushlight", asked.threads)),
+            stack.enter_context(Worker(pythons[1], "torch", asked.threads)),
+        )
         for name, workload in WORKLOADS.items():
             if re.search(asked.only, name):
-                yield compare(name, workload.title, workload.bar, workers, asked.rounds,
-                              asked.seconds)
+                yield compare(name, workload.title, workload.bar, workers, asked.rounds, asked.seconds)
 
 
 def beside_jax(asked: argparse.Namespace) -> Iterator[Result]:
     """The same steps beside JAX's jit."""
     with ExitStack() as stack:
-        workers = (stack.enter_context(Worker(sys.executable, "rushlight", asked.threads)),
-                   stack.enter_context(Worker(asked.jax_python, "jax", asked.threads)))
+        workers = (
+            stack.enter_context(Worker(sys.executable, "rushlight", asked.threads)),
+            stack.enter_context(Worker(asked.jax_python, "jax", asked.threads)),
+        )
         for name in injax.WORKLOADS:
             if re.search(asked.only, name):
                 yield compare(name, WORKLOADS[name].title, 1.0, workers, asked.rounds, asked.seconds)
@@ -90,9 +101,15 @@ def cells(result: Result, machine: Machine) -> list[str]:
     if result.error:
         return [result.title, "-", "-", "-", f"{result.bar:.2g}", result.error, ""]
     floor = machine.floor(result.name)
-    return [result.title, amount(result.ours, result.unit), amount(result.theirs, result.unit),
-            f"{result.ratio:.2f}", f"{result.bar:.2g}", "yes" if result.met else "no",
-            f"{amount(floor, 's')} x {result.ours / floor:.1f}" if floor else ""]
+    return [
+        result.title,
+        amount(result.ours, result.unit),
+        amount(result.theirs, result.unit),
+        f"{result.ratio:.2f}",
+        f"{result.bar:.2g}",
+        "yes" if result.met else "no",
+        f"{amount(floor, 's')} x {result.ours / floor:.1f}" if floor else "",
+    ]
 
 
 HEAD = ["workload", "Rushlight", "PyTorch", "ratio", "bar", "met", "floor"]
@@ -102,33 +119,51 @@ LINE = "{:48} {:>10} {:>10} {:>6} {:>5}  {:4} {}"
 def table(rows: list[list[str]], other: str) -> list[str]:
     """The lines of a table of rows."""
     head = [other if name == "PyTorch" else name for name in HEAD]
-    return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|",
-            *("| " + " | ".join(row) + " |" for row in rows)]
+    return [
+        "| " + " | ".join(head) + " |",
+        "|---" * len(head) + "|",
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
 
 
 def together(found: list[Result]) -> str:
     """A sentence on the single kernels."""
     ratios = [r.ratio for r in found if r.title.startswith("kernel:") and not r.error]
-    return (f"Geometric mean of the {len(ratios)} single kernels: {geometric_mean(ratios):.2f} (bar "
-            f"{kernels.MEAN_BAR:g}, none above {kernels.EACH_BAR:g}).") if ratios else ""
+    return (
+        (
+            f"Geometric mean of the {len(ratios)} single kernels: {geometric_mean(ratios):.2f} (bar "
+            f"{kernels.MEAN_BAR:g}, none above {kernels.EACH_BAR:g})."
+        )
+        if ratios
+        else ""
+    )
 
 
 def page(found: list[Result], asked: argparse.Namespace, machine: Machine) -> str:
     """The first section of docs/performance.md."""
-    lines = ["# Performance", "",
-             f"Written by `python -m benchmarks --write`. Medians of {asked.rounds} interleaved rounds,",
-             f"{asked.threads} threads each, float32, on {os.cpu_count()} cores "
-             f"({platform.machine()}), Python {platform.python_version()}, NumPy {version('numpy')}.",
-             "The ratio is Rushlight's time divided by PyTorch's: below 1 is faster. The bar is the",
-             "ratio that we hold ourselves to. The floor is the time in which this machine could move",
-             f"the bytes or do the operations that a workload needs ({machine}), with how",
-             "many times that Rushlight takes (`benchmarks/floor.py`).", ""]
+    lines = [
+        "# Performance",
+        "",
+        f"Written by `python -m benchmarks --write`. Medians of {asked.rounds} interleaved rounds,",
+        f"{asked.threads} threads each, float32, on {os.cpu_count()} cores "
+        f"({platform.machine()}), Python {platform.python_version()}, NumPy {version('numpy')}.",
+        "The ratio is Rushlight's time divided by PyTorch's: below 1 is faster. The bar is the",
+        "ratio that we hold ourselves to. The floor is the time in which this machine could move",
+        f"the bytes or do the operations that a workload needs ({machine}), with how",
+        "many times that Rushlight takes (`benchmarks/floor.py`).",
+        "",
+    ]
     rows = [cells(result, machine) for result in found]
     return "\n".join([*lines, *table(rows, "PyTorch"), "", together(found)]).rstrip() + "\n"
 
 
-JAX = ["## Beside JAX", "", "Whole training steps, compiled, and the same as functions under JAX's jit;",
-       "kernels that PyTorch is slow at, and the same of jax.numpy.", ""]
+JAX = [
+    "## Beside JAX",
+    "",
+    "Whole training steps, compiled, and the same as functions under JAX's jit;",
+    "kernels that PyTorch is slow at, and the same of jax.numpy.",
+    "",
+]
 
 
 def main() -> None:

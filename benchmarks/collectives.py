@@ -5,6 +5,7 @@
 
 Prints the largest of the ranks' median times for each size. Wall time: what others do on the machine counts.
 """
+
 from __future__ import annotations
 
 import os
@@ -40,8 +41,11 @@ def main() -> None:
         for dtype in (torch.float32, torch.bfloat16):
             seconds = measure(size, dtype)
             if dist.get_rank() == 0:
-                print(f"{torch.__name__} {dist.get_world_size()} ranks {str(dtype):16} {size / 1024:8.0f} KB "
-                      f"{seconds * 1e6:9.0f} us {size / seconds / 1e9:6.2f} GB/s", flush=True)
+                print(
+                    f"{torch.__name__} {dist.get_world_size()} ranks {str(dtype):16} {size / 1024:8.0f} KB "
+                    f"{seconds * 1e6:9.0f} us {size / seconds / 1e9:6.2f} GB/s",
+                    flush=True,
+                )
     dist.destroy_process_group()
 
 

@@ -2,6 +2,7 @@
 
 PyTorch's own compiler needs a C++ compiler and many seconds for each, and does not gain on most of them.
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -19,15 +20,18 @@ def compiled(torch: Any, function: Any, mode: str = "reduce-overhead") -> Any:
     return torch.compile(function, mode=mode) if hasattr(torch, "explain") else function
 
 
-def training(torch: Any, model: Any, optimizer: Any, data: tuple[Any, Any],
-             mode: str = "reduce-overhead") -> Call:
+def training(
+    torch: Any, model: Any, optimizer: Any, data: tuple[Any, Any], mode: str = "reduce-overhead"
+) -> Call:
     """A whole training step of a classifier."""
+
     def step(x: Any, y: Any) -> Any:
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
         return loss
+
     made = compiled(torch, step, mode)
     return lambda: made(*data)
 
@@ -38,7 +42,7 @@ def mlp(torch: Any, *sizes: int, dropout: float = 0.0) -> Any:
     for a, b in zip(sizes, sizes[1:], strict=False):
         layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
         layers += [torch.nn.Dropout(dropout)] if dropout else []
-    return torch.nn.Sequential(*layers[:-2 if dropout else -1])
+    return torch.nn.Sequential(*layers[: -2 if dropout else -1])
 
 
 @workload("compiled, default mode: MLP 20-64-32-2, batch 64, AdamW step", 0.5)
@@ -77,6 +81,7 @@ def _char_gpt_step(torch: Any, bfloat16: bool) -> Call:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         return loss
+
     made = compiled(torch, step)
     return lambda: made(x, y)
 
@@ -101,14 +106,22 @@ def compiled_char_gpt_model(torch: Any) -> Call:
         called(x, y)[1].backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+
     return step
 
 
 @workload("compiled: CNN 1-32-64 on 28 x 28, batch 64, SGD step")
 def compiled_cnn(torch: Any) -> Call:
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2),
-                          nn.Flatten(), nn.Linear(64 * 12 * 12, 10))
+    model = nn.Sequential(
+        nn.Conv2d(1, 32, 3),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64 * 12 * 12, 10),
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     return training(torch, model, optimizer, (torch.randn(64, 1, 28, 28), torch.randint(10, (64,))))
 
@@ -122,8 +135,11 @@ def _resnet(torch: Any) -> Any:
             self.conv1 = nn.Conv2d(inside, outside, 3, stride, 1, bias=False)
             self.conv2 = nn.Conv2d(outside, outside, 3, 1, 1, bias=False)
             self.norm1, self.norm2 = nn.BatchNorm2d(outside), nn.BatchNorm2d(outside)
-            self.short = nn.Sequential() if inside == outside else nn.Sequential(
-                nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside))
+            self.short = (
+                nn.Sequential()
+                if inside == outside
+                else nn.Sequential(nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside))
+            )
 
         def forward(self, x: Any) -> Any:
             h = torch.relu(self.norm1(self.conv1(x)))
@@ -156,6 +172,7 @@ def compiled_lstm(torch: Any) -> Call:
         loss.backward()
         optimizer.step()
         return loss
+
     made = compiled(torch, step)
     return lambda: made(x)
 
@@ -166,9 +183,11 @@ def compiled_chain(torch: Any) -> Call:
         y = torch.tanh(x * 0.5 + 1)
         y = torch.sigmoid(y - x) * x
         return (torch.relu(y + 0.1) * 2 - y).sum()
+
     made, x = compiled(torch, chain), torch.randn(4096, 1024)
 
     def call() -> Any:
         with torch.no_grad():
             return made(x)
+
     return call

@@ -4,6 +4,7 @@ CALLS says what is called for each, over operands of about n elements. Both fram
 processes of their own, in turn; the processor's time is compared, which other programs change little.
 `--write` puts the table into docs/performance.md, under its heading.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -102,20 +103,46 @@ def operands(torch: Any, n: int) -> dict[str, Any]:
     q = r(1, 2, min(max(s // 2, 2), 512), min(max(s // 4, 2), 64))
     steps = min(max(n // 256, 8), 512)
     depth = max(2, round((n / 4) ** (1 / 3)))
-    whole = {"x": x, "y": r(s, s), "p": torch.rand(s, s) * 0.8 + 0.1, "e": r(s, s), "xd": x.double(),
-             "v": r(n), "row": r(s), "i": torch.randint(0, s, (s, s)), "j": torch.randint(1, 9, (s, s)),
-             "k": x > 0,
-             "c": torch.complex(x, x), "pairs": r(s, s, 2), "row_i": torch.randint(0, 16, (s,)),
-             "at": torch.randint(0, s, (s, s)), "few": torch.arange(0, s, 3), "every": torch.randperm(s),
-             "classes": torch.randint(0, s, (s,)), "edges": torch.linspace(-2, 2, 33),
-             "slope": torch.full((1,), 0.2)}
-    parts = {"a": r(side, side), "b": r(side, side), "bm": r(batch, m, m),
-             "well": r(m, m) + 4 * torch.eye(m),
-             "x3": r(1, 4, n // 4), "img": r(1, 4, h, h), "vol": r(1, 4, depth, depth, depth),
-             "k1": r(4, 4, 3), "k2": r(4, 4, 3, 3), "k3": r(4, 4, 3, 3, 3), "w16": torch.ones(16), "q": q,
-             "qs": q[0].transpose(0, 1).reshape(q.shape[2], 1, -1), "grid": torch.rand(1, h, h, 2) * 2 - 1,
-             "logp": r(steps, 2, 8).log_softmax(-1), "words": torch.randint(1, 8, (2, steps // 2)),
-             "lengths": torch.full((2,), steps)}
+    whole = {
+        "x": x,
+        "y": r(s, s),
+        "p": torch.rand(s, s) * 0.8 + 0.1,
+        "e": r(s, s),
+        "xd": x.double(),
+        "v": r(n),
+        "row": r(s),
+        "i": torch.randint(0, s, (s, s)),
+        "j": torch.randint(1, 9, (s, s)),
+        "k": x > 0,
+        "c": torch.complex(x, x),
+        "pairs": r(s, s, 2),
+        "row_i": torch.randint(0, 16, (s,)),
+        "at": torch.randint(0, s, (s, s)),
+        "few": torch.arange(0, s, 3),
+        "every": torch.randperm(s),
+        "classes": torch.randint(0, s, (s,)),
+        "edges": torch.linspace(-2, 2, 33),
+        "slope": torch.full((1,), 0.2),
+    }
+    parts = {
+        "a": r(side, side),
+        "b": r(side, side),
+        "bm": r(batch, m, m),
+        "well": r(m, m) + 4 * torch.eye(m),
+        "x3": r(1, 4, n // 4),
+        "img": r(1, 4, h, h),
+        "vol": r(1, 4, depth, depth, depth),
+        "k1": r(4, 4, 3),
+        "k2": r(4, 4, 3, 3),
+        "k3": r(4, 4, 3, 3, 3),
+        "w16": torch.ones(16),
+        "q": q,
+        "qs": q[0].transpose(0, 1).reshape(q.shape[2], 1, -1),
+        "grid": torch.rand(1, h, h, 2) * 2 - 1,
+        "logp": r(steps, 2, 8).log_softmax(-1),
+        "words": torch.randint(1, 8, (2, steps // 2)),
+        "lengths": torch.full((2,), steps),
+    }
     mha = torch.nn.MultiheadAttention(parts["qs"].shape[2], 2).requires_grad_(False)
     return {"torch": torch, "F": torch.nn.functional, "n": n, "s": s, "mha": mha, **whole, **parts}
 
@@ -124,19 +151,25 @@ def calls() -> dict[str, str]:
     """The expression of each op by its name."""
     texts = [text.strip() for line in CALLS.strip().splitlines() for text in line.split("; ")]
     named = (re.fullmatch(r"([\w.]+): (.*)", text) for text in texts)
-    return dict(found.groups() if found else (text.split("(")[0], f"torch.{text}")  # type: ignore[misc]
-                for text, found in zip(texts, named, strict=True))
+    return dict(
+        found.groups() if found else (text.split("(")[0], f"torch.{text}")  # type: ignore[misc]
+        for text, found in zip(texts, named, strict=True)
+    )
 
 
 def _workload(title: str, text: str, n: int) -> Workload:
     def prepare(torch: Any) -> Callable[[], Any]:
         call: Callable[[], Any] = eval(f"lambda: {text}", operands(torch, n))  # made once for a size
         return call
+
     return Workload(title, 3.0, prepare)
 
 
-EAGER = {f"{name} {size}": _workload(f"{name} {size}", text, n)
-         for size, n in SIZES.items() for name, text in calls().items()}
+EAGER = {
+    f"{name} {size}": _workload(f"{name} {size}", text, n)
+    for size, n in SIZES.items()
+    for name, text in calls().items()
+}
 
 
 def options() -> argparse.Namespace:
@@ -158,19 +191,30 @@ def mean(ratios: list[float]) -> float:
 
 def section(results: dict[str, Result]) -> str:
     """The heading, the means, and a table of the ratios of each op at each size."""
+
     def cell(name: str, size: str) -> str:
         found = results.get(f"{name} {size}")
         return "-" if found is None or found.error else f"{found.ratio:.2f}"
-    means = {size: mean([r.ratio for key, r in results.items() if key.endswith(f" {size}") and not r.error])
-             for size in SIZES}
+
+    means = {
+        size: mean([r.ratio for key, r in results.items() if key.endswith(f" {size}") and not r.error])
+        for size in SIZES
+    }
     every = [r.ratio for r in results.values() if not r.error]
     names = sorted({key.rsplit(" ", 1)[0] for key in results})
     by_size = ", ".join(f"{size} elements {m:.2f}" for size, m in means.items())
-    lines = [HEADING, "", f"`python -m benchmarks.eager --write`: {len(names)} calls of ops of the first "
-             "tier, forward, float32, one thread;", "ratios of the processor's time, medians of a few "
-             f"interleaved rounds. Geometric mean {mean(every):.2f} ({by_size}); "
-             f"{sum(ratio > 3 for ratio in every)} of {len(every)} are above 3.", "",
-             "| op | " + " | ".join(SIZES) + " |", "|---" * 4 + "|"]
+    lines = [
+        HEADING,
+        "",
+        f"`python -m benchmarks.eager --write`: {len(names)} calls of ops of the first "
+        "tier, forward, float32, one thread;",
+        "ratios of the processor's time, medians of a few "
+        f"interleaved rounds. Geometric mean {mean(every):.2f} ({by_size}); "
+        f"{sum(ratio > 3 for ratio in every)} of {len(every)} are above 3.",
+        "",
+        "| op | " + " | ".join(SIZES) + " |",
+        "|---" * 4 + "|",
+    ]
     lines += ["| " + " | ".join([name, *(cell(name, size) for size in SIZES)]) + " |" for name in names]
     return "\n".join(lines) + "\n"
 
@@ -179,12 +223,15 @@ def main() -> None:
     """Measure, print, and write the section where asked."""
     asked, results = options(), {}
     with ExitStack() as stack:
-        workers = (stack.enter_context(Worker(sys.executable, "rushlight", asked.threads, cpu=True)),
-                   stack.enter_context(Worker(asked.torch_python, "torch", asked.threads, cpu=True)))
+        workers = (
+            stack.enter_context(Worker(sys.executable, "rushlight", asked.threads, cpu=True)),
+            stack.enter_context(Worker(asked.torch_python, "torch", asked.threads, cpu=True)),
+        )
         for name, workload in EAGER.items():
             if re.search(asked.only, name):
-                found = results[name] = compare(name, workload.title, workload.bar, workers, asked.rounds,
-                                                asked.seconds)
+                found = results[name] = compare(
+                    name, workload.title, workload.bar, workers, asked.rounds, asked.seconds
+                )
                 ours, theirs = (f"{seconds * 1e6:10.1f} us" for seconds in (found.ours, found.theirs))
                 print(f"{found.title:36} {ours} {theirs} {found.ratio:6.2f}  {found.error}", flush=True)
     print("\n".join(section(results).splitlines()[2:4]))

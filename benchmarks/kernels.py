@@ -1,4 +1,5 @@
 """Single kernels on large operands. None may take more than 1.5 of PyTorch's time; all together, 0.9."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -20,13 +21,29 @@ def _of_large(name: str, *args: Any) -> None:
         x = torch.randn(*LARGE)
         op = getattr(torch.nn.functional if name in ("gelu", "dropout") else torch, name)
         return lambda: op(x, *args)
+
     prepare.__name__ = "_".join(map(str, (f"{PREFIX}{name}", *args)))
     kernel(" ".join(map(str, (name, *args))) + ", 4096 x 1024")(prepare)
 
 
-for _name, *_args in (("gelu",), ("exp",), ("tanh",), ("sum",), ("sum", 0), ("var",), ("var", 0), ("var", 1),
-                      ("argmax", 1), ("softmax", -1), ("logsumexp", 1), ("cumsum", 0), ("cumsum", 1),
-                      ("sort", 1), ("topk", 10), ("dropout",)):
+for _name, *_args in (
+    ("gelu",),
+    ("exp",),
+    ("tanh",),
+    ("sum",),
+    ("sum", 0),
+    ("var",),
+    ("var", 0),
+    ("var", 1),
+    ("argmax", 1),
+    ("softmax", -1),
+    ("logsumexp", 1),
+    ("cumsum", 0),
+    ("cumsum", 1),
+    ("sort", 1),
+    ("topk", 10),
+    ("dropout",),
+):
     _of_large(_name, *_args)
 
 
@@ -49,6 +66,7 @@ def kernel_layer_norm_both(torch: Any) -> Call:
     def call() -> None:
         x.grad = layer.weight.grad = layer.bias.grad = None
         layer(x).backward(g)
+
     return call
 
 
@@ -76,6 +94,7 @@ def kernel_sdpa_both(torch: Any) -> Call:
     def call() -> None:
         q.grad = k.grad = v.grad = None
         torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).backward(g)
+
     return call
 
 
@@ -126,6 +145,7 @@ def kernel_embedding_both(torch: Any) -> Call:
     def call() -> None:
         weight.grad = None
         torch.nn.functional.embedding(indices, weight).backward(g)
+
     return call
 
 
@@ -138,6 +158,7 @@ def kernel_embedding_backward(torch: Any) -> Call:
     def call() -> None:
         weight.grad = None
         out.backward(g, retain_graph=True)
+
     return call
 
 

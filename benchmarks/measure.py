@@ -1,4 +1,5 @@
 """Measuring: two workers asked in turn, so that a busy moment of the machine falls on both."""
+
 from __future__ import annotations
 
 import json
@@ -39,8 +40,14 @@ def environment(threads: int) -> dict[str, str]:
     number = str(threads)
     # Imports are timed as users see them, from compiled files.
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "OMP_NUM_THREADS": number, "OPENBLAS_NUM_THREADS": number,
-            "MKL_NUM_THREADS": number, "RUSHLIGHT_NUM_THREADS": number, "PYTHONPATH": str(ROOT)}
+    return {
+        **kept,
+        "OMP_NUM_THREADS": number,
+        "OPENBLAS_NUM_THREADS": number,
+        "MKL_NUM_THREADS": number,
+        "RUSHLIGHT_NUM_THREADS": number,
+        "PYTHONPATH": str(ROOT),
+    }
 
 
 class Worker:
@@ -49,14 +56,20 @@ class Worker:
     def __init__(self, python: str, package: str, threads: int, cpu: bool = False) -> None:
         self.cpu = cpu
         self.process = subprocess.Popen(
-            [python, "-m", "benchmarks.worker", package], cwd=ROOT, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(threads))
+            [python, "-m", "benchmarks.worker", package],
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(threads),
+        )
 
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.process.kill()
         self.process.wait()
 
@@ -92,24 +105,39 @@ def warm(worker: Worker, workload: str, seconds: float) -> int:
     return max(count, int(count * seconds / spent))
 
 
-def compare(name: str, title: str, bar: float, workers: tuple[Worker, Worker], rounds: int,
-            seconds: float) -> Result:
+def compare(
+    name: str, title: str, bar: float, workers: tuple[Worker, Worker], rounds: int, seconds: float
+) -> Result:
     """One workload on both, in turn."""
     try:
         counts = [warm(worker, name, seconds) for worker in workers]
-        times = [[worker.seconds(name, count) / count for worker, count in zip(workers, counts,
-                                                                               strict=True)]
-                 for _ in range(rounds)]
+        times = [
+            [worker.seconds(name, count) / count for worker, count in zip(workers, counts, strict=True)]
+            for _ in range(rounds)
+        ]
     except RuntimeError as error:
         return Result(title, 0.0, 0.0, 0.0, bar, error=str(error)[:80])
-    return Result(title, median(ours for ours, _ in times), median(theirs for _, theirs in times),
-                  median(ours / theirs for ours, theirs in times), bar, name=name)
+    return Result(
+        title,
+        median(ours for ours, _ in times),
+        median(theirs for _, theirs in times),
+        median(ours / theirs for ours, theirs in times),
+        bar,
+        name=name,
+    )
 
 
 def fresh(python: str, code: str, threads: int = 2) -> float:
     """What a program printed last, a number, in a fresh process."""
-    done = subprocess.run([python, "-c", code], cwd=ROOT, env=environment(threads), text=True, check=True,
-                          capture_output=True, timeout=120)
+    done = subprocess.run(
+        [python, "-c", code],
+        cwd=ROOT,
+        env=environment(threads),
+        text=True,
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
     return float(done.stdout.split()[-1])
 
 
@@ -118,11 +146,16 @@ START = "import time; t = time.perf_counter(); import {} as torch; {}; print(tim
 
 def start_time(pythons: tuple[str, str], rounds: int, bar: float, title: str, then: str) -> Result:
     """Seconds to import and then run a statement, in fresh processes, in turn."""
-    times = [[fresh(python, START.format(package, then))
-              for python, package in zip(pythons, ("rushlight", "torch"), strict=True)]
-             for _ in range(rounds + 1)][1:]  # the first reads the files from the disk
-    return Result(title, median(a for a, _ in times), median(b for _, b in times),
-                  median(a / b for a, b in times), bar)
+    times = [
+        [
+            fresh(python, START.format(package, then))
+            for python, package in zip(pythons, ("rushlight", "torch"), strict=True)
+        ]
+        for _ in range(rounds + 1)
+    ][1:]  # the first reads the files from the disk
+    return Result(
+        title, median(a for a, _ in times), median(b for _, b in times), median(a / b for a, b in times), bar
+    )
 
 
 SIZE = """
@@ -142,8 +175,11 @@ print(sum(seen.values()) / 1e6)
 def installed_size(pythons: tuple[str, str], bar: float) -> Result:
     """Megabytes of the files of each package with all that it requires."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    package = sum(file.stat().st_size for file in (ROOT / "rushlight").rglob("*")
-                  if file.is_file() and "__pycache__" not in str(file))
+    package = sum(
+        file.stat().st_size
+        for file in (ROOT / "rushlight").rglob("*")
+        if file.is_file() and "__pycache__" not in str(file)
+    )
     ours = package / 1e6 + fresh(pythons[0], SIZE.replace("ROOTS", str(declared["dependencies"])))
     theirs = fresh(pythons[1], SIZE.replace("ROOTS", "['torch']"))
     return Result("installed size", ours, theirs, ours / theirs, bar, unit="MB")

@@ -1,4 +1,5 @@
 """Memory and compile time of a step, kernels that new sizes compile: numbers that fresh processes print."""
+
 from __future__ import annotations
 
 import os
@@ -74,13 +75,21 @@ print(before, len(made) - before)
 
 
 def _numbers(python: str, code: str, *given: str, **variables: str) -> list[float]:
-    done = subprocess.run([python, "-c", code, *given], cwd=ROOT, env={**environment(2), **variables},
-                          text=True, check=True, capture_output=True, timeout=600)
+    done = subprocess.run(
+        [python, "-c", code, *given],
+        cwd=ROOT,
+        env={**environment(2), **variables},
+        text=True,
+        check=True,
+        capture_output=True,
+        timeout=600,
+    )
     return [float(word) for word in done.stdout.split()[-2:]]
 
 
-def compile_times(pythons: tuple[str, str], workload: str, title: str,
-                  limits: tuple[float, float]) -> Iterator[Result]:
+def compile_times(
+    pythons: tuple[str, str], workload: str, title: str, limits: tuple[float, float]
+) -> Iterator[Result]:
     """Seconds of the first four calls, in fresh processes with an empty cache and with a full one, and what
     they may take; PyTorch's compiler has the whole step too."""
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
@@ -93,8 +102,10 @@ def compile_times(pythons: tuple[str, str], workload: str, title: str,
 
 def peak_memory(pythons: tuple[str, str], workload: str, title: str, bar: float) -> Result:
     """Megabytes of a step at most, in fresh processes; the second time, so that our cache is full."""
-    ours, theirs = ([_numbers(python, PEAK, package, workload) for _ in range(2)][-1]
-                    for python, package in zip(pythons, ("rushlight", "torch"), strict=True))
+    ours, theirs = (
+        [_numbers(python, PEAK, package, workload) for _ in range(2)][-1]
+        for python, package in zip(pythons, ("rushlight", "torch"), strict=True)
+    )
     title += f" (first calls {ours[0]:.0f} and {theirs[0]:.0f} MB)"
     return Result(title, ours[1], theirs[1], ours[1] / theirs[1], bar, unit="MB")
 

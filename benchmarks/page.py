@@ -1,4 +1,5 @@
 """docs/performance.md: a page of sections, each written by the command that measures it."""
+
 from __future__ import annotations
 
 from benchmarks.measure import ROOT

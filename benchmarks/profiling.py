@@ -3,6 +3,7 @@
 Watched steps and others are timed in turn, so that a busy time of the machine falls on both; compared are
 their lower quartiles. A profile begins and ends between the timings.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -53,8 +54,10 @@ def main() -> None:
     torch = load(asked.package)
     for name in STEPS:
         alone, watched, events = overhead(torch, asked.package, name, asked.seconds)
-        print(f"{name:16} {alone * 1e3:8.2f} ms  with the profiler {100 * (watched / alone - 1):+6.1f} %  "
-              f"({events} events)")
+        print(
+            f"{name:16} {alone * 1e3:8.2f} ms  with the profiler {100 * (watched / alone - 1):+6.1f} %  "
+            f"({events} events)"
+        )
 
 
 if __name__ == "__main__":

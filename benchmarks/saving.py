@@ -3,6 +3,7 @@
 Best and median of some rounds after two others, each in the stead of the last one's file, flushed to the
 disk by whoever does that (Rushlight does, PyTorch does not); `copied` is how much the process's memory grew.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,8 +37,11 @@ def show(name: str, rounds: int, call: Callable[[], Any]) -> None:
     """Time the calls, and print a line."""
     before = peak()
     seconds = [timed(call) for _ in range(rounds + 2)][2:]
-    print(f"{name:28} best {min(seconds) * 1e3:8.1f} ms  median {median(seconds) * 1e3:8.1f} ms  "
-          f"copied {peak() - before:5.0f} MB", flush=True)
+    print(
+        f"{name:28} best {min(seconds) * 1e3:8.1f} ms  median {median(seconds) * 1e3:8.1f} ms  "
+        f"copied {peak() - before:5.0f} MB",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
 """Workloads of inference: the shape of GPT-2 small, 6 of its layers, over a prompt and token by token."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,19 +20,23 @@ def _block(torch: Any) -> Any:
             super().__init__()
             self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
             self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-            self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(approximate="tanh"),
-                                     nn.Linear(4 * WIDTH, WIDTH))
+            self.mlp = nn.Sequential(
+                nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(approximate="tanh"), nn.Linear(4 * WIDTH, WIDTH)
+            )
 
         def forward(self, x: Any, keys: Any = None, values: Any = None, place: int = 0) -> Any:
             n, t, width = x.shape
-            q, k, v = (part.view(n, t, HEADS, width // HEADS).transpose(1, 2)
-                       for part in self.qkv(self.norm1(x)).split(width, 2))
+            q, k, v = (
+                part.view(n, t, HEADS, width // HEADS).transpose(1, 2)
+                for part in self.qkv(self.norm1(x)).split(width, 2)
+            )
             if keys is not None:
-                keys[:, :, place:place + t], values[:, :, place:place + t] = k, v
-                k, v = keys[:, :, :place + t], values[:, :, :place + t]
+                keys[:, :, place : place + t], values[:, :, place : place + t] = k, v
+                k, v = keys[:, :, : place + t], values[:, :, : place + t]
             y = F.scaled_dot_product_attention(q, k, v, is_causal=keys is None)
             x = x + self.out(y.transpose(1, 2).reshape(n, t, width))
             return x + self.mlp(self.norm2(x))
+
     return Block()
 
 
@@ -50,6 +55,7 @@ def _gpt2(torch: Any, dtype: Any) -> Any:
             for k, block in enumerate(self.blocks):
                 x = block(x) if cache is None else block(x, *cache[k], place)
             return self.norm(x[:, -1:]) @ self.tokens.weight.t()
+
     return GPT2().to(dtype).eval()
 
 
@@ -60,17 +66,21 @@ def _prefill(torch: Any, dtype: Any) -> Call:
     def call() -> Any:
         with torch.no_grad():
             return made(ids)
+
     return call
 
 
 def _decode(torch: Any, dtype: Any) -> Call:
     model, ids = _gpt2(torch, dtype), torch.randint(VOCABULARY, (1, 1))
-    cache = [[torch.randn(1, HEADS, PROMPT + 1, WIDTH // HEADS, dtype=dtype) for _ in range(2)]
-             for _ in range(LAYERS)]
+    cache = [
+        [torch.randn(1, HEADS, PROMPT + 1, WIDTH // HEADS, dtype=dtype) for _ in range(2)]
+        for _ in range(LAYERS)
+    ]
 
     def call() -> Any:
         with torch.no_grad():
             return model(ids, cache, PROMPT)
+
     return call
 
 

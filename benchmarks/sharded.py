@@ -5,6 +5,7 @@
 Prints for each framework the median step in milliseconds, the slower rank's: of the bare model, of each
 wrapper, of DDP's gradients reduced after backward; and the bytes of a rank's parameters and states.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,10 +31,13 @@ def _model(torch: Any, way: str) -> Any:
     if way == "fsdp":
         from torch.distributed.fsdp import FullyShardedDataParallel
         from torch.distributed.fsdp.wrap import ModuleWrapPolicy
-        return FullyShardedDataParallel(net, auto_wrap_policy=ModuleWrapPolicy({nn.Sequential}),
-                                        device_id=torch.device("cpu"))
+
+        return FullyShardedDataParallel(
+            net, auto_wrap_policy=ModuleWrapPolicy({nn.Sequential}), device_id=torch.device("cpu")
+        )
     if way == "fully":
         from torch.distributed.fsdp import fully_shard
+
         for layer in net:
             fully_shard(layer)
         return fully_shard(net)
@@ -81,9 +85,22 @@ def _run(python: list[str]) -> dict[str, tuple[float, int]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    ranks = [subprocess.Popen([*python, __file__, "--rank"], stdout=subprocess.PIPE, text=True, env={
-        **os.environ, "RANK": str(r), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
-        "OMP_NUM_THREADS": "1"}) for r in range(2)]
+    ranks = [
+        subprocess.Popen(
+            [*python, __file__, "--rank"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={
+                **os.environ,
+                "RANK": str(r),
+                "WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": port,
+                "OMP_NUM_THREADS": "1",
+            },
+        )
+        for r in range(2)
+    ]
     told = [json.loads(process.communicate(timeout=300)[0].splitlines()[-1]) for process in ranks]
     return {way: (max(t[way][0] for t in told), max(t[way][1] for t in told)) for way in WAYS}
 
@@ -99,8 +116,15 @@ def main() -> None:
         found["Rushlight"].append(_run([sys.executable, "-m", "rushlight"]))
         found["PyTorch"].append(_run([given.torch_python]))
     for way in WAYS:
-        print(f"{way:10}", *(f"{name}: {statistics.median(r[way][0] for r in runs):7.1f} ms "
-                             f"{runs[0][way][1] / 1e6:6.1f} MB" for name, runs in found.items()), sep="  ")
+        print(
+            f"{way:10}",
+            *(
+                f"{name}: {statistics.median(r[way][0] for r in runs):7.1f} ms "
+                f"{runs[0][way][1] / 1e6:6.1f} MB"
+                for name, runs in found.items()
+            ),
+            sep="  ",
+        )
 
 
 if __name__ == "__main__":

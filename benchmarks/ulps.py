@@ -7,6 +7,7 @@ Needs mpmath and an installed PyTorch. An op is tried over its domain: all magni
 counts against the spacing of the dtype at the true value; where that overflows, the result must do so too.
 Rushlight is measured twice: as the first calls run (NumPy) and as hot ones do (machine code).
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,20 +37,33 @@ def _softplus(x: Any) -> Any:
 
 # name: (reference, domain, points to look around)
 OPS: dict[str, tuple[Reference, tuple[float, float], tuple[float, ...]]] = {
-    "exp": (mp.exp, (-800, 800), (0,)), "exp2": (lambda x: mp.power(2, x), (-1200, 1200), (0,)),
-    "expm1": (mp.expm1, (-800, 800), (0,)), "log": (mp.log, POSITIVE, (1,)),
+    "exp": (mp.exp, (-800, 800), (0,)),
+    "exp2": (lambda x: mp.power(2, x), (-1200, 1200), (0,)),
+    "expm1": (mp.expm1, (-800, 800), (0,)),
+    "log": (mp.log, POSITIVE, (1,)),
     "log1p": (mp.log1p, (-1, INF), (0, -1)),
-    "log2": (lambda x: mp.log(x) / mp.log(2), POSITIVE, (1,)), "log10": (mp.log10, POSITIVE, (1,)),
-    "sqrt": (mp.sqrt, POSITIVE, ()), "rsqrt": (lambda x: 1 / mp.sqrt(x), POSITIVE, ()),
-    "reciprocal": (lambda x: 1 / x, ALL, ()), "sin": (mp.sin, (-1e6, 1e6), (0, math.pi, 2 * math.pi)),
+    "log2": (lambda x: mp.log(x) / mp.log(2), POSITIVE, (1,)),
+    "log10": (mp.log10, POSITIVE, (1,)),
+    "sqrt": (mp.sqrt, POSITIVE, ()),
+    "rsqrt": (lambda x: 1 / mp.sqrt(x), POSITIVE, ()),
+    "reciprocal": (lambda x: 1 / x, ALL, ()),
+    "sin": (mp.sin, (-1e6, 1e6), (0, math.pi, 2 * math.pi)),
     "cos": (mp.cos, (-1e6, 1e6), (math.pi / 2, 3 * math.pi / 2)),
-    "tan": (mp.tan, (-1e6, 1e6), (math.pi / 2, math.pi)), "asin": (mp.asin, UNIT, (1, -1, 0.5)),
-    "acos": (mp.acos, UNIT, (1, -1, 0)), "atan": (mp.atan, ALL, (1,)), "sinh": (mp.sinh, (-800, 800), (0,)),
-    "cosh": (mp.cosh, (-800, 800), (0,)), "tanh": (mp.tanh, (-50, 50), (0,)), "asinh": (mp.asinh, ALL, (0,)),
-    "acosh": (mp.acosh, (1, INF), (1,)), "atanh": (mp.atanh, UNIT, (0, 1, -1)),
+    "tan": (mp.tan, (-1e6, 1e6), (math.pi / 2, math.pi)),
+    "asin": (mp.asin, UNIT, (1, -1, 0.5)),
+    "acos": (mp.acos, UNIT, (1, -1, 0)),
+    "atan": (mp.atan, ALL, (1,)),
+    "sinh": (mp.sinh, (-800, 800), (0,)),
+    "cosh": (mp.cosh, (-800, 800), (0,)),
+    "tanh": (mp.tanh, (-50, 50), (0,)),
+    "asinh": (mp.asinh, ALL, (0,)),
+    "acosh": (mp.acosh, (1, INF), (1,)),
+    "atanh": (mp.atanh, UNIT, (0, 1, -1)),
     "sigmoid": (lambda x: 1 / (1 + mp.exp(-x)), (-800, 800), (0,)),
-    "logit": (lambda x: mp.log(x / (1 - x)), (0, 1), (0.5, 1)), "erf": (mp.erf, (-10, 10), (0,)),
-    "erfc": (mp.erfc, (-10, 28), (0,)), "erfinv": (mp.erfinv, UNIT, (0, 1, -1)),
+    "logit": (lambda x: mp.log(x / (1 - x)), (0, 1), (0.5, 1)),
+    "erf": (mp.erf, (-10, 10), (0,)),
+    "erfc": (mp.erfc, (-10, 28), (0,)),
+    "erfinv": (mp.erfinv, UNIT, (0, 1, -1)),
     "lgamma": (lambda x: mp.log(abs(mp.gamma(x))), (-100, 1e6), (1, 2, 0.5)),
     "digamma": (mp.digamma, (-50, 1e6), (1.4616321449683623, 1)),
     "sinc": (lambda x: mp.sin(mp.pi * x) / (mp.pi * x) if x else mp.mpf(1), (-100, 100), (1, 2)),
@@ -74,9 +88,12 @@ OPS: dict[str, tuple[Reference, tuple[float, float], tuple[float, ...]]] = {
     "nn.functional.mish": (lambda x: x * mp.tanh(_softplus(x)), (-80, 80), (0,)),
     "nn.functional.elu": (lambda x: x if x > 0 else mp.expm1(x), (-100, 100), (0,)),
     "nn.functional.logsigmoid": (lambda x: -_softplus(-x), (-700, 700), (0,)),
-    "pow": (mp.power, POSITIVE, (1,)), "atan2": (mp.atan2, ALL, ()), "hypot": (mp.hypot, ALL, ()),
+    "pow": (mp.power, POSITIVE, (1,)),
+    "atan2": (mp.atan2, ALL, ()),
+    "hypot": (mp.hypot, ALL, ()),
     "logaddexp": (lambda x, y: mp.log(mp.exp(x) + mp.exp(y)), (-500, 500), ()),
-    "xlogy": (lambda x, y: x * mp.log(y), POSITIVE, ()), "true_divide": (lambda x, y: x / y, ALL, ()),
+    "xlogy": (lambda x, y: x * mp.log(y), POSITIVE, ()),
+    "true_divide": (lambda x, y: x / y, ALL, ()),
 }
 BINARY = ("pow", "atan2", "hypot", "logaddexp", "xlogy", "true_divide")
 POINTS, DERIVED = 600, 1200
@@ -91,8 +108,12 @@ def points(domain: tuple[float, float], around: tuple[float, ...], dtype: Any, s
     low, high = (max(domain[0], float(info.min)), min(domain[1], float(info.max)))
     count, largest = POINTS, math.log2(min(max(abs(low), abs(high)), float(info.max)))
     smallest = math.log2(float(info.smallest_subnormal))
-    parts = [rng.uniform(max(low, -10), min(high, 10), count), 2.0 ** rng.uniform(smallest, largest, count),
-             -(2.0 ** rng.uniform(smallest, largest, count // 2)), 2.0 ** rng.uniform(-4, 4, count)]
+    parts = [
+        rng.uniform(max(low, -10), min(high, 10), count),
+        2.0 ** rng.uniform(smallest, largest, count),
+        -(2.0 ** rng.uniform(smallest, largest, count // 2)),
+        2.0 ** rng.uniform(-4, 4, count),
+    ]
     for p in around:
         parts.append(p + rng.choice([-1, 1], 200) * 2.0 ** rng.uniform(math.log2(float(info.eps)), -1, 200))
     with np.errstate(all="ignore"):
@@ -138,12 +159,17 @@ def resolve(package: Any, name: str) -> Callable[..., Any]:
 
 def compiled(name: str, given: dict[str, Any], *tensors: Any) -> bool:
     """Give the op's kernel for these operands machine code; whether there is any."""
-    from rushlight.dispatch import pointwise
-    from rushlight.ops.table import NAMES
+    from rushlight._engine.dispatch.runners import pointwise
+    from rushlight._engine.ops.table import NAMES
 
     row, _ = NAMES.get(truths.key(name), (None, None))
-    chosen = None if row is None or row.kind != "pointwise" else pointwise.variant(
-        row, {p.name: given.get(p.name, p.default) for p in row.params if not p.is_tensor})
+    chosen = (
+        None
+        if row is None or row.kind != "pointwise"
+        else pointwise.variant(
+            row, {p.name: given.get(p.name, p.default) for p in row.params if not p.is_tensor}
+        )
+    )
     if chosen is None:
         return False
     spare = iter(tensors)
@@ -155,7 +181,7 @@ def sample(subject: truths.Subject, dtype: str) -> list[Any]:
     """Arguments for a row of the table: of all magnitudes, and pairs that lie close together."""
     of, rng = np.dtype(dtype), np.random.default_rng(4)
     parts = [points(domain, (0, 1, -1, 0.5, 2, 3), of, seed) for seed, domain in enumerate(subject.domains)]
-    parts = [rng.permutation(part)[:min(map(len, parts), default=0)][:DERIVED] for part in parts]
+    parts = [rng.permutation(part)[: min(map(len, parts), default=0)][:DERIVED] for part in parts]
     if len(parts) > 1 and subject.domains[0] == subject.domains[1]:
         near = len(parts[0]) // 4
         parts[1][:near] = parts[0][:near] * (1 + np.finfo(of).eps * rng.integers(-9, 9, near)).astype(of)
@@ -164,8 +190,9 @@ def sample(subject: truths.Subject, dtype: str) -> list[Any]:
 
 def specials(run: Callable[[Any, list[Any]], Any], domains: Any, dtype: str) -> str:
     """Where zeros, infinities, nan, the largest and the smallest numbers come out other than PyTorch's."""
-    import rushlight
     import torch
+
+    import rushlight
 
     info = np.finfo(dtype)
     ends = [0.0, -0.0, INF, -INF, math.nan, 1.0, -1.0, float(info.max), float(info.smallest_subnormal)]
@@ -183,8 +210,9 @@ def specials(run: Callable[[Any, list[Any]], Any], domains: Any, dtype: str) -> 
 
 def measure(name: str, dtype: str) -> dict[str, Any]:
     """{who: (largest error, the argument where)} of one op, and what specials are `other` than PyTorch's."""
-    import rushlight
     import torch
+
+    import rushlight
 
     subject = DERIVED_OPS.get(name)
     if subject is not None:
@@ -204,6 +232,7 @@ def measure(name: str, dtype: str) -> dict[str, Any]:
 
     def run(package: Any, tensors: list[Any]) -> Any:
         return resolve(package, name)(*first, *tensors, **{k: v for k, v in given.items() if k != "n"})
+
     mine = [rushlight.from_numpy(a.copy()) for a in arguments]
     results = {"NumPy": run(rushlight, mine).numpy()}
     if compiled(name, given, *mine):
@@ -242,8 +271,12 @@ ones (maximum, minimum, clamp by tensors, lerp, softshrink): Rushlight's is the 
 
 def row(name: str, dtype: str, found: dict[str, Any]) -> str:
     """A line of the table."""
-    cells = [f"{found[who][0]:.3g} at {', '.join(f'{x:.4g}' for x in found[who][1:])}" if who in found
-             else "as NumPy" for who in ("NumPy", "machine", "PyTorch")]
+    cells = [
+        f"{found[who][0]:.3g} at {', '.join(f'{x:.4g}' for x in found[who][1:])}"
+        if who in found
+        else "as NumPy"
+        for who in ("NumPy", "machine", "PyTorch")
+    ]
     mine = max(found[who][0] for who in ("NumPy", "machine") if who in found)
     # Where neither has any correct digit, as near a zero, a few per cent more say nothing.
     theirs = found["PyTorch"][0]

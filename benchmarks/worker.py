@@ -4,6 +4,7 @@ It reads lines of JSON, {"workload": name, "count": calls, "settle": whether the
 "cpu": whether to count the processor's time}, and answers each with one line,
 {"seconds": for all the calls} or {"error": text}. It ends with its input.
 """
+
 from __future__ import annotations
 
 import gc
@@ -13,10 +14,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import compiling as compiling  # its workloads
-from benchmarks import kernels as kernels  # its workloads
-from benchmarks import injax
-from benchmarks import serving as serving  # its workloads
+from benchmarks import (
+    compiling as compiling,  # its workloads
+    injax,
+    kernels as kernels,  # its workloads
+    serving as serving,  # its workloads
+)
 from benchmarks.eager import EAGER
 from benchmarks.workloads import WORKLOADS
 
@@ -27,16 +30,19 @@ def load(package: str) -> Any:
         return None
     if package == "rushlight":
         from rushlight.launcher import install_as_torch
+
         install_as_torch()
     import torch
+
     return torch
 
 
 def settle(package: str) -> None:
     """Change over to what a long run would use by now."""
     if package == "rushlight":
-        from rushlight.compiler import tier
-        tier.wait()
+        from rushlight._engine.kernels.runtime import tiers
+
+        tiers.wait()
 
 
 def time_calls(call: Callable[[], Any], count: int, cpu: bool = False) -> float:

@@ -2,6 +2,7 @@
 the call to be timed; the same code runs on Rushlight and on PyTorch. Its decorator says how it is
 shown and the bar: the most that Rushlight may take of PyTorch's time.
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -28,9 +29,11 @@ WORKLOADS: dict[str, Workload] = {}
 
 def workload(title: str, bar: float = 1.0) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Enter a function under its own name."""
+
     def enter(prepare: Callable[[Any], Any]) -> Callable[[Any], Any]:
         WORKLOADS[prepare.__name__] = Workload(title, bar, prepare)
         return prepare
+
     return enter
 
 
@@ -73,8 +76,7 @@ def small_backward(torch: Any) -> Callable[[], Any]:
 @workload("MLP 20-64-32-2, batch 64, AdamW step")
 def mlp_step(torch: Any) -> Callable[[], Any]:
     nn = torch.nn
-    model = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(),
-                          nn.Linear(32, 2))
+    model = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 2))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     x, y = torch.randn(64, 20), torch.randint(2, (64,))
 
@@ -82,6 +84,7 @@ def mlp_step(torch: Any) -> Callable[[], Any]:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
+
     return step
 
 
@@ -89,8 +92,7 @@ def mlp_step(torch: Any) -> Callable[[], Any]:
 def mlp_step_compiled(torch: Any) -> Callable[[], Any]:
     """Each framework's best: PyTorch's compiler makes this step slower than its eager one."""
     nn = torch.nn
-    model = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(),
-                          nn.Linear(32, 2))
+    model = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 2))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     x, y = torch.randn(64, 20), torch.randint(2, (64,))
 
@@ -100,6 +102,7 @@ def mlp_step_compiled(torch: Any) -> Callable[[], Any]:
         loss.backward()
         optimizer.step()
         return loss
+
     if hasattr(torch, "explain"):
         step = torch.compile(step, mode="reduce-overhead")
     return lambda: step(x, y)
@@ -109,9 +112,16 @@ def mlp_step_compiled(torch: Any) -> Callable[[], Any]:
 def cnn_step(torch: Any) -> Callable[[], Any]:
     nn = torch.nn
     model = nn.Sequential(
-        nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(),
-        nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(64 * 4 * 4, 10))
+        nn.Conv2d(1, 32, 3, padding=1),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3, padding=1),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64 * 4 * 4, 10),
+    )
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     x, y = torch.randn(64, 1, 8, 8), torch.randint(10, (64,))
 
@@ -119,6 +129,7 @@ def cnn_step(torch: Any) -> Callable[[], Any]:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
+
     return step
 
 
@@ -138,6 +149,7 @@ def char_gpt_step(torch: Any) -> Callable[[], Any]:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+
     return step
 
 
@@ -148,6 +160,7 @@ def _forward(function: Callable[..., Any]) -> Callable[[Any], Callable[[], Any]]
     def prepare(torch: Any) -> Callable[[], Any]:
         x = torch.randn(*LARGE)
         return lambda: function(torch, x)
+
     return prepare
 
 
@@ -159,7 +172,9 @@ def _both_ways(function: Callable[..., Any]) -> Callable[[Any], Callable[[], Any
         def run() -> None:
             x.grad = None
             function(torch, x).backward(seed)
+
         return run
+
     return prepare
 
 
@@ -178,8 +193,9 @@ for _name, _function in {
     "sum_rows": lambda torch, x: x.sum(dim=0),
 }.items():
     WORKLOADS[_name] = Workload(f"{_name}, 4096 x 1024", 1.0, _forward(_function))
-    WORKLOADS[f"{_name}_backward"] = Workload(f"{_name}, 4096 x 1024, forward and backward", 1.0,
-                                              _both_ways(_function))
+    WORKLOADS[f"{_name}_backward"] = Workload(
+        f"{_name}, 4096 x 1024, forward and backward", 1.0, _both_ways(_function)
+    )
 
 
 @workload("matmul, 512 x 512")

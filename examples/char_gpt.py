@@ -9,6 +9,7 @@ It shows its progress, saves a checkpoint (continue with --resume), and draws ch
 what it learns from and on what is held out, the learning rate, and what it wrote at each stage. At the end it
 prints a sample of the Python that it has learned to write.
 """
+
 import argparse
 import math
 import sysconfig
@@ -35,7 +36,7 @@ class Block(nn.Module):
         B, T, C = x.shape
         q, k, v = self.qkv(self.norm1(x)).split(C, dim=2)
         q, k, v = (t.view(B, T, self.heads, C // self.heads).transpose(1, 2) for t in (q, k, v))
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)      # (B, heads, T, C / heads)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # (B, heads, T, C / heads)
         y = y.transpose(1, 2).contiguous().view(B, T, C)
         x = x + self.dropout(self.out(y))
         return x + self.dropout(self.mlp(self.norm2(x)))
@@ -66,7 +67,7 @@ class GPT(nn.Module):
         x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
         for block in self.blocks:
             x = block(x)
-        logits = self.head(self.norm(x))                                 # (B, T, vocabulary)
+        logits = self.head(self.norm(x))  # (B, T, vocabulary)
         if targets is None:
             return logits, None
         return logits, F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
@@ -75,7 +76,7 @@ class GPT(nn.Module):
     def generate(self, ids, count, temperature=0.8, generator=None):
         self.eval()
         for _ in range(count):
-            logits, _ = self(ids[:, -self.context:])
+            logits, _ = self(ids[:, -self.context :])
             probabilities = F.softmax(logits[:, -1] / temperature, dim=-1)
             ids = torch.cat([ids, torch.multinomial(probabilities, 1, generator=generator)], dim=1)
         self.train()
@@ -102,8 +103,8 @@ def read_text(path, limit=1_500_000):
 
 def get_batch(data, batch, context):
     starts = torch.randint(len(data) - context - 1, (batch,))
-    x = torch.stack([data[i:i + context] for i in starts])
-    y = torch.stack([data[i + 1:i + 1 + context] for i in starts])
+    x = torch.stack([data[i : i + context] for i in starts])
+    y = torch.stack([data[i + 1 : i + 1 + context] for i in starts])
     return x, y
 
 
@@ -119,8 +120,8 @@ def learning_rate(step, steps, peak=2e-3, warmup=50):
 def held_out_loss(model, data, context, windows=32):
     """The mean loss on windows spread evenly over text that the model does not learn from."""
     starts = torch.linspace(0, len(data) - context - 1, windows).long()
-    x = torch.stack([data[i:i + context] for i in starts])
-    y = torch.stack([data[i + 1:i + 1 + context] for i in starts])
+    x = torch.stack([data[i : i + context] for i in starts])
+    y = torch.stack([data[i + 1 : i + 1 + context] for i in starts])
     model.eval()
     _, loss = model(x, y)
     model.train()
@@ -134,8 +135,13 @@ def draw(history, path):
     losses, mean = history["losses"], []
     for loss in losses:
         mean.append(loss if not mean else 0.95 * mean[-1] + 0.05 * loss)
-    figure, axes = plt.subplot_mosaic([["loss", "text"], ["rate", "text"]], figsize=(12, 6.5),
-                                      height_ratios=[3, 1], width_ratios=[5, 4], layout="constrained")
+    figure, axes = plt.subplot_mosaic(
+        [["loss", "text"], ["rate", "text"]],
+        figsize=(12, 6.5),
+        height_ratios=[3, 1],
+        width_ratios=[5, 4],
+        layout="constrained",
+    )
     figure.suptitle("A character-level GPT learns to write Python")
     axes["loss"].plot(losses, color="tab:blue", alpha=0.25, label="train, each batch")
     axes["loss"].plot(mean, color="tab:blue", label="train, running mean")
@@ -146,8 +152,10 @@ def draw(history, path):
     axes["rate"].plot(history["rates"], color="tab:green")
     axes["rate"].set(xlabel="step", ylabel="learning rate")
     axes["rate"].grid(alpha=0.3)
-    stages = [f"step {step}\n" + "\n".join(line[:58] for line in text.split("\n")[:6])
-              for step, text in history["stages"]]
+    stages = [
+        f"step {step}\n" + "\n".join(line[:58] for line in text.split("\n")[:6])
+        for step, text in history["stages"]
+    ]
     axes["text"].set(title="what it writes at each stage")
     axes["text"].axis("off")
     axes["text"].text(0, 1, "\n\n".join(stages), va="top", family="monospace", fontsize=7, parse_math=False)
@@ -180,9 +188,10 @@ def main():
     characters = sorted(set(text))
     number = {c: i for i, c in enumerate(characters)}
     data = torch.tensor([number[c] for c in text], dtype=torch.long)
-    train, held_out = data[:int(0.95 * len(data))], data[int(0.95 * len(data)):]
-    model = GPT(len(characters), options.context, options.width, options.layers, options.heads,
-                options.dropout)
+    train, held_out = data[: int(0.95 * len(data))], data[int(0.95 * len(data)) :]
+    model = GPT(
+        len(characters), options.context, options.width, options.layers, options.heads, options.dropout
+    )
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.95), weight_decay=0.1)
     checkpoint = Path(options.out) / "char_gpt.pt"
     history = {"losses": [], "rates": [], "held_out": [], "stages": []}
@@ -201,8 +210,9 @@ def main():
     print(f"{len(text):,} characters, {len(characters)} of them different; {count:,} parameters")
     stop = min(options.steps, options.stop_after or options.steps)
     stage = max(options.steps // 4, 1)
-    bar = tqdm(range(len(history["losses"]), stop), initial=len(history["losses"]), total=options.steps,
-               unit="step")
+    bar = tqdm(
+        range(len(history["losses"]), stop), initial=len(history["losses"]), total=options.steps, unit="step"
+    )
     for step in bar:
         if step % stage == 0:
             # Numbers of its own, so that looking changes nothing in the training.
@@ -221,11 +231,19 @@ def main():
         history["rates"].append(rate)
         if step % options.print_every == 0 or step == stop - 1:
             history["held_out"].append((step, held_out_loss(model, held_out, options.context)))
-            bar.write(f"step {step:5d}  loss {history['losses'][-1]:.4f}  "
-                      f"held out {history['held_out'][-1][1]:.4f}")
+            bar.write(
+                f"step {step:5d}  loss {history['losses'][-1]:.4f}  held out {history['held_out'][-1][1]:.4f}"
+            )
 
-    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(),
-                "rng": torch.get_rng_state(), "history": history}, checkpoint)
+    torch.save(
+        {
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "rng": torch.get_rng_state(),
+            "history": history,
+        },
+        checkpoint,
+    )
     sample = write(options.sample)
     if stop == options.steps:
         history["stages"].append((stop, sample[:240].strip("\n")))

@@ -1,7 +1,8 @@
 """GELU as an autograd.Function with its own backward, checked against finite differences and nn.GELU.
 
-    python -m rushlight examples/custom_gelu.py
+python -m rushlight examples/custom_gelu.py
 """
+
 import math
 
 import torch
@@ -16,14 +17,14 @@ class GELU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
-        return 0.5 * x * (1 + torch.tanh(SCALE * (x + CUBIC * x ** 3)))
+        return 0.5 * x * (1 + torch.tanh(SCALE * (x + CUBIC * x**3)))
 
     @staticmethod
     def backward(ctx, grad):
-        x, = ctx.saved_tensors
-        t = torch.tanh(SCALE * (x + CUBIC * x ** 3))
-        inner = SCALE * (1 + 3 * CUBIC * x ** 2)
-        return grad * (0.5 * (1 + t) + 0.5 * x * (1 - t ** 2) * inner)
+        (x,) = ctx.saved_tensors
+        t = torch.tanh(SCALE * (x + CUBIC * x**3))
+        inner = SCALE * (1 + 3 * CUBIC * x**2)
+        return grad * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * inner)
 
 
 def main():
@@ -32,8 +33,8 @@ def main():
     print(f"gradcheck {torch.autograd.gradcheck(GELU.apply, (x,))}")
     print(f"gradgradcheck {torch.autograd.gradgradcheck(GELU.apply, (x,))}")
     for approximate in ("tanh", "none"):
-        theirs, = torch.autograd.grad(nn.GELU(approximate)(x).sum(), x)
-        ours, = torch.autograd.grad(GELU.apply(x).sum(), x)
+        (theirs,) = torch.autograd.grad(nn.GELU(approximate)(x).sum(), x)
+        (ours,) = torch.autograd.grad(GELU.apply(x).sum(), x)
         print(f"nn.GELU({approximate!r}): gradients differ by at most {(ours - theirs).abs().max():.1e}")
 
 

@@ -7,6 +7,7 @@ the CPU; every worker has a batch of its own. The time of a step is told apart: 
 without (`no_sync`), and the reduction alone. nn.DataParallel is measured as well: where there are no GPUs it
 calls the module as it is. PyTorch runs the same file.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -24,8 +25,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 def model(width: int) -> nn.Module:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(64, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
-                         nn.Linear(width, 10))
+    return nn.Sequential(
+        nn.Linear(64, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10)
+    )
 
 
 def seconds_of_a_step(net: nn.Module, batch: int, steps: int) -> tuple[float, float]:
@@ -60,16 +62,20 @@ def work(rank: int, world: int, port: int, options: argparse.Namespace) -> None:
         dist.all_reduce(grads)
     reduction = (time.perf_counter() - begin) / options.steps
     if rank == 0:
-        print(f"{world} workers  {world * options.batch / whole:9,.0f} samples/s  step {1e3 * whole:7.2f} ms"
-              f"  without reducing {1e3 * alone:7.2f} ms  reduction alone {1e3 * reduction:6.2f} ms"
-              f"  loss {loss:.4f}", flush=True)
+        print(
+            f"{world} workers  {world * options.batch / whole:9,.0f} samples/s  step {1e3 * whole:7.2f} ms"
+            f"  without reducing {1e3 * alone:7.2f} ms  reduction alone {1e3 * reduction:6.2f} ms"
+            f"  loss {loss:.4f}",
+            flush=True,
+        )
     dist.barrier()
     dist.destroy_process_group()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--world", type=int, nargs="+", default=[1, 2], help="numbers of workers")
     parser.add_argument("--batch", type=int, default=256, help="samples of each worker's batch")
     parser.add_argument("--width", type=int, default=512, help="units of the hidden layers")
@@ -78,8 +84,10 @@ def main() -> None:
     torch.set_num_threads(1)
     plain, _ = seconds_of_a_step(model(options.width), options.batch, options.steps)
     spread, loss = seconds_of_a_step(nn.DataParallel(model(options.width)), options.batch, options.steps)
-    print(f"one process  {options.batch / plain:9,.0f} samples/s, in nn.DataParallel "
-          f"{options.batch / spread:9,.0f} samples/s ({torch.cuda.device_count()} GPUs)  loss {loss:.4f}")
+    print(
+        f"one process  {options.batch / plain:9,.0f} samples/s, in nn.DataParallel "
+        f"{options.batch / spread:9,.0f} samples/s ({torch.cuda.device_count()} GPUs)  loss {loss:.4f}"
+    )
     for world in options.world:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -4,6 +4,7 @@
 
 Draws digits.png: the loss and the accuracy over the epochs, and the digits that it takes for others.
 """
+
 import argparse
 from pathlib import Path
 
@@ -18,9 +19,17 @@ from tqdm import tqdm
 def build():
     """Two convolutions with batch norm, pooling, and a linear classifier."""
     return nn.Sequential(
-        nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(),
-        nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Dropout(0.3), nn.Linear(64 * 4 * 4, 10))
+        nn.Conv2d(1, 32, 3, padding=1),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3, padding=1),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.3),
+        nn.Linear(64 * 4 * 4, 10),
+    )
 
 
 @torch.no_grad()
@@ -84,8 +93,9 @@ def main():
 
     model = build()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
-    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, epochs=options.epochs,
-                                                    steps_per_epoch=len(train_loader))
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=1e-2, epochs=options.epochs, steps_per_epoch=len(train_loader)
+    )
     criterion = nn.CrossEntropyLoss()
     losses, accuracies = [], []
     bar = tqdm(range(options.epochs), unit="epoch")

@@ -5,6 +5,7 @@
 FOLDER holds the data set's four files (train-images-idx3-ubyte.gz, ...), as they are distributed. Without
 --data, pictures of simple shapes in the same format stand in for it.
 """
+
 import argparse
 import gzip
 import math
@@ -24,8 +25,15 @@ class FashionClassifier(nn.Module):
     def __init__(self, hidden):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Flatten(), nn.Linear(784, hidden), nn.ReLU(), nn.Dropout(0.2),
-            nn.Linear(hidden, hidden), nn.ReLU(), nn.Dropout(0.2), nn.Linear(hidden, 10))
+            nn.Flatten(),
+            nn.Linear(784, hidden),
+            nn.ReLU(),
+            nn.Dropout(0.2),
+            nn.Linear(hidden, hidden),
+            nn.ReLU(),
+            nn.Dropout(0.2),
+            nn.Linear(hidden, 10),
+        )
 
     def forward(self, x):
         return self.net(x)
@@ -39,8 +47,9 @@ def read(path):
 
 
 def real(folder, kind):
-    images, labels = (read(Path(folder) / f"{kind}-{part}-ubyte.gz")
-                      for part in ("images-idx3", "labels-idx1"))
+    images, labels = (
+        read(Path(folder) / f"{kind}-{part}-ubyte.gz") for part in ("images-idx3", "labels-idx1")
+    )
     return dataset(torch.from_numpy(images.copy()), torch.from_numpy(labels.copy()))
 
 
@@ -123,10 +132,18 @@ def main():
         train_loss, train_acc = train_one_epoch(model, train_loader, criterion, optimizer)
         test_loss, test_acc = evaluate(model, test_loader, criterion)
         scheduler.step()
-        print(f"Epoch {epoch + 1:2d}/{options.epochs} train loss {train_loss:.4f} acc {train_acc:.4f} "
-              f"test loss {test_loss:.4f} acc {test_acc:.4f}")
-    torch.save({"model_state_dict": model.state_dict(), "optimizer_state_dict": optimizer.state_dict(),
-                "test_acc": test_acc}, options.out)
+        print(
+            f"Epoch {epoch + 1:2d}/{options.epochs} train loss {train_loss:.4f} acc {train_acc:.4f} "
+            f"test loss {test_loss:.4f} acc {test_acc:.4f}"
+        )
+    torch.save(
+        {
+            "model_state_dict": model.state_dict(),
+            "optimizer_state_dict": optimizer.state_dict(),
+            "test_acc": test_acc,
+        },
+        options.out,
+    )
     print(f"saved {options.out}; test accuracy {test_acc:.4f}")
 
 

@@ -1,7 +1,8 @@
 """A gated linear unit as a module of its own: half of a projection gates the other half.
 
-    python -m rushlight examples/gated_linear_unit.py
+python -m rushlight examples/gated_linear_unit.py
 """
+
 import math
 
 import torch

@@ -6,6 +6,7 @@
 There is no model hub in it: the configuration says what the model is like, and the text is Python's own
 documentation strings. Prints losses and a text; under PyTorch these are the same but for last digits.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,8 +31,13 @@ def texts() -> list[str]:
     import argparse
     import json
     import textwrap
-    found = [text for module in (argparse, json, textwrap) for text in
-             (module.__doc__, *(getattr(module, name).__doc__ for name in module.__all__)) if text]
+
+    found = [
+        text
+        for module in (argparse, json, textwrap)
+        for text in (module.__doc__, *(getattr(module, name).__doc__ for name in module.__all__))
+        if text
+    ]
     return [" ".join(text.split()) for text in found]
 
 
@@ -40,9 +46,15 @@ def make_tokenizer(lines: list[str], folder: str) -> None:
     bare = Tokenizer(models.BPE())
     bare.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bare.decoder = decoders.ByteLevel()
-    bare.train_from_iterator(lines, trainers.BpeTrainer(
-        vocab_size=512, special_tokens=[END], show_progress=False,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    bare.train_from_iterator(
+        lines,
+        trainers.BpeTrainer(
+            vocab_size=512,
+            special_tokens=[END],
+            show_progress=False,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        ),
+    )
     PreTrainedTokenizerFast(tokenizer_object=bare, eos_token=END, pad_token=END).save_pretrained(folder)
 
 
@@ -64,8 +76,17 @@ def main() -> None:
     make_tokenizer(texts(), given.out)
     tokenizer = AutoTokenizer.from_pretrained(given.out)
     ids = tokenizer(END.join(texts()), return_tensors="pt")["input_ids"][0]
-    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=96, n_layer=3, n_head=4,
-                                       n_positions=128, bos_token_id=0, eos_token_id=0))
+    model = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=len(tokenizer),
+            n_embd=96,
+            n_layer=3,
+            n_head=4,
+            n_positions=128,
+            bos_token_id=0,
+            eos_token_id=0,
+        )
+    )
     print(f"{len(ids):,} tokens, {model.num_parameters():,} parameters")
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     model.train()
@@ -81,8 +102,15 @@ def main() -> None:
     model = AutoModelForCausalLM.from_pretrained(given.out)
     prompt = tokenizer("The parser", return_tensors="pt")
     with torch.inference_mode():
-        out = model.generate(**prompt, max_new_tokens=40, do_sample=True, temperature=0.7, top_p=0.9,
-                             repetition_penalty=1.05, pad_token_id=tokenizer.eos_token_id)
+        out = model.generate(
+            **prompt,
+            max_new_tokens=40,
+            do_sample=True,
+            temperature=0.7,
+            top_p=0.9,
+            repetition_penalty=1.05,
+            pad_token_id=tokenizer.eos_token_id,
+        )
     print(tokenizer.decode(out[0], skip_special_tokens=True))
 
 

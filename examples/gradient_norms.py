@@ -1,15 +1,19 @@
 """Gradient norms of a deep network over its first epochs, for three initialisations.
 
-    python -m rushlight examples/gradient_norms.py --logs runs/norms     (for TensorBoard)
+python -m rushlight examples/gradient_norms.py --logs runs/norms     (for TensorBoard)
 """
+
 import argparse
 
 import torch
 import torch.nn as nn
 from torch.utils.tensorboard import SummaryWriter
 
-INITIALISATIONS = {"xavier uniform": nn.init.xavier_uniform_, "kaiming normal": nn.init.kaiming_normal_,
-                   "all ones": nn.init.ones_}
+INITIALISATIONS = {
+    "xavier uniform": nn.init.xavier_uniform_,
+    "kaiming normal": nn.init.kaiming_normal_,
+    "all ones": nn.init.ones_,
+}
 
 
 def build(initialise, depth=6, width=32):
@@ -54,8 +58,10 @@ def main():
     for name, initialise in INITIALISATIONS.items():
         history = train(build(initialise), x, y, options.epochs)
         first, last = history[0], history[-1]
-        print(f"{name:15} first norm {first[1]:.3e} last norm {last[1]:.3e} "
-              f"loss {first[0]:.3e} to {last[0]:.3e}")
+        print(
+            f"{name:15} first norm {first[1]:.3e} last norm {last[1]:.3e} "
+            f"loss {first[0]:.3e} to {last[0]:.3e}"
+        )
         if options.logs:
             with SummaryWriter(f"{options.logs}/{name.replace(' ', '_')}") as writer:
                 for epoch, (loss, norm) in enumerate(history):

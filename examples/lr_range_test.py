@@ -1,7 +1,8 @@
 """A learning-rate range test (Smith 2015): the rate grows from batch to batch until the loss diverges.
 
-    python -m rushlight examples/lr_range_test.py --plot lr_range.png     (the plot needs matplotlib)
+python -m rushlight examples/lr_range_test.py --plot lr_range.png     (the plot needs matplotlib)
 """
+
 import argparse
 import math
 

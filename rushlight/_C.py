@@ -1,4 +1,5 @@
 """torch._C: the few names of PyTorch's compiled module that packages read, over the public ones."""
+
 from __future__ import annotations
 
 import sys
@@ -7,14 +8,14 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from rushlight.autograd.mode import LOCAL
-from rushlight.dispatch import methods, state
-from rushlight.dispatch.overrides import disabled as _disabled_torch_function_impl
-from rushlight.tensor.generator import Generator
-from rushlight.tensor.queries import get_default_device
-from rushlight.tensor.tensor import Tensor, TensorMeta as _TensorMeta
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.dispatch import interpreters, methods
+from rushlight._engine.dispatch.overrides import disabled as _disabled_torch_function_impl
+from rushlight._engine.tensors.generator import Generator
+from rushlight._engine.tensors.queries import get_default_device
+from rushlight._engine.tensors.tensor import Tensor, TensorMeta as _TensorMeta
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 __all__ = ["Generator", "TensorBase", "_TensorBase", "_TensorMeta", "_disabled_torch_function_impl", "_nn"]
 TensorBase = _TensorBase = Tensor
@@ -22,8 +23,8 @@ TensorBase = _TensorBase = Tensor
 
 def __getattr__(name: str) -> Any:
     if name == "_functions":
-        return import_module("rushlight.autograd.natives")
-    from rushlight.base.elsewhere import attribute
+        return import_module("rushlight._engine.autograd.node_classes")
+    from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)
 
@@ -41,17 +42,17 @@ def is_grad_enabled() -> bool:
 
 def _current_graph_task_id() -> int:
     """A number of the running backward; -1 outside."""
-    return import_module("rushlight.autograd.tasks").current_graph_task_id()  # type: ignore[no-any-return]
+    return import_module("rushlight._engine.autograd.tasks").current_graph_task_id()  # type: ignore[no-any-return]
 
 
 def _current_graph_task_execution_order() -> list[Any]:
     """The nodes that the running backward goes through, in its order."""
-    return import_module("rushlight.autograd.tasks").current_graph_task_execution_order()  # type: ignore[no-any-return]
+    return import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()  # type: ignore[no-any-return]
 
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node."""
-    return import_module("rushlight.autograd.tasks").will_engine_execute_node(node)  # type: ignore[no-any-return]
+    return import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)  # type: ignore[no-any-return]
 
 
 class _WeakTensorRef:
@@ -70,8 +71,8 @@ class _Autograd:
 
     def __getattr__(self, name: str) -> Any:
         if name == "SavedTensor":
-            return import_module("rushlight.autograd.savedvalues").SavedTensor
-        packing = import_module("rushlight.autograd.packing")
+            return import_module("rushlight._engine.autograd.saved_values").SavedTensor
+        packing = import_module("rushlight._engine.autograd.saved_tensor_hooks")
         if name == "_saved_tensors_hooks_is_enabled":
             return packing.enabled
         if name == "_push_saved_tensors_default_hooks":
@@ -121,7 +122,9 @@ def _nnpack_available() -> bool:
 
 def _are_functorch_transforms_active() -> bool:
     """Whether vmap, grad or another transform runs in this thread."""
-    return any(type(mode).__module__.startswith("rushlight.transforms") for mode in state.STACK.modes)
+    return any(
+        type(mode).__module__.startswith("rushlight._engine.transforms") for mode in interpreters.STACK.modes
+    )
 
 
 def _get_tracing_state() -> "bool | None":
@@ -144,10 +147,10 @@ class DisableTorchFunctionSubclass:
     """A context in which subclasses are plain tensors to every function; modes go on."""
 
     def __enter__(self) -> None:
-        self.before, state.CLASSES.asked = state.CLASSES.asked, False
+        self.before, interpreters.CLASSES.asked = interpreters.CLASSES.asked, False
 
     def __exit__(self, *error: object) -> None:
-        state.CLASSES.asked = self.before
+        interpreters.CLASSES.asked = self.before
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -155,29 +158,29 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
     def __enter__(self) -> None:
         super().__enter__()
-        self.modes = [mode for mode in state.STACK.modes if hasattr(mode, "__torch_function__")]
+        self.modes = [mode for mode in interpreters.STACK.modes if hasattr(mode, "__torch_function__")]
         for mode in self.modes:
-            state.pop(mode)
+            interpreters.pop(mode)
 
     def __exit__(self, *error: object) -> None:
         for mode in self.modes:
-            state.push(mode)
+            interpreters.push(mode)
         super().__exit__(*error)
 
 
 def _is_torch_function_enabled() -> bool:
     """Whether classes with __torch_function__ are asked."""
-    return state.CLASSES.asked
+    return interpreters.CLASSES.asked
 
 
 def _len_torch_function_stack() -> int:
     """How many torch-function modes are active."""
-    return sum(hasattr(mode, "__torch_function__") for mode in state.STACK.modes)
+    return sum(hasattr(mode, "__torch_function__") for mode in interpreters.STACK.modes)
 
 
 def _get_function_stack_at(level: int) -> Any:
     """An active torch-function mode, the outermost first."""
-    return [mode for mode in state.STACK.modes if hasattr(mode, "__torch_function__")][level]
+    return [mode for mode in interpreters.STACK.modes if hasattr(mode, "__torch_function__")][level]
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -1,4 +1,5 @@
 """torch.__config__: what computes."""
+
 from __future__ import annotations
 
 import os
@@ -7,24 +8,37 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 import rushlight as torch
-from rushlight.base.config import knobs
+from rushlight._engine.core.settings import knobs
 
 
 def show() -> str:
     """The interpreter, NumPy, the compiler and the processor's widest vectors, a line each."""
     llvmlite = version("llvmlite") if find_spec("llvmlite") else "absent: NumPy computes"
-    rows = {"Python": sys.version.split()[0], "NumPy": version("numpy"), "llvmlite": llvmlite,
-            "CPU capability usage": torch.backends.cpu.get_cpu_capability(), "Kernels": knobs.kernels,
-            "Build settings": f"TORCH_VERSION={torch.version.__version__}, USE_CUDA=OFF"}
+    rows = {
+        "Python": sys.version.split()[0],
+        "NumPy": version("numpy"),
+        "llvmlite": llvmlite,
+        "CPU capability usage": torch.backends.cpu.get_cpu_capability(),
+        "Kernels": knobs.kernels,
+        "Build settings": f"TORCH_VERSION={torch.version.__version__}, USE_CUDA=OFF",
+    }
     return "\n".join(["Rushlight runs on:", *[f"  - {name}: {told}" for name, told in rows.items()], ""])
 
 
 def parallel_info() -> str:
     """How many threads there are, and the variables of the environment that said so."""
-    return "\n".join([
-        "ATen/Parallel:", f"\tat::get_num_threads() : {torch.get_num_threads()}",
-        f"\tat::get_num_interop_threads() : {torch.get_num_interop_threads()}",
-        f"std::thread::hardware_concurrency() : {os.cpu_count()}", "Environment variables:",
-        *[f"\t{name} : {os.environ.get(name, '[not set]')}"
-          for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RUSHLIGHT_NUM_THREADS")],
-        "ATen parallel backend: native threads", ""])
+    return "\n".join(
+        [
+            "ATen/Parallel:",
+            f"\tat::get_num_threads() : {torch.get_num_threads()}",
+            f"\tat::get_num_interop_threads() : {torch.get_num_interop_threads()}",
+            f"std::thread::hardware_concurrency() : {os.cpu_count()}",
+            "Environment variables:",
+            *[
+                f"\t{name} : {os.environ.get(name, '[not set]')}"
+                for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RUSHLIGHT_NUM_THREADS")
+            ],
+            "ATen parallel backend: native threads",
+            "",
+        ]
+    )

@@ -1,4 +1,5 @@
 """Switches for behaviour that is to become the default one day (torch.__future__)."""
+
 from __future__ import annotations
 
 _chosen = {"overwrite": False, "swap": False}

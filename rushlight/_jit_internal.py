@@ -1,12 +1,20 @@
 """torch._jit_internal: the marks for TorchScript that libraries' code takes from there."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from rushlight.jit import (Final as Final, _overload as _overload, _overload_method as _overload_method,
-                           export as export, ignore as ignore, is_scripting as is_scripting, unused as unused)
+from rushlight.jit import (
+    Final as Final,
+    _overload as _overload,
+    _overload_method as _overload_method,
+    export as export,
+    ignore as ignore,
+    is_scripting as is_scripting,
+    unused as unused,
+)
 
 __all__: list[str] = []
 
@@ -37,10 +45,15 @@ def _copy_to_script_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-
-
-def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Callable[..., Any],
-                     if_false: Callable[..., Any], module_name: str, func_name: str) -> Callable[..., Any]:
+def boolean_dispatch(
+    arg_name: str,
+    arg_index: int,
+    default: bool,
+    if_true: Callable[..., Any],
+    if_false: Callable[..., Any],
+    module_name: str,
+    func_name: str,
+) -> Callable[..., Any]:
     """A function that is `if_true` or `if_false`, by its argument `arg_name`, at place `arg_index`."""
     told = if_true if if_true.__doc__ is not None else if_false
 

@@ -1,11 +1,12 @@
 """torch._logging: which of compile()'s decisions are printed, by TORCH_LOGS or set_logs()."""
+
 from __future__ import annotations
 
 import logging
 import os
 from typing import Any
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 ARTIFACTS = ("graph_breaks", "recompiles")
 _ALL = ("dynamo", "all", "inductor", "aot", "dynamic")
@@ -20,7 +21,7 @@ def set_logs(**artifacts: Any) -> None:
         artifacts = {name: True for name in _asked()} or dict.fromkeys(ARTIFACTS, False)
     for name, on in artifacts.items():
         for own in ARTIFACTS if name in _ALL else (name,) if name in ARTIFACTS else ():
-            _switch(logging.getLogger(f"rushlight.capture.{own}"), bool(on))
+            _switch(logging.getLogger(f"rushlight.trace.{own}"), bool(on))
 
 
 def _switch(log: logging.Logger, on: bool) -> None:

@@ -1,16 +1,20 @@
 """torch._utils: many tensors as one, and back, as libraries of data-parallel training have it."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rushlight import cat
-from rushlight.nn.parameter import _rebuild_parameter as _rebuild_parameter
-from rushlight.serialize.rebuild import (
+from rushlight._engine.serialization.rebuild import (
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
     _rebuild_meta_tensor_no_storage as _rebuild_meta_tensor_no_storage,
-    _rebuild_sparse_tensor as _rebuild_sparse_tensor, _rebuild_tensor as _rebuild_tensor,
-    _rebuild_tensor_v2 as _rebuild_tensor_v2, _rebuild_tensor_v3 as _rebuild_tensor_v3)
-from rushlight.tensor.tensor import Tensor
+    _rebuild_sparse_tensor as _rebuild_sparse_tensor,
+    _rebuild_tensor as _rebuild_tensor,
+    _rebuild_tensor_v2 as _rebuild_tensor_v2,
+    _rebuild_tensor_v3 as _rebuild_tensor_v3,
+)
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.parameter import _rebuild_parameter as _rebuild_parameter
 
 __all__: list[str] = []
 

@@ -1,11 +1,12 @@
 """torch.accelerator: programs that are written for any device ask here; there is none beside the CPU."""
+
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
-from rushlight.base.absent import functions
+from rushlight._engine.names.absent_devices import functions
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 globals().update(functions("accelerator"))
 

@@ -4,17 +4,19 @@ A checker runs nothing, so it has to find torch.nn.functional as a file; that fi
 Rushlight's. Files are .py, since checkers warn of a module that has a stub and no source; Python reads none
 of them. The package's own is a stub, beside the one that Python runs.
 """
+
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from rushlight.base.elsewhere import homes
+from rushlight._engine.names.alternatives import homes
 
-# The rooms of the engine, which PyTorch's programs know nothing of.
-_INSIDE = frozenset("as_torch base capture compiler derive dispatch ops serialize tensor transforms "
-                    "array_api aliases launcher standin run checkpointing".split())
+# What PyTorch's programs know nothing of.
+_INSIDE = frozenset(
+    "_engine _torch_dispatch as_torch ops array_api aliases launcher standin run checkpointing".split()
+)
 
 
 def stubs(package: Path, name: str) -> dict[str, str]:
@@ -67,9 +69,13 @@ def _names(tree: ast.Module, stub: bool) -> Iterator[str]:
             yield from (a.name for a in node.names if a.asname == a.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                if isinstance(target, ast.Name) and target.id == "__all__" and isinstance(
-                        node.value, (ast.List, ast.Tuple)):
+                if (
+                    isinstance(target, ast.Name)
+                    and target.id == "__all__"
+                    and isinstance(node.value, (ast.List, ast.Tuple))
+                ):
                     yield from (str(e.value) for e in node.value.elts if isinstance(e, ast.Constant))
                 parts = target.elts if isinstance(target, ast.Tuple) else [target]
-                yield from (t.id for t in parts
-                            if isinstance(t, ast.Name) and (stub or not t.id.startswith("__")))
+                yield from (
+                    t.id for t in parts if isinstance(t, ast.Name) and (stub or not t.id.startswith("__"))
+                )

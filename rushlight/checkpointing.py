@@ -7,11 +7,12 @@ The safetensors format (8 bytes of length, a JSON header, bytes) is written and 
 of that name: so none is needed, bytes go from the tensors' memory to the file without a copy while a second
 thread computes checksums, and bfloat16, float8 and complex128 (as pairs of float64) can be mapped back.
 """
+
 from __future__ import annotations
 
 import hashlib
-import json
 import io
+import json
 import os
 import random
 import re
@@ -26,11 +27,11 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.compiler import tier
-from rushlight.serialize.atomic import _sync_directory
-from rushlight.serialize.beside import Early, beside
-from rushlight.serialize.plain import Tensors, decode, encode
-from rushlight.serialize.safetensors import _DTYPES
+from rushlight._engine.kernels.runtime import tiers as tier
+from rushlight._engine.serialization.atomic import _sync_directory
+from rushlight._engine.serialization.background import Early, beside
+from rushlight._engine.serialization.json_state import Tensors, decode, encode
+from rushlight._engine.serialization.safetensors import _DTYPES
 
 _NAME = re.compile(r"step-(\d+)(?:\.(\d+))?$")
 _CODES = {of: code for code, of in _DTYPES.items()}
@@ -59,8 +60,10 @@ class Checkpoint:
     def __init__(self, directory: str | os.PathLike[str], keep: int | None = 3, **parts: Any) -> None:
         for name, part in parts.items():
             if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
-                raise TypeError(f"Checkpoint: expected {name} to have state_dict() and load_state_dict(), "
-                                f"got {type(part).__name__}; give plain values to save() instead")
+                raise TypeError(
+                    f"Checkpoint: expected {name} to have state_dict() and load_state_dict(), "
+                    f"got {type(part).__name__}; give plain values to save() instead"
+                )
         if keep is not None and keep < 1:
             raise ValueError(f"Checkpoint: expected keep to be None or at least 1, got {keep}")
         self.directory, self.keep, self.parts = os.fspath(directory), keep, parts
@@ -80,10 +83,22 @@ class Checkpoint:
             if entry.startswith(".unfinished-"):
                 shutil.rmtree(os.path.join(self.directory, entry), ignore_errors=True)
         tensors = Tensors()
-        drawn = {"torch": torch.get_rng_state(), "python": random.getstate(),
-                 "numpy": np.random.get_state(legacy=False)}
-        tree = encode({"step": step, "values": values, "random": drawn, "kernels": tier.state(), "parts": {
-            name: part.state_dict() for name, part in self.parts.items()}}, "", tensors)
+        drawn = {
+            "torch": torch.get_rng_state(),
+            "python": random.getstate(),
+            "numpy": np.random.get_state(legacy=False),
+        }
+        tree = encode(
+            {
+                "step": step,
+                "values": values,
+                "random": drawn,
+                "kernels": tier.state(),
+                "parts": {name: part.state_dict() for name, part in self.parts.items()},
+            },
+            "",
+            tensors,
+        )
         attempt = max((a for s, a, _ in self._found() if s == step), default=-1) + 1
         path = os.path.join(self.directory, f"step-{step:010d}" + (f".{attempt}" if attempt else ""))
         temporary = os.path.join(self.directory, f".unfinished-{os.getpid()}-{os.urandom(4).hex()}")
@@ -111,8 +126,10 @@ class Checkpoint:
         tree = self.read(step)
         absent = [name for name in self.parts if name not in tree["parts"]]
         if absent:
-            raise RuntimeError(f"Checkpoint.load: step {tree['step']} in {self.directory} has no state of "
-                               f"{', '.join(absent)}; it has {', '.join(tree['parts']) or 'none'}")
+            raise RuntimeError(
+                f"Checkpoint.load: step {tree['step']} in {self.directory} has no state of "
+                f"{', '.join(absent)}; it has {', '.join(tree['parts']) or 'none'}"
+            )
         with ExitStack() as undo:
             for name, part in self.parts.items():
                 undo.callback(part.load_state_dict, deepcopy(part.state_dict()))
@@ -132,28 +149,34 @@ class Checkpoint:
         """
         found = [entry for entry in self._found() if step is None or entry[0] == step]
         if not found:
-            raise FileNotFoundError(f"Checkpoint: no {'checkpoint' if step is None else f'step {step}'} in "
-                                    f"{self.directory}; steps there: {self.steps() or 'none'}")
+            raise FileNotFoundError(
+                f"Checkpoint: no {'checkpoint' if step is None else f'step {step}'} in "
+                f"{self.directory}; steps there: {self.steps() or 'none'}"
+            )
         number, _, path = found[-1]
         try:
             state = _read_state(os.path.join(path, _STATE))
             return decode(state["tree"], _map_tensors(os.path.join(path, _TENSORS), state, not mmap))
         except (ValueError, KeyError, OSError, TypeError) as error:
             others = [s for s in self.steps() if s != number]
-            raise RuntimeError(f"Checkpoint: step {number} in {path} is damaged ({error}). Nothing was "
-                               f"loaded. Other steps: {others or 'none'}; load(step=...) loads one"
-                               ) from error
+            raise RuntimeError(
+                f"Checkpoint: step {number} in {path} is damaged ({error}). Nothing was "
+                f"loaded. Other steps: {others or 'none'}; load(step=...) loads one"
+            ) from error
 
     def _found(self) -> list[tuple[int, int, str]]:
         """(step, attempt, path), in order."""
         names = os.listdir(self.directory) if os.path.isdir(self.directory) else []
-        return sorted((int(m[1]), int(m[2] or 0), os.path.join(self.directory, m[0]))
-                      for m in map(_NAME.match, names) if m)
+        return sorted(
+            (int(m[1]), int(m[2] or 0), os.path.join(self.directory, m[0]))
+            for m in map(_NAME.match, names)
+            if m
+        )
 
     def _forget(self, saved: int) -> None:
         """Delete what `keep` no longer covers, and earlier attempts; renamed first, so that it goes whole."""
         found = self._found()
-        kept = set(self.steps()[-self.keep:] if self.keep else self.steps()) | {saved}
+        kept = set(self.steps()[-self.keep :] if self.keep else self.steps()) | {saved}
         newest = {step: attempt for step, attempt, _ in found}
         for step, attempt, path in found:
             if step not in kept or attempt < newest[step]:
@@ -179,8 +202,11 @@ def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
     for name, t in sorted(tensors.items(), key=lambda item: -item[1]._l.itemsize):
         flat = np.ascontiguousarray(t._a).reshape(-1).view(np.uint8)
         code, shape = _CODES.get(t.dtype, "F64"), list(t.shape)
-        header[name] = {"dtype": code, "shape": shape if t.dtype in _CODES else [*shape, 2],
-                        "data_offsets": [place, place + flat.size]}
+        header[name] = {
+            "dtype": code,
+            "shape": shape if t.dtype in _CODES else [*shape, 2],
+            "data_offsets": [place, place + flat.size],
+        }
         table[name] = [t.dtype.name, shape, place]
         pieces.append(flat)
         place += flat.size
@@ -209,16 +235,18 @@ def _map_tensors(path: str, state: dict[str, Any], verify: bool) -> dict[str, An
     if os.path.getsize(path) != state["size"]:
         raise ValueError(f"expected {state['size']} bytes in {_TENSORS}, got {os.path.getsize(path)}")
     flat = torch.UntypedStorage.from_file(path)._bytes()
-    if zlib.crc32(flat[:state["start"]]) != state["head"]:
+    if zlib.crc32(flat[: state["start"]]) != state["head"]:
         raise ValueError(f"the checksum of the header of {_TENSORS} differs")
     pieces = {}
     for name, (of, shape, place, _) in state["tensors"].items():
         begin = state["start"] + place
-        pieces[name] = flat[begin:begin + prod(shape) * getattr(torch, of).itemsize]
+        pieces[name] = flat[begin : begin + prod(shape) * getattr(torch, of).itemsize]
     with ThreadPoolExecutor(2) as pool:
         got = pool.map(zlib.crc32, pieces.values() if verify else ())
         for (name, entry), checksum in zip(state["tensors"].items(), got):
             if checksum != entry[-1]:
                 raise ValueError(f"the checksum of the tensor {name} differs")
-    return {name: torch.from_numpy(pieces[name]).view(getattr(torch, of)).view(shape)
-            for name, (of, shape, _, _) in state["tensors"].items()}
+    return {
+        name: torch.from_numpy(pieces[name]).view(getattr(torch, of)).view(shape)
+        for name, (of, shape, _, _) in state["tensors"].items()
+    }

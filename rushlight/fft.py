@@ -1,4 +1,5 @@
 """torch.fft: discrete Fourier transforms, by their rows."""
-from rushlight.dispatch.door import namespace
+
+from rushlight._engine.dispatch.dispatcher import namespace
 
 __getattr__, __dir__ = namespace("fft")

@@ -1,4 +1,5 @@
 """`python -m rushlight --info`: what a report of a problem needs."""
+
 from __future__ import annotations
 
 import os
@@ -7,13 +8,23 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import rushlight
-from rushlight.base.config import KNOBS, PREFIX, knobs
-from rushlight.compiler import cache
+from rushlight._engine.core.settings import KNOBS, PREFIX, knobs
+from rushlight._engine.kernels.runtime import cache
 from rushlight.standin import status
 from rushlight.version import release
 
-_PACKAGES = ("numpy", "ml_dtypes", "llvmlite", "pillow", "safetensors", "mpi4py", "transformers",
-             "accelerate", "lightning", "timm")
+_PACKAGES = (
+    "numpy",
+    "ml_dtypes",
+    "llvmlite",
+    "pillow",
+    "safetensors",
+    "mpi4py",
+    "transformers",
+    "accelerate",
+    "lightning",
+    "timm",
+)
 
 
 def processor() -> str:
@@ -58,8 +69,11 @@ def _kept() -> str:
 def report() -> str:
     """The report, a line for each thing."""
     there = {name: found for name in _PACKAGES if (found := _installed(name)) is not None}
-    changed = [f"{PREFIX}{k.name.upper()}={getattr(knobs, k.name)}" for k in KNOBS
-               if getattr(knobs, k.name) != k.default]
+    changed = [
+        f"{PREFIX}{k.name.upper()}={getattr(knobs, k.name)}"
+        for k in KNOBS
+        if getattr(knobs, k.name) != k.default
+    ]
     lines = {
         "Rushlight": f"{release} in {os.path.dirname(os.path.abspath(rushlight.__file__))}",
         "torch.__version__": rushlight.__version__,

@@ -6,6 +6,7 @@ it starts; the package `torch` that standin.py writes into an environment, in ev
 environment. `python -m rushlight` does the former and then runs a program the way Python itself would: same
 arguments, same `__main__`, same tracebacks, same exit status.
 """
+
 from __future__ import annotations
 
 import os
@@ -17,8 +18,8 @@ from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
 
-from rushlight.base.callers import warn
-from rushlight.base.elsewhere import explain, not_found, place
+from rushlight._engine.core.callers import warn
+from rushlight._engine.names.alternatives import explain, not_found, place
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # On the path of child processes: packages and distributions named torch and torchvision.
@@ -48,9 +49,11 @@ def install_as_torch() -> None:
     """
     present = sys.modules.get("torch")
     if present is not None and present is not import_module("rushlight"):
-        raise RuntimeError("install_as_torch: expected to run before the first `import torch`, but "
-                           f"torch is already imported from {getattr(present, '__file__', '?')}; "
-                           "call it at the start of the program")
+        raise RuntimeError(
+            "install_as_torch: expected to run before the first `import torch`, but "
+            f"torch is already imported from {getattr(present, '__file__', '?')}; "
+            "call it at the start of the program"
+        )
     _find_torch(distributions=True)
     _reach_children()
 
@@ -67,8 +70,11 @@ def stand_in(name: str, stamp: str, file: str) -> None:
     `stamp` says which Rushlight wrote it; one that another wrote is renewed, where that can be.
     """
     if name == "torchvision" and import_module("torch").__name__ != "rushlight":
-        raise ImportError("this torchvision stands for Rushlight's, and torch is PyTorch itself; install "
-                          "PyTorch's: pip uninstall torchvision, then pip install torchvision", name=name)
+        raise ImportError(
+            "this torchvision stands for Rushlight's, and torch is PyTorch itself; install "
+            "PyTorch's: pip uninstall torchvision, then pip install torchvision",
+            name=name,
+        )
     del sys.modules[name]
     _find_torch(distributions=False)
     sys.modules[name] = import_module(_ROOTS[name])
@@ -84,8 +90,11 @@ def _renew(name: str, file: str) -> None:
     try:
         renew(name, file)
     except OSError as error:
-        warn(f"Rushlight is newer than what tells installers of it as {name} ({file}), which cannot be "
-             f"written to: {error}", UserWarning)
+        warn(
+            f"Rushlight is newer than what tells installers of it as {name} ({file}), which cannot be "
+            f"written to: {error}",
+            UserWarning,
+        )
 
 
 def _reach_children() -> None:
@@ -100,9 +109,8 @@ def _reach_children() -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join([STAND_IN, *inherited])
 
 
-# Rooms of the engine: PyTorch has no modules of these names, and torch.tensor is a function.
-_NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "serialize", "launcher",
-                           "as_torch", "__main__", "functorch", "below"))
+# PyTorch has no modules of these names.
+_NOT_PYTORCHS = frozenset(("_engine", "_torch_dispatch", "launcher", "as_torch", "__main__", "functorch"))
 
 
 # The packages that Rushlight stands in for, and their own places in it.
@@ -128,13 +136,13 @@ class _TorchFinder:
         root = name.partition(".")[0]
         if root not in _ROOTS:
             return None
-        if name != "torch.ops" and name.startswith("torch.") and name.split(".", 2)[1] in _NOT_PYTORCHS:
+        if name.startswith("torch.") and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
             raise not_found(name)
         other = place(name[6:]) if root == "torch" else None
         real, found = other, _spec(other) if other else None
         if found is None:
-            real, other = _ROOTS[root] + name[len(root):], None
+            real, other = _ROOTS[root] + name[len(root) :], None
             found = _spec(real)
         if found is None or real is None:
             # An import fails here and now, with a note; who only asks whether there is one is told no.
@@ -218,8 +226,7 @@ def _prepare(first: str, arguments: list[str]) -> Callable[[], Any]:
             _refuse(f"Argument expected for the {first} option")
         sys.argv[:] = [first, *arguments[2:]]
         # What the interpreter itself calls for -m finds the module and sets sys.argv[0].
-        return (_compiled(arguments[1], "<string>") if first == "-c"
-                else _by_runpy(os.getcwd(), arguments[1]))
+        return _compiled(arguments[1], "<string>") if first == "-c" else _by_runpy(os.getcwd(), arguments[1])
     sys.argv[:] = arguments
     if first == "-":
         return _compiled(sys.stdin.buffer.read(), "<stdin>")
@@ -272,8 +279,10 @@ def _script(path: str) -> Callable[[], Any]:
         loader = kind("__main__", full)
         data = loader.get_data(full)
     except OSError as error:
-        print(f"{sys.executable}: can't open file {full!r}: [Errno {error.errno}] {error.strerror}",
-              file=sys.stderr)
+        print(
+            f"{sys.executable}: can't open file {full!r}: [Errno {error.errno}] {error.strerror}",
+            file=sys.stderr,
+        )
         sys.exit(2)
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     namespace = _fresh_main(__file__=full, __cached__=None, __loader__=loader)

@@ -4,18 +4,38 @@
 (0 for a sum, -inf for a maximum), so that a row without any element gives that identity. Without a mask every
 element counts. `dim` is an int, a tuple of ints, or None for all dims.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.errors import wrap_dim
+from rushlight._engine.core.errors import wrap_dim
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 Tensor = torch.Tensor
-__all__ = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm",
-           "var", "std", "softmax", "log_softmax", "softmin", "normalize", "logaddexp", "logsumexp"]
+__all__ = [
+    "sum",
+    "prod",
+    "cumsum",
+    "cumprod",
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "mean",
+    "median",
+    "norm",
+    "var",
+    "std",
+    "softmax",
+    "log_softmax",
+    "softmin",
+    "normalize",
+    "logaddexp",
+    "logsumexp",
+]
 
 
 def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
@@ -31,8 +51,10 @@ def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
 
 def _mask(input: Tensor, mask: Tensor) -> Tensor:
     if mask.ndim > input.ndim:
-        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher "
-                         f"than of the input): mask {tuple(mask.shape)}, input {tuple(input.shape)}")
+        raise IndexError(
+            "_input_mask expected broadcastable mask (got mask dimensionality higher "
+            f"than of the input): mask {tuple(mask.shape)}, input {tuple(input.shape)}"
+        )
     chosen = mask.to(torch.bool)
     return chosen if mask.shape == input.shape else chosen.broadcast_to(input.shape)
 
@@ -65,14 +87,16 @@ def _bounded(op: str, bound: Any, input: Tensor, mask: Tensor | None, dtype: Any
     return _filled(input, mask, None if mask is None else bound(op, input), dtype)
 
 
-def sum(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-        mask: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The sum of the chosen elements; integers are added up as int64."""
     return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim, dtype=dtype)
 
 
-def prod(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-         mask: Tensor | None = None) -> Tensor:
+def prod(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The product of the chosen elements."""
     found = _filled(input, mask, 1, dtype)
     for d in sorted((d % max(input.ndim, 1) for d in _dims(input, dim)), reverse=True):
@@ -90,27 +114,41 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return _filled(input, mask, 1, dtype).cumprod(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
-def amax(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-         mask: Tensor | None = None) -> Tensor:
+def amax(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The greatest chosen element."""
     return _bounded("amax", _lowest, input, mask, dtype).amax(_dims(input, dim), keepdim)
 
 
-def amin(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-         mask: Tensor | None = None) -> Tensor:
+def amin(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The least chosen element."""
     return _bounded("amin", _highest, input, mask, dtype).amin(_dims(input, dim), keepdim)
 
 
-def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
-           mask: Tensor | None = None) -> Tensor:
+def argmax(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Where the greatest chosen element is, as a number of the input's dtype (PyTorch's choice)."""
     found = _bounded("argmax", _lowest, input, mask, dtype).argmax(dim, keepdim)
     return found.to(input.dtype if dtype is None else dtype)
 
 
-def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
-           mask: Tensor | None = None) -> Tensor:
+def argmin(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Where the least chosen element is, as a number of the input's dtype."""
     found = _bounded("argmin", _highest, input, mask, dtype).argmin(dim, keepdim)
     return found.to(input.dtype if dtype is None else dtype)
@@ -121,20 +159,24 @@ def _count(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None, dtype: A
     return ones.sum(_dims(input, dim), keepdim)
 
 
-def mean(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-         mask: Tensor | None = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The mean of the chosen elements; nan of none."""
     of = input.dtype if dtype is None else dtype
     if not (of.is_floating_point or of.is_complex):
-        raise ValueError("mean(): Could not infer output dtype. Input dtype must be either a floating "
-                         f"point or complex dtype. Got: {of}")
+        raise ValueError(
+            "mean(): Could not infer output dtype. Input dtype must be either a floating "
+            f"point or complex dtype. Got: {of}"
+        )
     if mask is None:
         return input.to(of).mean(_dims(input, dim), keepdim)
     return sum(input, dim, keepdim=keepdim, dtype=of, mask=mask) / _count(input, dim, keepdim, mask, of)
 
 
-def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None,
-           mask: Tensor | None = None) -> Tensor:
+def median(
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The median of the chosen elements; nan of none (ValueError for integers)."""
     of = input.dtype if dtype is None else dtype
     floating = of.is_floating_point
@@ -147,8 +189,15 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     return found.to(of)
 
 
-def norm(input: Tensor, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-         mask: Tensor | None = None) -> Tensor:
+def norm(
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: Any = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The vector norm of the chosen elements."""
     order = 2.0 if ord is None else ord
     fill = float("inf") if order == float("-inf") else 0
@@ -156,28 +205,51 @@ def norm(input: Tensor, ord: float | None = 2.0, dim: Any = None, *, keepdim: bo
     return torch.linalg.vector_norm(filled, order, _dims(input, dim), keepdim, dtype=dtype)
 
 
-def _variance(input: Tensor, dim: Any, unbiased: bool | None, correction: float | None, keepdim: bool,
-              dtype: Any, mask: Tensor | None) -> Tensor:
+def _variance(
+    input: Tensor,
+    dim: Any,
+    unbiased: bool | None,
+    correction: float | None,
+    keepdim: bool,
+    dtype: Any,
+    mask: Tensor | None,
+) -> Tensor:
     if unbiased is not None and correction is not None:
         raise RuntimeError("Only one of the arguments unbiased and correction can be given")
     if correction is None:
         correction = 1.0 if unbiased is None or unbiased else 0.0
     of = input.dtype if dtype is None else dtype
     of = of if of.is_floating_point or of.is_complex else torch.float32
-    x = input.to(of) if input.dtype is not torch.bool else input - input   # PyTorch's error for bools
+    x = input.to(of) if input.dtype is not torch.bool else input - input  # PyTorch's error for bools
     around = x - sum(x, dim, keepdim=True, mask=mask) / _count(x, dim, True, mask, of)
     total = sum(around * around.conj(), dim, keepdim=keepdim, mask=mask)
     return total / (_count(x, dim, keepdim, mask, of.to_real()) - correction).clamp(min=0)
 
 
-def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: float | None = None,
-        keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The variance of the chosen elements, over their number less `correction` (1 unless said otherwise)."""
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
-def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: float | None = None,
-        keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The root of `var`."""
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
@@ -198,22 +270,32 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return torch.nn.functional.softmin(filled, _dims(input, dim)[0])
 
 
-def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
-              mask: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The chosen elements over their norm along `dim` (at least eps); 0 elsewhere."""
     length = norm(input, ord, _dims(input, dim)[0], keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0, dtype) / length.clamp(min=eps)
 
 
-def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,
-              other_mask: Tensor | None = None) -> Tensor:
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
     """log(exp(input) + exp(other)); what a mask leaves out counts as exp(-inf)."""
-    return torch.logaddexp(_bounded("logaddexp", _lowest, input, input_mask, dtype),
-                           _bounded("logaddexp", _lowest, other, other_mask, dtype))
+    return torch.logaddexp(
+        _bounded("logaddexp", _lowest, input, input_mask, dtype),
+        _bounded("logaddexp", _lowest, other, other_mask, dtype),
+    )
 
 
-def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-              mask: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """log of the sum of the exponentials of the chosen elements; -inf of none."""
     found = torch.logsumexp(_bounded("logsumexp", _lowest, input, mask, dtype), _dims(input, dim), keepdim)
     return found.to(dtype or input.dtype)

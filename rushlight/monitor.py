@@ -128,8 +128,7 @@ class Stat:
 
     def _tell(self) -> None:
         data = {
-            f"{self._name}.{kind.name.lower()}": _aggregate(kind, self._values)
-            for kind in self._aggregations
+            f"{self._name}.{kind.name.lower()}": _aggregate(kind, self._values) for kind in self._aggregations
         }
         if self._values:
             log_event(Event(STAT_EVENT, datetime.now(), data))

@@ -1,6 +1,7 @@
 """torch.mps: says that there is no GPU of Apple's."""
-from rushlight.base.absent import functions
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+from rushlight._engine.names.absent_devices import functions
+
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 globals().update(functions("mps"))

@@ -1,9 +1,10 @@
 """torch.overrides: classes and modes that take functions over by __torch_function__.
 
 A mode sees the ops of the table, called as functions, methods or operators, and what else tensors have
-(`item`, `to`, `shape`, ...: dispatch/heard.py). What PyTorch lets programs take over is recorded
+(`item`, `to`, `shape`, ...: dispatch/method_overrides.py). What PyTorch lets programs take over is recorded
 (dispatch/overridable.tsv).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,22 +13,33 @@ from functools import lru_cache, wraps
 from importlib import import_module
 from typing import Any
 
-from rushlight.base.lazy import is_ours
-from rushlight.dispatch import heard, state
-from rushlight.dispatch.overrides import ask, foreign, public
-from rushlight.dispatch.written import as_written
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.dispatch import interpreters, method_overrides
+from rushlight._engine.dispatch.caller_arguments import as_written
+from rushlight._engine.dispatch.overrides import ask, foreign, public
+from rushlight._engine.lazy import is_ours
+from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = [
-    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch",
-    "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions",
-    "get_testing_overrides", "handle_torch_function", "has_torch_function",
-    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
-    "is_tensor_method_or_property", "redispatch_torch_function", "resolve_name",
-    "wrap_torch_function"]
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
+    "enable_reentrant_dispatch",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "redispatch_torch_function",
+    "resolve_name",
+    "wrap_torch_function",
+]
 
 
-class TorchFunctionMode(state.Interpreter):
+class TorchFunctionMode(interpreters.Interpreter):
     """Subclass with `__torch_function__(self, func, types, args=(), kwargs=None)`, which answers for every op
     inside of `with mode:`; what it calls itself goes to the next mode."""
 
@@ -36,13 +48,13 @@ class TorchFunctionMode(state.Interpreter):
 
     def __enter__(self) -> Any:
         if not is_ours(type(self)):
-            heard.enter()
+            method_overrides.enter()
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
         if not is_ours(type(self)):
-            heard.leave()
+            method_overrides.leave()
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
@@ -64,19 +76,21 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
     """Whether a class among these, or a mode, takes functions over."""
-    return any(isinstance(mode, TorchFunctionMode) for mode in state.STACK.modes) or bool(
-        foreign(relevant_args, {}))
+    return any(isinstance(mode, TorchFunctionMode) for mode in interpreters.STACK.modes) or bool(
+        foreign(relevant_args, {})
+    )
 
 
 has_torch_function_unary = has_torch_function_variadic
 has_torch_function: Callable[[Iterable[Any]], bool] = lambda args: has_torch_function_variadic(*args)  # noqa: E731
 
 
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any,
-                          **kwargs: Any) -> Any:
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
     """Let the innermost mode, else the classes among `relevant_args` answer for the call; TypeError if none
     does."""
-    classes, modes = foreign(tuple(relevant_args), {}), state.STACK.modes
+    classes, modes = foreign(tuple(relevant_args), {}), interpreters.STACK.modes
     if modes and isinstance(mode := modes[-1], TorchFunctionMode):
         modes.pop()  # what the mode calls goes to the next one
         try:
@@ -96,6 +110,7 @@ def is_tensor_like(inp: Any) -> bool:
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: classes among the tensors that dispatcher(*args, **kwargs) gives may take the function
     over."""
+
     def inner(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -103,7 +118,9 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
             if has_torch_function(relevant):
                 return handle_torch_function(wrapped, relevant, *args, **kwargs)
             return function(*args, **kwargs)
+
         return wrapped
+
     return inner
 
 
@@ -113,8 +130,9 @@ def enable_reentrant_dispatch() -> Iterator[None]:
     yield
 
 
-def redispatch_torch_function(func: Callable[..., Any], types: Any, args: Any = (),
-                              kwargs: Any = None) -> Any:
+def redispatch_torch_function(
+    func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
     """func(*args, **kwargs) once more, by the next mode or class that answers."""
     return func(*args, **(kwargs or {}))
 
@@ -141,7 +159,7 @@ def _found(space: str, name: str) -> Any:
 def _functions() -> dict[Any, tuple[str, str, str]]:
     """Line of the first space that has it, by function; those that classes take over."""
     known: dict[Any, tuple[str, str, str]] = {}
-    for space, name, params in heard.lines():
+    for space, name, params in method_overrides.lines():
         found = None if space == "ignored" else _found(space, name)
         if found is not None:
             known.setdefault(found, (space, name, params))
@@ -153,7 +171,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that classes and modes may take over, by their modules (torch.Tensor: its methods;
     properties by themselves)."""
     found: dict[Any, list[Callable[..., Any]]] = {}
-    for space, name, _ in heard.lines():
+    for space, name, _ in method_overrides.lines():
         function = None if space in ("ignored", "torch.nn.init") else _found(space, name)
         if function is not None:
             held = getattr(Tensor, name.partition(".")[0]) if "." in name else _space(space)
@@ -178,7 +196,7 @@ def _stand_in(params: str) -> Callable[..., Any]:
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """The public functions that are never taken over."""
     found = set()
-    for space, name, _ in heard.lines():
+    for space, name, _ in method_overrides.lines():
         if space == "ignored":
             held, _, own = name.rpartition(".")
             found.add(_found(held, own))
@@ -203,7 +221,9 @@ def resolve_name(f: Any) -> str | None:
 
 @lru_cache(None)
 def _methods() -> set[Any]:
-    return {_found(space, name) for space, name, _ in heard.lines() if space == "torch.Tensor"} - {None}
+    return {_found(space, name) for space, name, _ in method_overrides.lines() if space == "torch.Tensor"} - {
+        None
+    }
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:

@@ -2,8 +2,9 @@
 
 A point is the last one XOR a direction number; which of them is told by the point's number. A scrambled
 sequence has direction numbers multiplied by random triangular matrices of bits, and a random shift.
-base/sobol.npz holds what the direction numbers start from (tests/goldens/record_sobol.py says how).
+numerics/sobol.npz holds what the direction numbers start from (tests/goldens/record_sobol.py says how).
 """
+
 from __future__ import annotations
 
 import os
@@ -13,9 +14,10 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine import numerics
 
 __all__ = ["SobolEngine"]
-_FILE = os.path.join(os.path.dirname(__file__), "base", "sobol.npz")
+_FILE = os.path.join(os.path.dirname(numerics.__file__), "sobol.npz")
 
 
 @cache
@@ -31,8 +33,8 @@ def _directions(dimension: int, bits: int) -> Any:
     """The direction numbers, int64 of dimension rows and `bits` columns."""
     degrees, polynomials, first, ends = _table()
     m = np.ones((dimension, bits), np.int64)
-    for s in np.unique(degrees[:dimension - 1]).tolist():
-        rows = np.flatnonzero(degrees[:dimension - 1] == s)
+    for s in np.unique(degrees[: dimension - 1]).tolist():
+        rows = np.flatnonzero(degrees[: dimension - 1] == s)
         begins = ends[rows] - s * (s - 1) // 2
         for j in range(1, s):
             digits = first[begins[:, None] + j * (j - 1) // 2 + np.arange(j)].astype(np.int64)
@@ -64,7 +66,7 @@ class SobolEngine:
         if scramble:
             self._scramble()
         self.quasi = self.shift.clone()
-        self._first_point = (self.quasi / 2 ** self.MAXBIT).reshape(1, -1)
+        self._first_point = (self.quasi / 2**self.MAXBIT).reshape(1, -1)
         self.num_generated = 0
 
     def _scramble(self) -> None:
@@ -97,10 +99,11 @@ class SobolEngine:
         first = self.num_generated == 0
         if n < first:
             missing = n - first
-            raise RuntimeError(f"Trying to create tensor with negative dimension {missing}: "
-                               f"[{missing}, {self.dimension}]")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {missing}: [{missing}, {self.dimension}]"
+            )
         walked, self.quasi = self._walk(n - first)
-        result = walked.to(dtype) / 2 ** self.MAXBIT
+        result = walked.to(dtype) / 2**self.MAXBIT
         if first:
             result = torch.cat((self._first_point.to(dtype), result), dim=-2)
         self.num_generated += n
@@ -108,14 +111,15 @@ class SobolEngine:
 
     def draw_base2(self, m: int, out: Any = None, dtype: Any = None) -> Any:
         """The next 2^m points; ValueError unless the number of all points is then a power of two."""
-        n = 2 ** m
+        n = 2**m
         total = self.num_generated + n
         if total & (total - 1):
             raise ValueError(
                 "The balance properties of Sobol' points require n to be a power of 2. "
                 f"{self.num_generated} points have been previously generated, then: "
                 f"n={self.num_generated}+2**{m}={total}. If you still want to do this, please use "
-                "'SobolEngine.draw()' instead.")
+                "'SobolEngine.draw()' instead."
+            )
         return self.draw(n=n, out=out, dtype=dtype)
 
     def reset(self) -> "SobolEngine":

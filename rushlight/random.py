@@ -1,15 +1,23 @@
 """torch.random: the seed and the state of the generator that is used where none is named."""
+
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rushlight.tensor.generator import Generator, default_generator
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.generator import Generator, default_generator
+from rushlight._engine.tensors.tensor import Tensor
 
-__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
-           "thread_safe_generator"]
+__all__ = [
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+    "thread_safe_generator",
+]
 
 
 def manual_seed(seed: Any) -> Generator:
@@ -49,8 +57,13 @@ def thread_safe_generator() -> Generator | None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, _caller: str = "fork_rng",
-             _devices_kw: str = "devices", device_type: str | None = None) -> Iterator[None]:
+def fork_rng(
+    devices: Iterable[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
+) -> Iterator[None]:
     """Within it random numbers are drawn as usual; after it the state is what it was before.
 
     devices and device_type choose accelerators whose states are kept too; there are none here.

@@ -1,16 +1,18 @@
 """torch.return_types: the classes of results with named parts, one per op."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base.results import TYPES
+from rushlight._engine.core.results import TYPES
 
 
 def __getattr__(name: str) -> Any:
     if name in TYPES:
         return TYPES[name]
-    raise AttributeError(f"module 'torch.return_types' has no attribute {name!r}; it has "
-                         f"{', '.join(sorted(TYPES))}")
+    raise AttributeError(
+        f"module 'torch.return_types' has no attribute {name!r}; it has {', '.join(sorted(TYPES))}"
+    )
 
 
 def __dir__() -> list[str]:

@@ -1,19 +1,35 @@
 """torch.serialization: save, load, and what governs them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rushlight.base.callers import warn
-from rushlight.serialize.api import get_unsafe_globals_in_checkpoint, load, save
-from rushlight.serialize.locations import (default_restore_location, location_tag, register_package,
-                                           validate_cuda_device)
-from rushlight.serialize.options import (LoadEndianness, get_crc32_options, get_default_load_endianness,
-                                         get_default_mmap_options, set_crc32_options,
-                                         set_default_load_endianness, set_default_mmap_options, skip_data)
-from rushlight.serialize.safe_globals import (add_safe_globals, clear_safe_globals, get_safe_globals,
-                                              safe_globals)
+from rushlight._engine.core.callers import warn
+from rushlight._engine.serialization.api import get_unsafe_globals_in_checkpoint, load, save
+from rushlight._engine.serialization.locations import (
+    default_restore_location,
+    location_tag,
+    register_package,
+    validate_cuda_device,
+)
+from rushlight._engine.serialization.options import (
+    LoadEndianness,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+)
+from rushlight._engine.serialization.safe_globals import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
 
 
 class SourceChangeWarning(Warning):
@@ -33,15 +49,34 @@ def mkdtemp() -> Iterator[str]:
         shutil.rmtree(path)
 
 
-__all__ = ["LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals",
-    "default_restore_location", "get_crc32_options", "get_default_load_endianness",
-    "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
-    "location_tag", "mkdtemp", "register_package", "safe_globals", "save", "set_crc32_options",
-    "set_default_load_endianness", "set_default_mmap_options", "skip_data", "validate_cuda_device"]
+__all__ = [
+    "LoadEndianness",
+    "SourceChangeWarning",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "location_tag",
+    "mkdtemp",
+    "register_package",
+    "safe_globals",
+    "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+    "skip_data",
+    "validate_cuda_device",
+]
 
 
-def check_module_version_greater_or_equal(module: Any, req_version_tuple: tuple[int, ...],
-                                          error_if_malformed: bool = True) -> bool:
+def check_module_version_greater_or_equal(
+    module: Any, req_version_tuple: tuple[int, ...], error_if_malformed: bool = True
+) -> bool:
     """Whether module.__version__ is at least req_version_tuple.
 
     A version that cannot be compared: RuntimeError, or a warning and True without error_if_malformed.
@@ -51,8 +86,10 @@ def check_module_version_greater_or_equal(module: Any, req_version_tuple: tuple[
         found = tuple(type(wanted)(part) for wanted, part in zip(req_version_tuple, parts, strict=False))
         return found >= req_version_tuple
     except Exception as error:
-        words = (f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot "
-                 f"be compared with tuple {req_version_tuple!s}")
+        words = (
+            f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot "
+            f"be compared with tuple {req_version_tuple!s}"
+        )
         if error_if_malformed:
             raise RuntimeError(words) from error
         warn(f"{words}, but continuing assuming that requirement is met")

@@ -1,4 +1,5 @@
 """torch.special: special functions, by their rows."""
-from rushlight.dispatch.door import namespace
+
+from rushlight._engine.dispatch.dispatcher import namespace
 
 __getattr__, __dir__ = namespace("special")

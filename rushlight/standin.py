@@ -8,6 +8,7 @@ remove it.
 A fresh one appears by renames, its metadata last; one that is renewed is replaced file by file, so that
 `import torch` works at every moment; what a killed command left is mended by the next one.
 """
+
 from __future__ import annotations
 
 import base64
@@ -25,8 +26,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rushlight import aliases
-from rushlight.version import __version__ as torch_version
-from rushlight.version import release
+from rushlight.version import __version__ as torch_version, release
 
 NAMES = ("torch", "torchvision")
 INSTALLER = "rushlight"
@@ -67,7 +67,7 @@ except ModuleNotFoundError as error:
         "or remove the stand-in with `pip uninstall {name}`", name="{name}") from error
 stand_in("{name}", "{stamp}", __file__)
 '''
-_SCRIPT = '''\
+_SCRIPT = """\
 #!{python}
 {mark}
 import sys
@@ -76,15 +76,21 @@ from rushlight.distributed.run import main
 
 if __name__ == "__main__":
     sys.exit(main())
-'''
+"""
 
 
 def metadata(name: str) -> str:
     """METADATA of a stand-in."""
     torch = name == "torch"
-    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version(name)}",
-             f"Summary: Rushlight, standing in for {'PyTorch' if torch else 'torchvision'}", "License: MIT",
-             "Requires-Python: >=3.11", "Requires-Dist: rushlight"]
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {name}",
+        f"Version: {version(name)}",
+        f"Summary: Rushlight, standing in for {'PyTorch' if torch else 'torchvision'}",
+        "License: MIT",
+        "Requires-Python: >=3.11",
+        "Requires-Dist: rushlight",
+    ]
     if torch:
         # PyTorch's, so that nobody is told that `torch[opt-einsum]` has no such extra.
         lines += [f"Provides-Extra: {extra}" for extra in ("opt-einsum", "optree", "pyyaml")]
@@ -108,8 +114,9 @@ def wanted(name: str, folder: Path) -> dict[str, bytes]:
         texts[f"{info}/entry_points.txt"] = "[console_scripts]\ntorchrun = torch.distributed.run:main\n"
     texts[f"{info}/METADATA"] = metadata(name)
     texts[f"{info}/INSTALLER"] = f"{INSTALLER}\n"
-    texts[f"{info}/WHEEL"] = ("Wheel-Version: 1.0\nGenerator: rushlight\nRoot-Is-Purelib: true\n"
-                              "Tag: py3-none-any\n")
+    texts[f"{info}/WHEEL"] = (
+        "Wheel-Version: 1.0\nGenerator: rushlight\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
     texts[f"{info}/top_level.txt"] = f"{name}\n"
     files = {path: text.encode() for path, text in texts.items()}
     files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD").encode()
@@ -118,6 +125,7 @@ def wanted(name: str, folder: Path) -> dict[str, bytes]:
 
 def _record(files: dict[str, bytes], own: str) -> str:
     """RECORD: each file with its digest and size; of itself only the name."""
+
     def line(path: str, data: bytes) -> str:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         return f"{path},sha256={digest},{len(data)}"
@@ -203,7 +211,7 @@ def _searched_until(folder: Path) -> list[Path]:
     """Folders of packages that Python searches, up to this one; the launcher's own is left out."""
     ours = Path(__file__).parent / "as_torch"
     places = [Path(part) for part in sys.path if part and Path(part) != ours and Path(part).is_dir()]
-    return [*places[:places.index(folder)], folder] if folder in places else [folder]
+    return [*places[: places.index(folder)], folder] if folder in places else [folder]
 
 
 def _same(path: Path, data: bytes) -> bool:
@@ -226,8 +234,11 @@ def install(names: Sequence[str] = ("torch",)) -> list[str]:
     _check_environment(folder)
     with _alone(folder):
         # A torchvision that is there is renewed with the torch that it goes with.
-        asked = [name for name in NAMES if name in ("torch", *names) or find(name, folder).kind in (
-            "stale", "broken")]
+        asked = [
+            name
+            for name in NAMES
+            if name in ("torch", *names) or find(name, folder).kind in ("stale", "broken")
+        ]
         for name in asked:
             _check_free(name, find(name, folder))
         return [_install_one(name, folder) for name in asked]
@@ -244,8 +255,11 @@ def _install_one(name: str, folder: Path) -> str:
             _appear(stage, folder, files)
         else:
             _replace(stage, folder, files, before)
-    words = "`import torch` is Rushlight now in every program of this environment" if name == "torch" else (
-        "`import torchvision` is rushlight_vision now")
+    words = (
+        "`import torch` is Rushlight now in every program of this environment"
+        if name == "torch"
+        else ("`import torchvision` is rushlight_vision now")
+    )
     return f"{text}: {words}" if before.kind == "nothing" else f"{text}: renewed"
 
 
@@ -269,9 +283,11 @@ def uninstall(names: Sequence[str] = NAMES) -> list[str]:
 def status() -> tuple[list[str], bool]:
     """What stands by the names torch and torchvision, a line for each, and whether torch is Rushlight's."""
     folder, lines = site_folder(), []
-    words = {"whole": "Rushlight's stand-in, up to date",
-             "stale": "Rushlight's stand-in, of another version; --install-as-torch renews it",
-             "broken": "what an interrupted command left; --install-as-torch mends it"}
+    words = {
+        "whole": "Rushlight's stand-in, up to date",
+        "stale": "Rushlight's stand-in, of another version; --install-as-torch renews it",
+        "broken": "what an interrupted command left; --install-as-torch mends it",
+    }
     for name in NAMES:
         what = find(name, folder)
         if what.kind == "nothing":
@@ -303,9 +319,11 @@ def _check_environment(folder: Path) -> None:
         raise Refusal(f"{folder} cannot be written to; {advice}")
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('rushlight') is None)"
     if subprocess.run([sys.executable, "-P", "-E", "-c", code], cwd=folder, check=False).returncode:
-        raise Refusal(f"Rushlight itself is not installed in this environment (it was found in "
-                      f"{Path(__file__).parent.parent}); install it there first: pip install "
-                      f"{Path(__file__).parent.parent}")
+        raise Refusal(
+            f"Rushlight itself is not installed in this environment (it was found in "
+            f"{Path(__file__).parent.parent}); install it there first: pip install "
+            f"{Path(__file__).parent.parent}"
+        )
 
 
 def _check_free(name: str, found: Found) -> None:
@@ -314,9 +332,11 @@ def _check_free(name: str, found: Found) -> None:
     if not found.infos:
         raise Refusal(f"{found.place} is not Rushlight's and no installer knows it; move it away first")
     whole = "PyTorch" if name == "torch" else name
-    raise Refusal(f"{whole} {found.version} is installed in {found.place}, and is left alone; to have "
-                  f"Rushlight in its place, first remove it: {sys.executable} -m pip uninstall {name} "
-                  f"(or: uv pip uninstall {name})")
+    raise Refusal(
+        f"{whole} {found.version} is installed in {found.place}, and is left alone; to have "
+        f"Rushlight in its place, first remove it: {sys.executable} -m pip uninstall {name} "
+        f"(or: uv pip uninstall {name})"
+    )
 
 
 # --- writing ----------------------------------------------------------------------------------------
@@ -445,8 +465,10 @@ def main(arguments: Sequence[str]) -> int:
     command, *names = arguments
     wrong = [name for name in names if name not in NAMES or command == "--as-torch-status"]
     if wrong:
-        print(f"{command}: {wrong[0]} is nothing that Rushlight stands for (only torchvision may follow)",
-              file=sys.stderr)
+        print(
+            f"{command}: {wrong[0]} is nothing that Rushlight stands for (only torchvision may follow)",
+            file=sys.stderr,
+        )
         return 2
     try:
         if command == "--as-torch-status":

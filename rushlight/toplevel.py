@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 
 # --- norms and losses by the arguments of PyTorch's kernels -------------------------------------------
 
@@ -248,7 +248,7 @@ def wait(future: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """Those that base/homes.tsv sends here, with their own arguments: what torch.ops.aten has."""
+    """Those that homes.tsv sends here, with their own arguments: what torch.ops.aten has."""
     if name.startswith("__"):
         raise AttributeError(name)
     from rushlight.export.overloads import packet

@@ -1,4 +1,5 @@
 """torch.__version__: a text that is compared as a version."""
+
 from __future__ import annotations
 
 import re
@@ -7,8 +8,11 @@ from typing import Any
 
 from rushlight.version import __version__ as _text
 
-_FORM = re.compile(r"\s*v?(\d+(?:\.\d+)*)[-_.]?(?:(a|b|c|rc|alpha|beta|pre|dev|post)[-_.]?(\d*))?"
-                   r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*", re.IGNORECASE)
+_FORM = re.compile(
+    r"\s*v?(\d+(?:\.\d+)*)[-_.]?(?:(a|b|c|rc|alpha|beta|pre|dev|post)[-_.]?(\d*))?"
+    r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*",
+    re.IGNORECASE,
+)
 # A release's stages in order, by their first letters; "" is the release itself.
 _STAGES = ("d", "a", "b", "c", "", "p")
 
@@ -42,6 +46,7 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
         if mine is None or others is None:
             return getattr(str, name)(self, other)
         return getattr(mine, name)(others)
+
     return compared
 
 

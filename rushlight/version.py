@@ -1,4 +1,5 @@
 """torch.version: which PyTorch programs see, and with what it was built. Versions are said here alone."""
+
 __version__ = "2.13.0+rushlight"
 release = "0.1.0"  # Rushlight's own
 cuda = hip = xpu = git_version = None

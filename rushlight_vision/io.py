@@ -1,4 +1,5 @@
 """torchvision.io: an image file as a tensor, read by Pillow. Videos are not here."""
+
 from __future__ import annotations
 
 import enum
@@ -20,8 +21,9 @@ class ImageReadMode(enum.Enum):
     RGB_ALPHA = "RGBA"
 
 
-def decode_image(input: Any, mode: Any = ImageReadMode.UNCHANGED,
-                 apply_exif_orientation: bool = False) -> Any:
+def decode_image(
+    input: Any, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False
+) -> Any:
     """uint8 (channels, height, width) of an image: its file's bytes as a uint8 tensor, or the file's path."""
     source = io.BytesIO(input.numpy().tobytes()) if isinstance(input, torch.Tensor) else input
     image = pillow().open(source)

@@ -1,4 +1,5 @@
 """The way to Pillow: an optional dependency, imported when an image is first needed."""
+
 from __future__ import annotations
 
 import sys
@@ -13,8 +14,9 @@ def pillow(name: str = "Image") -> Any:
     try:
         return import_module(f"PIL.{name}")
     except ImportError as error:
-        raise ImportError("images (PIL) need Pillow, which is not installed; "
-                          "pip install 'rushlight[vision]' brings it") from error
+        raise ImportError(
+            "images (PIL) need Pillow, which is not installed; pip install 'rushlight[vision]' brings it"
+        ) from error
 
 
 def is_image(value: Any) -> bool:

@@ -1,4 +1,5 @@
 """Tensors that say what they are (torchvision.tv_tensors): v2's transforms treat them accordingly."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """Grids of images, and their files (torchvision.utils)."""
+
 from __future__ import annotations
 
 import math
@@ -8,11 +9,20 @@ import rushlight as torch
 
 
 @torch.no_grad()
-def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = False, value_range: Any = None,
-              scale_each: bool = False, pad_value: float = 0.0) -> Any:
+def make_grid(
+    tensor: Any,
+    nrow: int = 8,
+    padding: int = 2,
+    normalize: bool = False,
+    value_range: Any = None,
+    scale_each: bool = False,
+    pad_value: float = 0.0,
+) -> Any:
     """(3, H, W): a batch (B, C, H, W), a list of images or one image, `nrow` to a row, borders between."""
-    if not (isinstance(tensor, torch.Tensor) or (
-            isinstance(tensor, list) and all(isinstance(t, torch.Tensor) for t in tensor))):
+    if not (
+        isinstance(tensor, torch.Tensor)
+        or (isinstance(tensor, list) and all(isinstance(t, torch.Tensor) for t in tensor))
+    ):
         raise TypeError(f"tensor or list of tensors expected, got {type(tensor)}")
     batch = torch.stack(tensor, 0) if isinstance(tensor, list) else tensor
     batch = batch[(None,) * (4 - batch.ndim)]
@@ -21,8 +31,11 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
     if normalize:
         if value_range is not None and not isinstance(value_range, tuple):
             raise TypeError("value_range has to be a tuple (min, max) if specified. min and max are numbers")
-        batch = _normal(batch, value_range) if not scale_each else torch.stack(
-            [_normal(t, value_range) for t in batch])
+        batch = (
+            _normal(batch, value_range)
+            if not scale_each
+            else torch.stack([_normal(t, value_range) for t in batch])
+        )
     count, channels, height, width = batch.shape
     if count == 1:
         return batch.squeeze(0)
@@ -31,7 +44,7 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
     grid = batch.new_full((channels, height * rows + padding, width * columns + padding), pad_value)
     for k in range(count):
         top, left = k // columns * height + padding, k % columns * width + padding
-        grid[:, top:top + height - padding, left:left + width - padding] = batch[k]
+        grid[:, top : top + height - padding, left : left + width - padding] = batch[k]
     return grid
 
 

@@ -1,4 +1,4 @@
-"""Writes rushlight/base/nowhere.tsv: PyTorch's names that Rushlight only has so that they can be imported.
+"""Writes rushlight/_engine/names/placeholders.tsv: PyTorch's names that Rushlight only has so that they can be imported.
 
     python tools/absent_names.py FOLDER_OF_TORCH FOLDER_OF_TORCHVISION MENTIONED
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "rushlight" / "base" / "nowhere.tsv"
+TABLE = ROOT / "rushlight" / "_engine" / "names" / "placeholders.tsv"
 SKIPPED = re.compile(
     r"torch\.(_vendor|_inductor\.(kernel|fx_passes\.serialized|codegen\.cutlass)"
     r"|_inductor\.autoheuristic\.artifacts|contrib|_sources|utils\.hipify|bin|lib|share|include)\b"
@@ -165,7 +165,7 @@ def there(name: str) -> bool:
     """Whether Rushlight itself has a name of torch or torchvision."""
     if not name.startswith(("torch.", "torchvision.")):
         return False
-    from rushlight.base import nowhere
+    from rushlight._engine.names import placeholders as nowhere
 
     parts = name.split(".")
     parts[0] = {"torch": "rushlight", "torchvision": "rushlight_vision"}[parts[0]]
@@ -201,8 +201,7 @@ def main() -> None:
         ]
         if absent or kept:
             lines.append(
-                "\t".join([module.removeprefix("torch.") if module != "torch" else "", " ".join(kept)])
-                + "\n"
+                "\t".join([module.removeprefix("torch.") if module != "torch" else "", " ".join(kept)]) + "\n"
             )
     TABLE.write_text("".join(lines), encoding="utf-8")
     count = sum(len(line.split()) - 1 for line in lines)

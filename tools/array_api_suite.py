@@ -6,6 +6,7 @@ Needs pytest, hypothesis and ndindex beside the package. Fails when a test fails
 tools/array_api_exceptions.json does not list with a reason; a listed one that passes is told as such
 (the suite draws its examples at random: more of them with `--max-examples 200`).
 """
+
 from __future__ import annotations
 
 import json
@@ -24,12 +25,27 @@ def outcomes(checkout: str, options: list[str]) -> dict[str, bool]:
     path = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        subprocess.run([sys.executable, "-m", "pytest", "array_api_tests", "-q", "--disable-deadline",
-                        f"--junit-xml={report}", *options], check=False, cwd=checkout, env={
-            **os.environ, "ARRAY_API_TESTS_MODULE": "rushlight.array_api", "PYTHONPATH": path})
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "array_api_tests",
+                "-q",
+                "--disable-deadline",
+                f"--junit-xml={report}",
+                *options,
+            ],
+            check=False,
+            cwd=checkout,
+            env={**os.environ, "ARRAY_API_TESTS_MODULE": "rushlight.array_api", "PYTHONPATH": path},
+        )
         cases = ElementTree.parse(report).iter("testcase")
-        return {f"{c.get('classname', '').split('.')[1]}.py::{c.get('name')}": not len(c)
-                for c in cases if c.find("skipped") is None}
+        return {
+            f"{c.get('classname', '').split('.')[1]}.py::{c.get('name')}": not len(c)
+            for c in cases
+            if c.find("skipped") is None
+        }
 
 
 def main(checkout: str, options: list[str]) -> int:

@@ -116,8 +116,8 @@ def keywords_of(name: str) -> set[str] | None:
     taken = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
     rest = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
     if rest == ["extra"]:
-        from rushlight.ops.signature import SYNONYMS
-        from rushlight.ops.table import NAMES
+        from rushlight._engine.ops.signature import SYNONYMS
+        from rushlight._engine.ops.table import NAMES
 
         space, _, last = name.removeprefix("torch.").rpartition(".")
         row = NAMES.get((space or "torch", last))
@@ -172,7 +172,7 @@ def main(uses: str, out: str, pytorch: str = "") -> None:
 
 
 def _by_name_only(name: str) -> bool:
-    from rushlight.base.nowhere import is_absent
+    from rushlight._engine.names.placeholders import is_absent
 
     return is_absent(imported(name))
 

@@ -3,6 +3,7 @@
 A program is a function of a package (`torch` or `rushlight`) and of samples, which travel as a file that each
 side reads for itself; so tensors keep their strides, what they share, and whether they are leaves.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -91,8 +92,11 @@ def differ(theirs: Any, mine: Any, where: str = "") -> Iterator[tuple[str, str]]
 
 def unlike(theirs: Any, mine: Any) -> str:
     """How two values that are neither tensors nor containers differ; an empty text where they do not."""
-    if isinstance(theirs, float) and isinstance(mine, float) and (
-            math.isclose(theirs, mine, rel_tol=1e-7) or theirs != theirs and mine != mine):
+    if (
+        isinstance(theirs, float)
+        and isinstance(mine, float)
+        and (math.isclose(theirs, mine, rel_tol=1e-7) or theirs != theirs and mine != mine)
+    ):
         return ""
     wanted, got = str(theirs), str(mine).replace("rushlight", "torch")
     return "" if wanted == got else " ".join(f"{got[:90]}, not {wanted[:90]}".split())

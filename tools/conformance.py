@@ -6,6 +6,7 @@ Needs torch==2.13.0 and expecttest beside the package. Fails when an operator of
 package has does not pass, unless tools/conformance_exceptions.json lists it with a reason; and when
 a listed one passes, so that the list only shrinks.
 """
+
 from __future__ import annotations
 
 import json
@@ -15,8 +16,18 @@ import tempfile
 from pathlib import Path
 
 EXCEPTIONS = Path(__file__).with_name("conformance_exceptions.json")
-FLAGS = ["--package", "rushlight", "--max-samples", "10", "--grad", "--errors", "--methods", "--inplace",
-         "--jobs", "2"]
+FLAGS = [
+    "--package",
+    "rushlight",
+    "--max-samples",
+    "10",
+    "--grad",
+    "--errors",
+    "--methods",
+    "--inplace",
+    "--jobs",
+    "2",
+]
 
 
 def failing(report: dict) -> bool:
@@ -24,15 +35,17 @@ def failing(report: dict) -> bool:
     if report["status"] in ("missing", "n/a"):
         return False
     return report["status"] != "ok" or any(
-        report["passed"].get(cell, 0) != n for cell, n in report["total"].items())
+        report["passed"].get(cell, 0) != n for cell, n in report["total"].items()
+    )
 
 
 def main(harness: str) -> int:
     """Run, compare, report; exit status 1 on any difference."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "reports.json"
-        run = subprocess.run([sys.executable, harness, *FLAGS, "--json", str(out)], check=True,
-                             capture_output=True, text=True)
+        run = subprocess.run(
+            [sys.executable, harness, *FLAGS, "--json", str(out)], check=True, capture_output=True, text=True
+        )
         reports = json.loads(out.read_text())
     print("\n".join(run.stdout.splitlines()[-8:]))
     known = json.loads(EXCEPTIONS.read_text())

@@ -7,6 +7,7 @@ memory of other numbers, and `python -m rushlight`. What PyTorch says differentl
 of anything; REASONS tells what else is left out. Texts are compared up to white space, nodes' names and 0.2%
 of their numbers, exceptions by type. --only: docstrings whose names match. --keep: a folder for the results.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -89,8 +90,11 @@ def told(torch: Any, source: str, scope: dict[str, Any]) -> str:
     text = io.StringIO()
     signal.alarm(20)
     try:
-        with (warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(text),
-              contextlib.redirect_stderr(io.StringIO())):
+        with (
+            warnings.catch_warnings(action="ignore"),
+            contextlib.redirect_stdout(text),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             tree = ast.parse(source)
             last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
             exec(compile(tree, "<doc>", "exec"), scope)
@@ -144,13 +148,16 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:e[-+]?\d+)?")
 
 def same(a: str, b: str) -> bool:
     """Whether two sides say the same: addresses, white space and names of nodes are nobody's business."""
-    one, other = (re.sub(r"(?<=0x)[0-9a-f]+|(?<=grad_fn=)<\w+>|\s+", "", text.replace("rushlight.", "torch."))
-                  for text in (a, b))
+    one, other = (
+        re.sub(r"(?<=0x)[0-9a-f]+|(?<=grad_fn=)<\w+>|\s+", "", text.replace("rushlight.", "torch."))
+        for text in (a, b)
+    )
     if "RAISED" in a and "RAISED" in b:
         return one.split("RAISED")[1].split(":")[0] == other.split("RAISED")[1].split(":")[0]
     return NUMBER.sub("#", one) == NUMBER.sub("#", other) and all(
         abs(float(x) - float(y)) <= 2e-3 * max(1, abs(float(x)))
-        for x, y in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True))
+        for x, y in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
+    )
 
 
 def verdict(name: str, source: str, theirs: str, again: str, ours: str) -> str:
@@ -177,12 +184,17 @@ def main() -> int:
         run(options.run, options.start)
         return 0
     options.keep.mkdir(exist_ok=True)
-    examples = [(name, sources) for name, sources in collect()
-                if re.search(options.only, name) and not any(map(LEFT_OUT.search, sources))]
+    examples = [
+        (name, sources)
+        for name, sources in collect()
+        if re.search(options.only, name) and not any(map(LEFT_OUT.search, sources))
+    ]
     (options.keep / "examples.json").write_text(json.dumps(examples))
-    sides = (child(options.keep, [], "torch.json", examples),
-             child(options.keep, [], "again.json", examples, MALLOC_PERTURB_="165"),
-             child(options.keep, ["-m", "rushlight"], "rushlight.json", examples))
+    sides = (
+        child(options.keep, [], "torch.json", examples),
+        child(options.keep, [], "again.json", examples, MALLOC_PERTURB_="165"),
+        child(options.keep, ["-m", "rushlight"], "rushlight.json", examples),
+    )
     counts = collections.Counter({"examples": sum(len(sources) for _, sources in examples)})
     for (name, sources), *found in zip(examples, *sides, strict=True):
         for n, (source, *texts) in enumerate(zip(sources, *found, strict=True)):

@@ -1,7 +1,8 @@
-"""The layer checker: a room of the package imports only itself and rooms above it.
+"""The layer checker: a folder of the engine imports only itself and folders above it.
 
-    python tools/layers.py        prints every import that points the wrong way; exit 1 if any
+python tools/layers.py        prints every import that points the wrong way; exit 1 if any
 """
+
 from __future__ import annotations
 
 import ast
@@ -9,30 +10,40 @@ import sys
 from pathlib import Path
 
 PACKAGE = "rushlight"
-# From the top: each room may import those before it. Modules of the package's root (random.py,
-# launcher.py, ...) and the rooms with PyTorch's names are user rooms: they may import anything.
-ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", "transforms", "serialize",
-         "capture")
+ENGINE = "_engine"
+# From the top: each folder of the engine may import those before it. Everything beside the engine is the
+# public storey, which bears PyTorch's names: it may import anything, and the engine imports nothing of it.
+FOLDERS = (
+    "lazy",
+    "core",
+    "names",
+    "numerics",
+    "ops",
+    "derive",
+    "kernels",
+    "tensors",
+    "autograd",
+    "dispatch",
+    "transforms",
+    "serialization",
+    "trace",
+)
+PUBLIC = "the public storey"
 
-# (importing file, imported room): why this one may point down. The number of rows only falls.
+# (importing file, imported folder): why this one may point down. The number of rows only falls.
 EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("ops/__main__.py", "user rooms"): "the command line of the table loads the whole package",
-    ("ops/__main__.py", "derive"): "the command line of the table prints cards",
-    ("tensor/gradient.py", "autograd"): "a leaf's node; the engine and hooks when they are called",
-    ("autograd/forward_ad.py", "transforms"): "PyTorch names this module; duals are made there",
-    ("autograd/forward_ad.py", "user rooms"): "make_dual checks as func.jvp does",
-    ("autograd/functional.py", "user rooms"): "PyTorch names this module; forward mode is torch.func's",
-    ("autograd/savedvalues.py", "dispatch"): "it reads what the rows' nodes keep",
+    ("tensors/gradient.py", "autograd"): "a leaf's node; the engine and hooks when they are called",
+    ("autograd/saved_values.py", "dispatch"): "it reads what the rows' nodes keep",
     ("autograd/function.py", "dispatch"): "custom Functions keep tensors as the rows' nodes do",
 }
 
 
-def room_of(module: str) -> str | None:
-    """The engine room that a dotted module name lies in, or None for user rooms."""
+def folder_of(module: str) -> str:
+    """The folder of the engine that a dotted module name lies in, or PUBLIC."""
     parts = module.split(".")
-    if len(parts) > 1 and parts[0] == PACKAGE and parts[1] in ROOMS:
-        return parts[1]
-    return None
+    if parts[:2] == [PACKAGE, ENGINE] and len(parts) > 2:
+        return "lazy" if parts[2] == "load_listeners" else parts[2]
+    return PUBLIC
 
 
 def imports(path: Path) -> list[tuple[int, str]]:
@@ -42,24 +53,25 @@ def imports(path: Path) -> list[tuple[int, str]]:
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            # `from rushlight.tensor import printing` names a module too.
+            # `from rushlight._engine.tensors import printing` names a module too.
             found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
     return [(line, name) for line, name in found if name.split(".")[0] == PACKAGE]
 
 
 def violations(root: Path) -> list[str]:
-    """Every import that points to a lower room or to a user room."""
+    """Every import of the engine that points to a lower folder or out of the engine."""
     found = []
-    for path in sorted((root / PACKAGE).rglob("*.py")):
-        relative = path.relative_to(root / PACKAGE)
-        room = relative.parts[0] if relative.parts[0] in ROOMS else None
-        if room is None:
+    engine = root / PACKAGE / ENGINE
+    for path in sorted(engine.rglob("*.py")):
+        relative = path.relative_to(engine)
+        folder = folder_of(".".join((PACKAGE, ENGINE, *relative.with_suffix("").parts)))
+        if folder == "__init__":
             continue
         for line, name in imports(path):
-            target = room_of(name) or "user rooms"
-            allowed = target in ROOMS and ROOMS.index(target) <= ROOMS.index(room)
+            target = folder_of(name)
+            allowed = target in FOLDERS and FOLDERS.index(target) <= FOLDERS.index(folder)
             if not allowed and (relative.as_posix(), target) not in EXCEPTIONS:
-                found.append(f"{PACKAGE}/{relative}:{line}: {room}/ imports {name} ({target})")
+                found.append(f"{PACKAGE}/{ENGINE}/{relative}:{line}: {folder}/ imports {name} ({target})")
     return found
 
 

@@ -8,6 +8,7 @@ sample as programs do: it is written once, for a package, and runs on both. What
 for each kind of difference, then how many samples ran and differed, a line for each way. Needs
 torch==2.13.0 and expecttest.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -59,10 +60,12 @@ class Trial:
     def each(self, given: Any, change: Callable[[Any], Any]) -> Any:
         """Nested values with each tensor changed; the same tensor twice stays the same."""
         memo: dict[int, Any] = {}
+
         def one(x: Any) -> Any:
             if isinstance(x, self.p.Tensor) and id(x) not in memo:
                 memo[id(x)] = change(x)
             return memo.get(id(x), x)
+
         return tree_map(one, given)
 
     def call(self, module: Any, given: tuple[Any, Any]) -> Any:
@@ -74,10 +77,15 @@ class Trial:
         """Gradients of inputs and parameters, by gradients of the results that are not all the same."""
         of = self.tracked(given) + [q for q in module.parameters() if q.requires_grad]
         outs = self.tracked(found)
+
         def step(o: Any) -> Any:
             return ((self.p.arange(o.numel(), device=o.device) % 7 - 3) / 4).to(o.dtype).reshape(o.shape)
-        return list(self.p.autograd.grad(outs, of, [*map(step, outs)], allow_unused=True, **more)
-                    ) if outs and of else []
+
+        return (
+            list(self.p.autograd.grad(outs, of, [*map(step, outs)], allow_unused=True, **more))
+            if outs and of
+            else []
+        )
 
     def tracked(self, given: Any) -> list[Any]:
         """Tensors that require grad."""
@@ -92,10 +100,18 @@ class Trial:
 @way
 def build(t: Trial) -> Any:
     m = t.module()
-    return {"repr": repr(m), "state": m.state_dict(), "parameters": dict(m.named_parameters()),
-            "order": list(m.state_dict()), "modules": [n for n, _ in m.named_modules()],
-            "options": {k: v for k, v in vars(m).items() if k[0] != "_" and isinstance(
-                v, (int, float, str, bool, tuple, list))}}
+    return {
+        "repr": repr(m),
+        "state": m.state_dict(),
+        "parameters": dict(m.named_parameters()),
+        "order": list(m.state_dict()),
+        "modules": [n for n, _ in m.named_modules()],
+        "options": {
+            k: v
+            for k, v in vars(m).items()
+            if k[0] != "_" and isinstance(v, (int, float, str, bool, tuple, list))
+        },
+    }
 
 
 @way
@@ -122,6 +138,7 @@ def strided(t: Trial) -> Any:
     def apart(x: Any) -> Any:
         wide = x.detach().unsqueeze(-1).repeat_interleave(2, -1)[..., 0]
         return wide.requires_grad_(x.requires_grad)
+
     return t.whole(t.module(), t.inputs(apart))
 
 
@@ -131,9 +148,11 @@ def channels_last(t: Trial) -> Any:
     if most not in (4, 5):
         return None
     form = t.p.channels_last if most == 4 else t.p.channels_last_3d
+
     def turned(x: Any) -> Any:
         same = x.detach().contiguous(memory_format=form) if x.ndim == most else x.detach()
         return same.requires_grad_(x.requires_grad)
+
     m = t.module()
     t.call(m, t.inputs())  # lazy modules begin
     m.to(memory_format=form)
@@ -144,6 +163,7 @@ def channels_last(t: Trial) -> Any:
 def meta(t: Trial) -> Any:
     def moved(x: Any) -> Any:
         return x.detach().to("meta").requires_grad_(x.requires_grad)
+
     m = t.module()
     t.call(m, t.inputs())  # lazy modules begin
     return t.whole(m.to("meta"), t.inputs(moved))
@@ -184,10 +204,12 @@ def over_tensors(t: Trial, m: Any, given: Any) -> tuple[Any, list[Any]]:
     t.call(m, given)  # lazy modules begin here: PyTorch's crash in a transform
     leaves, spec = tree_flatten(given)
     at = [n for n, x in enumerate(leaves) if isinstance(x, t.p.Tensor) and x.is_floating_point()]
+
     def one(*tensors: Any) -> Any:
         mixed = [tensors[at.index(n)] if n in at else x for n, x in enumerate(leaves)]
         args, kwargs = tree_unflatten(mixed, spec)
         return m(*args, **kwargs)
+
     return one, [leaves[n].detach() for n in at]
 
 
@@ -206,9 +228,11 @@ def jvp(t: Trial) -> Any:
 @way
 def empty(t: Trial) -> Any:
     first = next((x for x in tree_leaves(t.inputs()) if isinstance(x, t.p.Tensor)), None)
+
     def none(x: Any) -> Any:
         same = first is not None and x.ndim and x.shape[0] == first.shape[0]
         return (x[:0] if same else x).detach().requires_grad_(x.requires_grad)
+
     return t.whole(t.module(), t.inputs(none))
 
 
@@ -219,36 +243,50 @@ def in_place(t: Trial) -> Any:
     m, given = t.module(inplace=True), t.inputs()
     args, kwargs = t.each(given, lambda x: x * 1)
     found = t.call(m, (args, kwargs))
-    return {"repr": repr(m), "same": found is (*args, *kwargs.values())[0], "inputs": [args, kwargs],
-            "grads": t.grads(m, given, found)}
+    return {
+        "repr": repr(m),
+        "same": found is (*args, *kwargs.values())[0],
+        "inputs": [args, kwargs],
+        "grads": t.grads(m, given, found),
+    }
 
 
 def trying(t: Trial, change: Callable[[Any], Any], convert: Callable[[Any], Any] = lambda m: m) -> Any:
     """Result and gradients with changed inputs, or what is raised."""
+
     def changed(x: Any) -> Any:
         return change(x.detach()).requires_grad_(x.requires_grad)
+
     return run(t.p, lambda package: t.whole(convert(t.module()), t.inputs(changed)))[0]
 
 
 @way
 def other_dtypes(t: Trial) -> Any:
-    return {name: trying(t, lambda x: x.to(getattr(t.p, name)) if x.is_floating_point() else x)
-            for name in ("bool", "uint8", "int64", "float16", "bfloat16", "float64", "complex64")}
+    return {
+        name: trying(t, lambda x: x.to(getattr(t.p, name)) if x.is_floating_point() else x)
+        for name in ("bool", "uint8", "int64", "float16", "bfloat16", "float64", "complex64")
+    }
 
 
 @way
 def cast(t: Trial) -> Any:
     def to(dtype: Any) -> Any:
         return trying(t, lambda x: x.to(dtype) if x.is_floating_point() else x, lambda m: m.to(dtype))
+
     return {name: to(getattr(t.p, name)) for name in ("float16", "bfloat16", "complex64")}
 
 
 @way
 def other_shapes(t: Trial) -> Any:
-    return {"fewer dims": trying(t, lambda x: x[0]), "more dims": trying(t, lambda x: x[None]),
-            "many dims": trying(t, lambda x: x[None, None, None]), "narrow": trying(t, lambda x: x[..., :-1]),
-            "nothing": trying(t, lambda x: x[..., :0]), "scalar": trying(t, lambda x: x.flatten()[0]),
-            "one": trying(t, lambda x: x.flatten()[:1])}
+    return {
+        "fewer dims": trying(t, lambda x: x[0]),
+        "more dims": trying(t, lambda x: x[None]),
+        "many dims": trying(t, lambda x: x[None, None, None]),
+        "narrow": trying(t, lambda x: x[..., :-1]),
+        "nothing": trying(t, lambda x: x[..., :0]),
+        "scalar": trying(t, lambda x: x.flatten()[0]),
+        "one": trying(t, lambda x: x.flatten()[:1]),
+    }
 
 
 @way
@@ -277,8 +315,11 @@ def inference(t: Trial) -> Any:
     with t.p.inference_mode():
         found = t.call(m, t.inputs())
     with t.p.no_grad():
-        return {"inference": [x.is_inference() for x in tree_leaves(found) if isinstance(x, t.p.Tensor)],
-                "result": found, "no_grad": t.call(m, t.inputs())}
+        return {
+            "inference": [x.is_inference() for x in tree_leaves(found) if isinstance(x, t.p.Tensor)],
+            "result": found,
+            "no_grad": t.call(m, t.inputs()),
+        }
 
 
 @way
@@ -316,20 +357,25 @@ def refused(info: Any, of: torch.dtype, training: bool) -> Iterator[list[tuple[s
     where = {"device": "cpu", "dtype": of, "requires_grad": False, "training": training}
     for sample in info.module_error_inputs_func(info, **where):
         file, late = packed(sample.module_error_input), sample.error_on == ModuleErrorEnum.FORWARD_ERROR
+
         def program(package: ModuleType) -> Any:
             trial = Trial(package, info.name, file, of, training)
             return trial.call(trial.module(), trial.inputs()) if late else trial.module()
+
         yield compared(program)
 
 
-def accepted(info: Any, of: torch.dtype, training: bool, which: str,
-             most: int) -> Iterator[list[tuple[str, str]]]:
+def accepted(
+    info: Any, of: torch.dtype, training: bool, which: str, most: int
+) -> Iterator[list[tuple[str, str]]]:
     """Differences for each of the database's samples, evenly chosen, used in one way."""
     samples = info.module_inputs_func(info, device="cpu", dtype=of, requires_grad=True, training=training)
-    for sample in samples[::max(1, -(-len(samples) // most))]:
+    for sample in samples[:: max(1, -(-len(samples) // most))]:
         file = packed(sample)
+
         def program(package: ModuleType) -> Any:
             return WAYS[which](Trial(package, info.name, file, of, training))
+
         yield compared(program, which in MAY_HAVE_MORE)
 
 
@@ -345,8 +391,11 @@ def sweep(ways: list[str], only: str, most: int, dtypes: list[str]) -> Report:
                     torch.manual_seed(0)
                     if which == "errors" and not info.module_error_inputs_func:
                         continue
-                    each = (refused(info, of, training) if which == "errors"
-                            else accepted(info, of, training, which, most))
+                    each = (
+                        refused(info, of, training)
+                        if which == "errors"
+                        else accepted(info, of, training, which, most)
+                    )
                     for n, differences in enumerate(each):
                         sample = f"{str(of)[6:]} {'train' if training else 'eval'} {n}"
                         report.add(which, info.name, sample, differences)

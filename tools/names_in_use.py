@@ -157,9 +157,7 @@ def ask(uses: Path, pytorch: str, answers: Path) -> None:
     theirs, ours = answers / "pytorch.json", answers / "rushlight.json"
     if not theirs.exists() or theirs.stat().st_mtime < uses.stat().st_mtime:
         subprocess.run([pytorch, script, str(uses), str(theirs)], check=True)
-    subprocess.run(
-        [sys.executable, "-m", "rushlight", script, str(uses), str(ours), str(theirs)], check=True
-    )
+    subprocess.run([sys.executable, "-m", "rushlight", script, str(uses), str(ours), str(theirs)], check=True)
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -168,9 +166,7 @@ def ask(uses: Path, pytorch: str, answers: Path) -> None:
 class Tally:
     """Names or keywords that PyTorch has, weighed; and those of them that Rushlight has."""
 
-    def __init__(
-        self, kind: str, uses: dict[str, Any], theirs: dict[str, Any], ours: dict[str, Any]
-    ) -> None:
+    def __init__(self, kind: str, uses: dict[str, Any], theirs: dict[str, Any], ours: dict[str, Any]) -> None:
         self.kind = kind
         self.there = {name for name, how in theirs[kind].items() if how}
         self.missing = {name for name in self.there if not ours[kind].get(name)}
@@ -207,8 +203,7 @@ def page(uses_path: Path, answers: Path, show: int) -> None:
     """Print the missing ones and write the page's table."""
     uses = json.loads(uses_path.read_text(encoding="utf-8"))
     theirs, ours = (
-        json.loads((answers / f"{who}.json").read_text(encoding="utf-8"))
-        for who in ("pytorch", "rushlight")
+        json.loads((answers / f"{who}.json").read_text(encoding="utf-8")) for who in ("pytorch", "rushlight")
     )
     tallies = [Tally(kind, uses, theirs, ours) for kind in ("names", "keywords")]
     lines = [
@@ -231,8 +226,9 @@ def page(uses_path: Path, answers: Path, show: int) -> None:
     empty = ours["by name only"]
     count = sum(tallies[0].uses[name] for name in empty)
     share = _percent(count, sum(tallies[0].uses.values()))
-    lines.append(f"\nThere by name only, and refusing when called: {len(empty)} names, {count} uses "
-                 f"({share}).\n")
+    lines.append(
+        f"\nThere by name only, and refusing when called: {len(empty)} names, {count} uses ({share}).\n"
+    )
     head = PAGE.read_text(encoding="utf-8").partition(MARK)[0] if PAGE.exists() else ""
     PAGE.write_text(head + MARK + "\n" + "".join(lines), encoding="utf-8")
 
@@ -249,9 +245,7 @@ def main() -> None:
             command.add_argument("folder", type=Path)
         command.add_argument("uses", type=Path)
         if name == "ask":
-            command.add_argument(
-                "--pytorch", required=True, help="a Python that has PyTorch and torchvision"
-            )
+            command.add_argument("--pytorch", required=True, help="a Python that has PyTorch and torchvision")
         if name != "collect":
             command.add_argument("--answers", type=Path, default=Path("answers"))
         if name == "page":

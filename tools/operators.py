@@ -1,7 +1,8 @@
-"""What is written from the rows of the table: rushlight/ops/contents.tsv, and the list in docs/operators.md.
+"""What is written from the rows of the table: rushlight/_engine/ops/contents.tsv, and the list in docs/operators.md.
 
-    python tools/operators.py     writes both anew, which a row that is added, renamed or reworded needs
+python tools/operators.py     writes both anew, which a row that is added, renamed or reworded needs
 """
+
 from __future__ import annotations
 
 import sys
@@ -13,9 +14,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from rushlight.derive.card import dtype_rule, meaning  # noqa: E402
-from rushlight.ops import FAMILIES, signature  # noqa: E402
-from rushlight.ops.table import CONTENTS, ROWS, Row, public  # noqa: E402
+from rushlight._engine.derive.card import dtype_rule, meaning  # noqa: E402
+from rushlight._engine.ops import FAMILIES, signature  # noqa: E402
+from rushlight._engine.ops.table import CONTENTS, ROWS, Row, public  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators.md"
 MARK = "<!-- From here on: `python tools/operators.py` -->\n"
@@ -37,9 +38,12 @@ def contents() -> str:
 
 def _family(row: Row) -> str:
     """Which family a row comes from; a body written elsewhere does not say."""
-    made = row.body.__module__.rpartition(".")[2]
-    return made if made in FAMILIES else next(
-        f for f in FAMILIES if row in vars(import_module(f"rushlight.ops.{f}")).values())
+    made = row.body.__module__.removeprefix("rushlight._engine.ops.")
+    return (
+        made
+        if made in FAMILIES
+        else next(f for f in FAMILIES if row in vars(import_module(f"rushlight._engine.ops.{f}")).values())
+    )
 
 
 def page() -> str:
@@ -53,7 +57,7 @@ def _families() -> Iterator[str]:
         if any(space != "aten" for space, _, _ in public(row)):
             rows.setdefault(ROWS.families[row.name], []).append(row)
     for family in sorted(rows, key=FAMILIES.index):
-        about = (import_module(f"rushlight.ops.{family}").__doc__ or "").partition("\n\n")[0]
+        about = (import_module(f"rushlight._engine.ops.{family}").__doc__ or "").partition("\n\n")[0]
         yield f"\n### {family}\n\n{_line(about)}\n\n"
         for row in rows[family]:
             yield entry(row)
@@ -67,8 +71,10 @@ def entry(row: Row) -> str:
     if row.autocast != "keep":
         facts.append(f"autocast: {row.autocast}")
     math = [f"{name}: {_math(name, value)}" for name, value in meaning(row)]
-    return (f"- **`{signature.text(row.name, row.params, row.out)}`** {_line(row.doc)}\n"
-            f"  {'; '.join(facts)}. {'; '.join(math)}\n")
+    return (
+        f"- **`{signature.text(row.name, row.params, row.out)}`** {_line(row.doc)}\n"
+        f"  {'; '.join(facts)}. {'; '.join(math)}\n"
+    )
 
 
 def _math(name: str, value: Any) -> str:

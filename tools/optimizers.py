@@ -8,6 +8,7 @@ refused, and schedulers. Parameters and gradients are drawn once and given to bo
 printed, a line for each kind of difference, then how many samples ran and differed, a line for each way.
 Needs torch==2.13.0 and expecttest.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -70,14 +71,17 @@ class Trial:
         for i, (p, g) in enumerate(zip(self.params, self.gradients[n], strict=True)):
             found = give(g, i)
             p.grad = found if found is None else found.detach().clone()
+
         def closure() -> Any:
             with self.p.enable_grad():
-                loss = sum(((p - n) * (p - n).conj()).real.square().sum() * i
-                           for i, p in enumerate(self.params, 1))
+                loss = sum(
+                    ((p - n) * (p - n).conj()).real.square().sum() * i for i, p in enumerate(self.params, 1)
+                )
             if self.info.step_requires_closure:
                 o.zero_grad()
                 loss.backward()
             return loss.detach()
+
         return o.step(closure) if self.info.step_requires_closure or n % 2 else o.step()
 
     def steps(self, o: Any, at: range = range(STEPS), **more: Any) -> Any:
@@ -103,8 +107,10 @@ def missing(t: Trial) -> Any:
     for each in t.gradients:
         each.append(None), each.insert(0, t.p.zeros(0, 3))
     o = t.made()
-    return {**t.steps(o, give=lambda g, i: None if i == 2 else g),
-            "zeros": t.steps(o, give=lambda g, i: g if g is None else t.p.zeros_like(g))}
+    return {
+        **t.steps(o, give=lambda g, i: None if i == 2 else g),
+        "zeros": t.steps(o, give=lambda g, i: g if g is None else t.p.zeros_like(g)),
+    }
 
 
 @way
@@ -138,8 +144,12 @@ def groups(t: Trial) -> Any:
     o = t.made([{"params": [first], "lr": rate}, {"params": iter([second]), "weight_decay": 0.1}])
     found = t.steps(o, range(2))
     o.add_param_group({"params": rest, "lr": 2 * rate})
-    return {"two": found, "three": t.steps(o, range(2, 4)), "repr": repr(o),
-            "names": [g.get("param_names") for g in o.param_groups]}
+    return {
+        "two": found,
+        "three": t.steps(o, range(2, 4)),
+        "repr": repr(o),
+        "names": [g.get("param_names") for g in o.param_groups],
+    }
 
 
 @way
@@ -220,8 +230,10 @@ def learned(t: Trial) -> Any:
 
 @way
 def bad_options(t: Trial) -> Any:
-    bad: dict[str, list[Any]] = {"lr": [-1.0, "x", t.p.ones(2)],
-                                 "betas": [(1.0, 0.9), (0.9, -1), 0.9, (0.9,)]}
+    bad: dict[str, list[Any]] = {
+        "lr": [-1.0, "x", t.p.ones(2)],
+        "betas": [(1.0, 0.9), (0.9, -1), 0.9, (0.9,)],
+    }
     found = {}
     for name in inspect.signature(t.kind).parameters:
         for value in bad.get(name, [-1, -1.0, True, "x", None]) if name != "params" else []:
@@ -235,18 +247,31 @@ def bad_states(t: Trial) -> Any:
     t.steps(o, range(2))
     state = o.state_dict()
     group = state["param_groups"][0]
-    bad: dict[str, Any] = {"none": None, "empty": {**state, "state": {}}, "no key": {"state": {}}, **{
-        name: {**state, "param_groups": groups} for name, groups in (
-            ("no groups", []), ("another", [group, group]), ("fewer", [{**group, "params": [0]}]))}}
-    return {name: run(t.p, lambda _: [o.load_state_dict(given), o.state_dict()])[0]
-            for name, given in bad.items()}
+    bad: dict[str, Any] = {
+        "none": None,
+        "empty": {**state, "state": {}},
+        "no key": {"state": {}},
+        **{
+            name: {**state, "param_groups": groups}
+            for name, groups in (
+                ("no groups", []),
+                ("another", [group, group]),
+                ("fewer", [{**group, "params": [0]}]),
+            )
+        },
+    }
+    return {
+        name: run(t.p, lambda _: [o.load_state_dict(given), o.state_dict()])[0] for name, given in bad.items()
+    }
 
 
 def scheduled(t: Trial, makers: list[Any]) -> Any:
     """Rates and parameters with some of the database's schedulers."""
+
     def rebound(f: Any) -> Any:
         names = t.p.optim.lr_scheduler
         return types.FunctionType(f.__code__, {n: getattr(names, n, None) for n in f.__code__.co_names})
+
     o = t.made()
     each = [rebound(f)(o) for f in makers]
     seen = []
@@ -259,8 +284,13 @@ def scheduled(t: Trial, makers: list[Any]) -> Any:
     again = [rebound(f)(o) for f in makers]
     for s, state in zip(again, states, strict=True):
         s.load_state_dict(state)
-    return {"seen": seen, "states": states, "again": [s.state_dict() for s in again],
-            "copies": [copy.deepcopy(s).state_dict() for s in each], "params": t.params}
+    return {
+        "seen": seen,
+        "states": states,
+        "again": [s.state_dict() for s in again],
+        "copies": [copy.deepcopy(s).state_dict() for s in each],
+        "params": t.params,
+    }
 
 
 # Where PyTorch refuses what it has not got, or gets wrong (a copied LBFGS cannot step), Rushlight may go on.
@@ -269,12 +299,14 @@ MAY_HAVE_MORE = {"learned", "copies"}
 
 def crossed(info: Any, file: bytes) -> Iterator[tuple[str, str]]:
     """PyTorch's state goes into Rushlight's optimizer, and the other way round; both go on alike."""
+
     def begun(package: ModuleType) -> bytes:
         t, at = Trial(package, info, file), io.BytesIO()
         o = t.made()
         t.steps(o, range(3))
         package.save([o.state_dict(), [p.detach() for p in t.params]], at)
         return at.getvalue()
+
     def ended(package: ModuleType, state: bytes) -> Any:
         t = Trial(package, info, file)
         given, values = opened(package, state)
@@ -282,6 +314,7 @@ def crossed(info: Any, file: bytes) -> Iterator[tuple[str, str]]:
         o = t.made()
         o.load_state_dict(given)
         return t.steps(o, range(3, STEPS))
+
     theirs, mine = run(torch, begun)[0], run(rushlight, begun)[0]
     if isinstance(theirs, Raised) or isinstance(mine, Raised):
         yield from differ(theirs, mine)
@@ -294,12 +327,17 @@ def refused(info: Any, of: torch.dtype) -> Iterator[Callable[[ModuleType], Any]]
     for sample in info.optim_error_inputs_func(device="cpu", dtype=of):
         given = sample.optimizer_error_input
         file = saved((given.params, given.kwargs))
-        def program(package: ModuleType, file: bytes = file, late: bool = sample.error_on
-                    == OptimizerErrorEnum.STEP_ERROR) -> Any:
+
+        def program(
+            package: ModuleType,
+            file: bytes = file,
+            late: bool = sample.error_on == OptimizerErrorEnum.STEP_ERROR,
+        ) -> Any:
             params, kwargs = opened(package, file)
             params = [package.zeros(2, 2)] if params is None else params
             o = getattr(package.optim, info.name)(params, **kwargs)
             return o.step() if late else repr(o)
+
         yield program
 
 
@@ -310,9 +348,11 @@ def drawn(info: Any, of: torch.dtype) -> tuple[list[Any], list[list[Any]]]:
     make = [torch.randn(s, dtype=of) for s in shapes]
     gradients = [[torch.randn(s, dtype=of) for s in shapes] for _ in range(STEPS)]
     if info.only_supports_sparse_grads:
-        gradients = [[g[None].to_sparse(1)[0] if not g.ndim else g.to_sparse(1) for g in each[:3]]
-                     for each in gradients]
-    return [torch.nn.Parameter(p) for p in make[:len(gradients[0])]], gradients
+        gradients = [
+            [g[None].to_sparse(1)[0] if not g.ndim else g.to_sparse(1) for g in each[:3]]
+            for each in gradients
+        ]
+    return [torch.nn.Parameter(p) for p in make[: len(gradients[0])]], gradients
 
 
 def used(package: ModuleType, which: str, info: Any, file: bytes) -> Any:
@@ -325,8 +365,12 @@ def sweep(ways: list[str], only: str, dtypes: list[str]) -> Report:
     report = Report()
     for info in optim_db:
         for of in (getattr(torch, d) for d in dtypes):
-            if not re.search(only, info.name) or of.is_complex and not info.supports_complex or (
-                    info.step_requires_closure and of is not torch.float64):  # searches multiply roundings
+            if (
+                not re.search(only, info.name)
+                or of.is_complex
+                and not info.supports_complex
+                or (info.step_requires_closure and of is not torch.float64)
+            ):  # searches multiply roundings
                 continue
             inputs = _get_optim_inputs_including_global_cliquey_kwargs("cpu", of, info)
             for config in inputs:
@@ -339,8 +383,12 @@ def sweep(ways: list[str], only: str, dtypes: list[str]) -> Report:
                     elif which == "crossed":
                         report.add(which, info.name, label, crossed(info, file))
                 for makers in info.scheduler_inputs if "schedulers" in ways else ():
-                    report.add("schedulers", info.name, label,
-                               both(lambda p: scheduled(Trial(p, info, file), makers)))
+                    report.add(
+                        "schedulers",
+                        info.name,
+                        label,
+                        both(lambda p: scheduled(Trial(p, info, file), makers)),
+                    )
             for n, program in enumerate(refused(info, of) if "errors" in ways else ()):
                 report.add("errors", info.name, f"{str(of)[6:]} {n}", both(program))
     return report

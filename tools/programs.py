@@ -25,6 +25,7 @@ Tests are compared by name: what passes with PyTorch must pass with Rushlight. W
 under --work, and is run again with --again. --write writes `docs/programs.md` of all rows that have been
 run.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -45,8 +46,10 @@ from typing import Any
 HERE = Path(__file__).resolve().parent / "programs"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "programs.md"
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
-TIMES = re.compile(r"\b0x[0-9a-f]+\b|\d\d:\d\d:\d\d\S*|\b\d{4}-\d\d-\d\d\b|"
-                   r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?\s*(?:s|ms|sec|secs|seconds|it/s|s/it|ms/batch)\b")
+TIMES = re.compile(
+    r"\b0x[0-9a-f]+\b|\d\d:\d\d:\d\d\S*|\b\d{4}-\d\d-\d\d\b|"
+    r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?\s*(?:s|ms|sec|secs|seconds|it/s|s/it|ms/batch)\b"
+)
 OUTCOME = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S+(?:\[.*?\])?)")
 
 
@@ -105,18 +108,38 @@ def run(program: Program, python: list[str], checkouts: Path, room: Path) -> Out
         shutil.copytree(source, room, ignore=shutil.ignore_patterns(".git"), symlinks=True)
     else:
         room.mkdir(parents=True)
-    env = os.environ | {"PYTHONHASHSEED": "0", "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "COLUMNS": "100",
-                        "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "WANDB_MODE": "disabled",
-                        "PYTHONPATH": str(room), "HOME": str(room.parent)}
+    env = os.environ | {
+        "PYTHONHASHSEED": "0",
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1",
+        "COLUMNS": "100",
+        "HF_HUB_OFFLINE": "1",
+        "TQDM_DISABLE": "1",
+        "WANDB_MODE": "disabled",
+        "PYTHONPATH": str(room),
+        "HOME": str(room.parent),
+    }
     if program.prepare:
         first, *rest = program.prepare.split()
-        subprocess.run([*python, str(HERE / first), *rest], cwd=room / program.folder, env=env, check=True,
-                       timeout=program.timeout)
+        subprocess.run(
+            [*python, str(HERE / first), *rest],
+            cwd=room / program.folder,
+            env=env,
+            check=True,
+            timeout=program.timeout,
+        )
     start = time.perf_counter()
     said, told = room.parent / f"{room.name}.out", room.parent / f"{room.name}.err"
     with open(said, "w+") as out, open(told, "w+") as err:
-        child = subprocess.Popen(command(program, python), cwd=room / program.folder, env=env, stdout=out,
-                                 stderr=err, stdin=subprocess.DEVNULL, start_new_session=True)
+        child = subprocess.Popen(
+            command(program, python),
+            cwd=room / program.folder,
+            env=env,
+            stdout=out,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             code = child.wait(program.timeout)
         except subprocess.TimeoutExpired:
@@ -215,15 +238,25 @@ def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
 def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
     """The page of figures."""
     same = sum(found["same"] for _, found in rows)
-    text = [*INTRODUCTION, f"**{same} of {len(rows)} are the same.**", "",
-            "| program | area | what is run | compared | same |", "|---|---|---|---|---|"]
+    text = [
+        *INTRODUCTION,
+        f"**{same} of {len(rows)} are the same.**",
+        "",
+        "| program | area | what is run | compared | same |",
+        "|---|---|---|---|---|",
+    ]
     for program, found in rows:
         what = program.run.replace("|", "\\|")
         where = f"{program.checkout}: " if program.checkout else ""
-        text.append(f"| {program.name} | {program.area} | {where}`{what}` | {found['what']} | "
-                    f"{'yes' if found['same'] else '**no**'} |")
-    notes = [f"- {program.name}: {program.why} (numbers within {program.rtol:g})"
-             for program, _ in rows if program.why]
+        text.append(
+            f"| {program.name} | {program.area} | {where}`{what}` | {found['what']} | "
+            f"{'yes' if found['same'] else '**no**'} |"
+        )
+    notes = [
+        f"- {program.name}: {program.why} (numbers within {program.rtol:g})"
+        for program, _ in rows
+        if program.why
+    ]
     if notes:
         text += ["", "## Where rounding grows", "", *notes]
     missed = [(program, found) for program, found in rows if not found["same"]]
@@ -231,8 +264,10 @@ def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
         text += ["", "## What differs", ""]
         for program, found in missed:
             first = (found["wrong"] or ["nothing was compared"])[0].split("\n")
-            text.append(f"- {program.name}: {len(found['wrong'])} differences, the first: "
-                        f"`{' / '.join(x.strip() for x in first)[:240]}`")
+            text.append(
+                f"- {program.name}: {len(found['wrong'])} differences, the first: "
+                f"`{' / '.join(x.strip() for x in first)[:240]}`"
+            )
     return "\n".join(text) + "\n"
 
 
@@ -273,8 +308,11 @@ def main() -> None:
             continue
         found = compare(program, args)
         theirs, ours = found["times"]
-        print(f"{'same  ' if found['same'] else 'DIFFER'} {program.name:28} {found['what']:18} "
-              f"{theirs:6.1f} s {ours:6.1f} s", flush=True)
+        print(
+            f"{'same  ' if found['same'] else 'DIFFER'} {program.name:28} {found['what']:18} "
+            f"{theirs:6.1f} s {ours:6.1f} s",
+            flush=True,
+        )
         for wrong in found["wrong"][:5]:
             print(f"    {wrong}", flush=True)
     if args.write:

@@ -26,6 +26,7 @@ the process counts as failed ("the process ended with -11"), and the file goes o
     python tools/pytorch_tests.py --torch-python PT/bin/python --tests DIR test_view_ops --match test_split
     python tools/pytorch_tests.py --torch-python PT/bin/python --tests DIR test_view_ops --failed
 """
+
 from __future__ import annotations
 
 import argparse
@@ -108,27 +109,66 @@ def crashed_in(log: Path) -> str | None:
 def run_file(side: Side, path: Path, args: argparse.Namespace, log: Path, wanted: dict[str, str]) -> None:
     """Run a file's tests, again and again behind tests that end the process."""
     side.work.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "RUNNER_LOG": str(log), "RUNNER_HELPERS": args.helpers,
-                   "RUNNER_LIMIT": str(args.limit), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
-                   "PYTHONPATH": os.pathsep.join(side.path),
-                   "PYTORCH_TESTING_DEVICE_ONLY_FOR": "cpu", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **wanted}
-    command = [side.python, *side.options, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest",
-               "-p", "pytorch_tests_plugin", "--tb=short", "-W", "ignore", "--rootdir", str(path.parent),
-               "--import-mode=append", str(path)]
+    environment = {
+        **os.environ,
+        "RUNNER_LOG": str(log),
+        "RUNNER_HELPERS": args.helpers,
+        "RUNNER_LIMIT": str(args.limit),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": os.pathsep.join(side.path),
+        "PYTORCH_TESTING_DEVICE_ONLY_FOR": "cpu",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        **wanted,
+    }
+    command = [
+        side.python,
+        *side.options,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--noconftest",
+        "-p",
+        "pytorch_tests_plugin",
+        "--tb=short",
+        "-W",
+        "ignore",
+        "--rootdir",
+        str(path.parent),
+        "--import-mode=append",
+        str(path),
+    ]
     end = time.monotonic() + args.seconds
     with log.with_suffix(".out").open("ab") as stream:
         while end > time.monotonic():
             try:
-                code = subprocess.run(command, env=environment, stdout=stream, stderr=subprocess.STDOUT,
-                                      cwd=side.work, timeout=max(5, end - time.monotonic())).returncode
+                code = subprocess.run(
+                    command,
+                    env=environment,
+                    stdout=stream,
+                    stderr=subprocess.STDOUT,
+                    cwd=side.work,
+                    timeout=max(5, end - time.monotonic()),
+                ).returncode
             except subprocess.TimeoutExpired:
                 break
             test = crashed_in(log) if log.exists() else None
             if code in range(6) or test is None:
                 break
             with log.open("a") as told:
-                told.write(json.dumps({"test": test, "outcome": "crashed", "seconds": 0.0,
-                                       "message": f"the process ended with {code}"}) + "\n")
+                told.write(
+                    json.dumps(
+                        {
+                            "test": test,
+                            "outcome": "crashed",
+                            "seconds": 0.0,
+                            "message": f"the process ended with {code}",
+                        }
+                    )
+                    + "\n"
+                )
 
 
 # --- both sides ---------------------------------------------------------------------------------
@@ -142,7 +182,7 @@ def reference(path: Path, args: argparse.Namespace) -> tuple[list[str], dict[str
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     log = args.work / "pytorch" / f"{path.stem}-{args.version}-{digest}.jsonl"
     left_out = list(json.loads(EXCEPTIONS.read_text()).get("*", ()))
-    drawing = (args.max or 10 ** 9, args.match, left_out)
+    drawing = (args.max or 10**9, args.match, left_out)
     drawn = draw(collected(log), *drawing)
     if not drawn or set(drawn) - set(read_outcomes(log)):
         side = Side(args.torch_python, [], log.parent)
@@ -182,8 +222,10 @@ def compare(path: Path, args: argparse.Namespace) -> Figures:
         run_file(side, path, args, log, {"RUNNER_CHOSEN": str(log.with_suffix(".chosen"))})
     found = read_outcomes(log)
     if not found:  # the file could not be imported
-        found = {test: {"test": test, "outcome": "not collected", "message": "file not imported"}
-                 for test in chosen}
+        found = {
+            test: {"test": test, "outcome": "not collected", "message": "file not imported"}
+            for test in chosen
+        }
     if args.failed:  # what was not asked for stays known
         log.write_text("".join(json.dumps(told) + "\n" for told in {**before, **found}.values()))
     return count(path.stem, passes, chosen, found)
@@ -197,8 +239,16 @@ def count(name: str, passes: list[str], chosen: list[str], found: dict[str, Outc
     good = {test for test, told in found.items() if told["outcome"] == "passed"}
     ran = [test for test in counted if test in found]
     failures = {test: found[test]["message"] for test in ran if test not in good}
-    return Figures(name, len(passes), len(excepted), len(ran), len(ran) - len(failures),
-                   len(counted) - len(ran), failures, sorted(excepted & good))
+    return Figures(
+        name,
+        len(passes),
+        len(excepted),
+        len(ran),
+        len(ran) - len(failures),
+        len(counted) - len(ran),
+        failures,
+        sorted(excepted & good),
+    )
 
 
 # --- telling ------------------------------------------------------------------------------------
@@ -231,13 +281,18 @@ def write_page(page: Path, figures: list[Figures], version: str) -> None:
     head, _, told = page.read_text().partition(RULE)
     known = {line.split("|")[1].strip(): line for line in told.splitlines() if line.startswith("| test")}
     for row in figures:
-        known[row.name] = (f"| {row.name} | {row.pytorch_passes} | {row.exceptions} | {row.of} "
-                           f"| {row.passed} | {share(row.passed, row.of)} |")
+        known[row.name] = (
+            f"| {row.name} | {row.pytorch_passes} | {row.exceptions} | {row.of} "
+            f"| {row.passed} | {share(row.passed, row.of)} |"
+        )
     numbers = [[int(cell) for cell in line.split("|")[2:6]] for line in known.values()]
     total = [sum(column) for column in zip(*numbers, strict=True)]
-    lines = ["| file | PyTorch passes | exceptions | of | Rushlight passes | |", "|---|---|---|---|---|---|",
-             *(known[name] for name in sorted(known)),
-             f"| *all* | {total[0]} | {total[1]} | {total[2]} | {total[3]} | {share(total[3], total[2])} |"]
+    lines = [
+        "| file | PyTorch passes | exceptions | of | Rushlight passes | |",
+        "|---|---|---|---|---|---|",
+        *(known[name] for name in sorted(known)),
+        f"| *all* | {total[0]} | {total[1]} | {total[2]} | {total[3]} | {share(total[3], total[2])} |",
+    ]
     page.write_text(f"{head}{RULE}\n\nBeside PyTorch {version}.\n\n" + "\n".join(lines) + "\n")
 
 
@@ -246,8 +301,9 @@ def write_page(page: Path, figures: list[Figures], version: str) -> None:
 
 def arguments() -> argparse.Namespace:
     """The command line, with what the installed PyTorch says of itself."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*")
     parser.add_argument("--torch-python", required=True)
     parser.add_argument("--tests", action="append", required=True, type=Path)
@@ -268,8 +324,12 @@ def arguments() -> argparse.Namespace:
         for package in NEEDED:
             if subprocess.run([python, "-c", f"import {package}"], capture_output=True).returncode:
                 parser.error(f"{python} has no {package}")
-    told = subprocess.run([args.torch_python, "-c", "import torch; print(torch.__file__, torch.__version__)"],
-                          capture_output=True, text=True, check=True).stdout.split()
+    told = subprocess.run(
+        [args.torch_python, "-c", "import torch; print(torch.__file__, torch.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
     args.helpers, args.version = str(Path(told[0]).parent / "testing"), told[1].partition("+")[0]
     return args
 
@@ -292,8 +352,11 @@ def main() -> int:
     with ThreadPoolExecutor(args.jobs) as pool:
         for row in pool.map(lambda path: compare(path, args), files(args)):
             figures.append(row)
-            print(f"{row.name:28} {row.passed:5}/{row.of:5} {share(row.passed, row.of):>8}   PyTorch passes "
-                  f"{row.pytorch_passes}, exceptions {row.exceptions}, not run {row.not_run}", flush=True)
+            print(
+                f"{row.name:28} {row.passed:5}/{row.of:5} {share(row.passed, row.of):>8}   PyTorch passes "
+                f"{row.pytorch_passes}, exceptions {row.exceptions}, not run {row.not_run}",
+                flush=True,
+            )
     print_causes(figures)
     passed, of = sum(row.passed for row in figures), sum(row.of for row in figures)
     print(f"PyTorch's own tests: {passed}/{of} {share(passed, of)}")

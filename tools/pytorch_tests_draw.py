@@ -1,4 +1,5 @@
 """Which tests of a file tools/pytorch_tests.py runs; its plugin asks the same."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -7,6 +8,9 @@ import hashlib
 
 def draw(tests: list[str], most: int, match: str, left_out: list[str]) -> list[str]:
     """The first `most` of the tests in an order that their ids decide: drawing more adds to the same ones."""
-    wanted = [test for test in tests
-              if match in test and not any(fnmatch.fnmatchcase(test, pattern) for pattern in left_out)]
+    wanted = [
+        test
+        for test in tests
+        if match in test and not any(fnmatch.fnmatchcase(test, pattern) for pattern in left_out)
+    ]
     return sorted(wanted, key=lambda test: hashlib.sha1(test.encode()).digest())[:most]

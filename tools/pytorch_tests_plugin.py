@@ -14,6 +14,7 @@ import names that no program uses. What Rushlight lacks of these is stood in for
 found in their import statements, or listed in pytorch_tests_standins.tsv where they are mentioned otherwise.
 A name that is there is never stood in for, and a test file's own imports never are.
 """
+
 from __future__ import annotations
 
 import ast
@@ -143,8 +144,11 @@ def _supply(module: str, name: str) -> None:
 
 def _is_torch(name: str | None) -> bool:
     # Helpers import each other in an order that works.
-    return name is not None and name.partition(".")[0] in ("torch", "torchgen", "functorch") and (
-        not name.startswith("torch.testing._internal"))
+    return (
+        name is not None
+        and name.partition(".")[0] in ("torch", "torchgen", "functorch")
+        and (not name.startswith("torch.testing._internal"))
+    )
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -1,4 +1,5 @@
 """Functions and classes as stubs declare them, read off what is there when the module has been imported."""
+
 from __future__ import annotations
 
 import ast
@@ -13,11 +14,15 @@ import stubtypes
 from stubtypes import Scope
 
 # What every class has, and what is nobody's business.
-_UNTOLD = frozenset(("__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ "
-                     "__parameters__ "
-                     "__orig_bases__ __abstractmethods__ _abc_impl __firstlineno__ __static_attributes__ "
-                     "__init_subclass__ __match_args__ __annotate__ __annotate_func__ "
-                     "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__").split())
+_UNTOLD = frozenset(
+    (
+        "__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ "
+        "__parameters__ "
+        "__orig_bases__ __abstractmethods__ _abc_impl __firstlineno__ __static_attributes__ "
+        "__init_subclass__ __match_args__ __annotate__ __annotate_func__ "
+        "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__"
+    ).split()
+)
 _NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container", "FunctionModule"))
 
 
@@ -64,8 +69,9 @@ def spell(parameters: list[tuple[inspect.Parameter, str]]) -> str:
     return ", ".join(parts)
 
 
-def function_lines(scope: Scope, name: str, function: Any, *, bound: str = "", decorator: str = "",
-                   doc: str | None = None) -> list[str]:
+def function_lines(
+    scope: Scope, name: str, function: Any, *, bound: str = "", decorator: str = "", doc: str | None = None
+) -> list[str]:
     """A function's or a method's declaration; `bound`: what its first parameter is called."""
     real = inspect.unwrap(function)
     module = getattr(real, "__module__", None) or scope.module
@@ -89,8 +95,11 @@ def base_names(scope: Scope, cls: Any) -> str:
     """What stands in the brackets after a class's name."""
     bases = getattr(cls, "__orig_bases__", cls.__bases__)
     said = [_base(scope, base) for base in bases if base is not object]
-    if type(cls) is not type and type(cls).__module__.startswith("rushlight") and not any(
-            type(b) is type(cls) for b in cls.__bases__):
+    if (
+        type(cls) is not type
+        and type(cls).__module__.startswith("rushlight")
+        and not any(type(b) is type(cls) for b in cls.__bases__)
+    ):
         said.append(f"metaclass={scope.name(type(cls).__module__, type(cls).__name__)}")
     return f"({', '.join(said)})" if said else ""
 
@@ -160,13 +169,24 @@ def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:
         value = getattr(cls, name)
     if isinstance(value, FunctionType):
         several = get_overloads(value)
-        return [line for each in several or [value] for line in function_lines(
-            scope, name, each, bound="cls" if name == "__new__" else "self", doc=value.__doc__ or "",
-            decorator=f"@{scope.home('overload')}" if several else "")]
+        return [
+            line
+            for each in several or [value]
+            for line in function_lines(
+                scope,
+                name,
+                each,
+                bound="cls" if name == "__new__" else "self",
+                doc=value.__doc__ or "",
+                decorator=f"@{scope.home('overload')}" if several else "",
+            )
+        ]
     if isinstance(value, type):
-        return [f"{name} = {scope.name(value.__module__, value.__qualname__)}"] \
-            if value.__module__ != cls.__module__ and "." not in value.__qualname__ else [
-                f"{name}: {scope.builtin('type')}[{scope.home('Any')}]"]
+        return (
+            [f"{name} = {scope.name(value.__module__, value.__qualname__)}"]
+            if value.__module__ != cls.__module__ and "." not in value.__qualname__
+            else [f"{name}: {scope.builtin('type')}[{scope.home('Any')}]"]
+        )
     return [f"{name}: {value_type(scope, name, value)}"]
 
 
@@ -209,8 +229,11 @@ def attribute_lines(scope: Scope, cls: Any) -> list[str]:
         if not name.startswith("_"):
             found[name] = scope.source(str(noted), file, cls.__module__) or scope.home("Any")
     for base in cls.__bases__:
-        if issubclass(base, tuple) and hasattr(base, "_fields") and not any(
-                value is base for value in vars(sys.modules[cls.__module__]).values()):
+        if (
+            issubclass(base, tuple)
+            and hasattr(base, "_fields")
+            and not any(value is base for value in vars(sys.modules[cls.__module__]).values())
+        ):
             found.update(dict.fromkeys(base._fields, scope.home("Any")))
     init = vars(cls).get("__init__")
     if init is not None and (not isinstance(init, FunctionType) or inspect.unwrap(init) is init):
@@ -226,8 +249,10 @@ def _stored(scope: Scope, cls: Any, init: Any, file: str) -> dict[str, str]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(init)))
     except (OSError, TypeError, SyntaxError):
         return {}
-    given = {p.name: stubtypes.parameter(scope, p, file, cls.__module__)
-             for p in inspect.signature(init).parameters.values()}
+    given = {
+        p.name: stubtypes.parameter(scope, p, file, cls.__module__)
+        for p in inspect.signature(init).parameters.values()
+    }
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         pairs: list[tuple[Any, Any, Any]] = []
@@ -295,5 +320,3 @@ def public_members(module: ModuleType) -> Iterator[tuple[str, Any]]:
                 yield name, value
         elif not name.startswith("_") or name in getattr(module, "__annotations__", {}):
             yield name, value
-
-

@@ -4,6 +4,7 @@ A parameter's type is its schema's; where the row hands it on as it is ("Any"), 
 schemas of the op, or the house's word for it. What comes out is said by those schemas too, by results.tsv of
 the package (parts with names), and by returns.tsv: a result, after ";" what else it is with a flag set, ops.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -16,26 +17,51 @@ import stubtypes
 from stubclasses import block, doc_lines, spell
 from stubtypes import Scope
 
-from rushlight.base.results import TYPES
-from rushlight.dispatch.pointwise import public_params
-from rushlight.ops.signature import REQUIRED, Param
-from rushlight.ops.table import Row
+from rushlight._engine.core.results import TYPES
+from rushlight._engine.dispatch.runners.pointwise import public_params
+from rushlight._engine.ops.signature import REQUIRED, Param
+from rushlight._engine.ops.table import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 _POSITIONAL: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NUMBER = "int | float | complex"
 _SCHEMA = {
-    "Tensor": "Tensor", "Number": _NUMBER, "Ints": "int | Sequence[int]", "list[Tensor]": "Sequence[Tensor]",
-    "list[Tensor | None]": "Sequence[Tensor | None]", "tuple": "tuple[Any, ...]",
+    "Tensor": "Tensor",
+    "Number": _NUMBER,
+    "Ints": "int | Sequence[int]",
+    "list[Tensor]": "Sequence[Tensor]",
+    "list[Tensor | None]": "Sequence[Tensor | None]",
+    "tuple": "tuple[Any, ...]",
     "memory_format": "memory_format",
-    "int": "int", "bool": "bool", "float": "float", "str": "str", "dtype": "dtype", "None": "None",
-    "device": "str | int | device"}
+    "int": "int",
+    "bool": "bool",
+    "float": "float",
+    "str": "str",
+    "dtype": "dtype",
+    "None": "None",
+    "device": "str | int | device",
+}
 _ATEN = {
-    "Tensor": "Tensor", "int": "int", "SymInt": "int", "bool": "bool", "float": "float", "str": "str",
-    "Scalar": _NUMBER, "ScalarType": "dtype", "Layout": "layout", "Device": "str | int | device",
-    "MemoryFormat": "memory_format", "Generator": "Generator", "Tensor[]": "Sequence[Tensor]",
-    "Tensor?[]": "Sequence[Tensor | None]", "int[]": "Sequence[int]", "SymInt[]": "Sequence[int]",
-    "float[]": "Sequence[float]", "bool[]": "Sequence[bool]", "Scalar[]": f"Sequence[{_NUMBER}]"}
+    "Tensor": "Tensor",
+    "int": "int",
+    "SymInt": "int",
+    "bool": "bool",
+    "float": "float",
+    "str": "str",
+    "Scalar": _NUMBER,
+    "ScalarType": "dtype",
+    "Layout": "layout",
+    "Device": "str | int | device",
+    "MemoryFormat": "memory_format",
+    "Generator": "Generator",
+    "Tensor[]": "Sequence[Tensor]",
+    "Tensor?[]": "Sequence[Tensor | None]",
+    "int[]": "Sequence[int]",
+    "SymInt[]": "Sequence[int]",
+    "float[]": "Sequence[float]",
+    "bool[]": "Sequence[bool]",
+    "Scalar[]": f"Sequence[{_NUMBER}]",
+}
 _OUT = "Tensor | Sequence[Tensor] | None"
 _FORM = re.compile(r"([\w:]+)(?:\.(\w+))?\((.*)\) -> (.*)$")
 
@@ -190,8 +216,9 @@ def _overloads(row: Row, name: str, typed: list[tuple[Param, str]], known: Any) 
 def _apart(typed: list[tuple[Param, str]], known: Any) -> list[list[tuple[str, str, bool]]]:
     """The recorded forms, if one begins with another parameter than the row, as randint(high, size) does."""
     first, own = typed[0][0].name, {p.name for p, _ in typed}
-    forms = {tuple(n for n, _, must in given if must): given for given, _ in known
-             if given and given[0][0] in own}
+    forms = {
+        tuple(n for n, _, must in given if must): given for given, _ in known if given and given[0][0] in own
+    }
     begins = {given[0][0] for given in forms.values()}
     return list(forms.values()) if len(begins) > 1 and first in begins else []
 
@@ -205,8 +232,9 @@ def _flagged(typed: list[tuple[Param, str]], flag: str, flags: list[str]) -> Any
             yield p, kind
 
 
-def _by_forms(typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, bool]]],
-              whole: bool = False) -> Any:
+def _by_forms(
+    typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, bool]]], whole: bool = False
+) -> Any:
     """The row's parameters that some recorded forms have, in their order."""
     own = {p.name: p for p, _ in typed}
     kinds: dict[str, str] = {}
@@ -216,11 +244,19 @@ def _by_forms(typed: list[tuple[Param, str]], shared: list[list[tuple[str, str, 
             if name in own:
                 kinds[name] = _union(kinds[name], kind) if name in kinds else kind
                 needed[name] = needed.get(name, True) and must
-    needed = {n: must and all(any(n == g[0] for g in given) for given in shared)
-              for n, must in needed.items()}
+    needed = {
+        n: must and all(any(n == g[0] for g in given) for given in shared) for n, must in needed.items()
+    }
     for name, kind in kinds.items():
-        yield Param(name, own[name].type, REQUIRED if needed[name] else (
-            None if own[name].default is REQUIRED else own[name].default), own[name].keyword_only), kind
+        yield (
+            Param(
+                name,
+                own[name].type,
+                REQUIRED if needed[name] else (None if own[name].default is REQUIRED else own[name].default),
+                own[name].keyword_only,
+            ),
+            kind,
+        )
     for p, kind in typed:
         if whole and p.keyword_only and p.name not in kinds and p.name != "out":
             yield p, kind
@@ -243,8 +279,14 @@ def _spread(typed: list[tuple[Param, str]], result: str) -> Any:
                 continue
             if p.varargs:
                 said = _union("Sequence[int]", *(["None"] if default is None else []))
-            made.append((inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY if p.keyword_only else kind,
-                                           default=default), said))
+            made.append(
+                (
+                    inspect.Parameter(
+                        p.name, inspect.Parameter.KEYWORD_ONLY if p.keyword_only else kind, default=default
+                    ),
+                    said,
+                )
+            )
         yield _defaults_last(made), result
 
 

@@ -7,6 +7,7 @@ That is ops, packages whose names are found at first mention, and classes that a
 
 What the source says itself, with annotations, checkers read there (the package has a py.typed).
 """
+
 from __future__ import annotations
 
 import argparse
@@ -25,20 +26,28 @@ import stubclasses  # noqa: E402
 from stubops import op_lines  # noqa: E402
 from stubtypes import Scope, imports  # noqa: E402
 
-from rushlight.base import dtype, lazy, results  # noqa: E402
-from rushlight.dispatch import door, methods  # noqa: E402
-from rushlight.ops.table import NAMES  # noqa: E402
 from rushlight import sparse  # noqa: E402
+from rushlight._engine import lazy  # noqa: E402
+from rushlight._engine.core import dtype, results  # noqa: E402
+from rushlight._engine.dispatch import dispatcher, methods  # noqa: E402
+from rushlight._engine.ops.table import NAMES  # noqa: E402
+from rushlight._engine.tensors.construction import legacy  # noqa: E402
+from rushlight._engine.tensors.operators import OPERATORS  # noqa: E402
+from rushlight._engine.tensors.storages import typed  # noqa: E402
+from rushlight._engine.tensors.tensor import Tensor  # noqa: E402
 from rushlight.sparse import ops as sparse_ops  # noqa: E402
-from rushlight.tensor import legacy, typed  # noqa: E402
-from rushlight.tensor.operators import OPERATORS  # noqa: E402
-from rushlight.tensor.tensor import Tensor  # noqa: E402
 
 HEAD = "# Written by `python tools/stubs.py`.\n"
 COMMAND = "python tools/stubs.py"
-SHADOWED = frozenset(("int float bool complex type range all any sum min max abs round pow hash dtype layout "
-                      "device memory_format").split())
-_MIXINS = [cls for cls in Tensor.__mro__ if cls.__module__.startswith("rushlight.tensor") or cls is Tensor]
+SHADOWED = frozenset(
+    (
+        "int float bool complex type range all any sum min max abs round pow hash dtype layout "
+        "device memory_format"
+    ).split()
+)
+_MIXINS = [
+    cls for cls in Tensor.__mro__ if cls.__module__.startswith("rushlight._engine.tensors") or cls is Tensor
+]
 
 
 def finished(scope: Scope, module: Any, body: list[str]) -> str:
@@ -50,21 +59,25 @@ def finished(scope: Scope, module: Any, body: list[str]) -> str:
 
 # --- the top level ------------------------------------------------------------------------------------
 
+
 def top() -> str:
     """rushlight/__init__.pyi: ops, dtypes, and where all other names come from."""
     module = import_module("rushlight")
     scope = Scope("rushlight", SHADOWED)
     homes = lazy.homes("rushlight")
     body = reexports(scope, "rushlight", homes)
-    told = {name for name, home in homes.items() if home != "tensor.legacy"}
+    told = {name for name, home in homes.items() if home != "_engine.tensors.construction.legacy"}
     for name in sorted(dtype.NAMED):
-        body.append(f"{name}: {scope.name('rushlight.base.dtype', 'dtype', '_dtype')}")
+        body.append(f"{name}: {scope.name('rushlight._engine.core.dtype', 'dtype', '_dtype')}")
         told.add(name)
     for made in (legacy, typed):
         for name in sorted(vars(made)):
             if name.endswith(("Tensor", "Storage")) and name not in told and name[0].isupper():
-                base = (f"{scope.name('rushlight.tensor.tensor', 'Tensor')}" if made is legacy
-                        else scope.name("rushlight.tensor.typed", "TypedStorage"))
+                base = (
+                    f"{scope.name('rushlight._engine.tensors.tensor', 'Tensor')}"
+                    if made is legacy
+                    else scope.name("rushlight._engine.tensors.storages.typed", "TypedStorage")
+                )
                 body.append(f"class {name}({base}): ...")
                 told.add(name)
     for name, value in sorted(methods.FUNCTIONS.items()):
@@ -97,17 +110,18 @@ def reexports(scope: Scope, package: str, homes: dict[str, str]) -> list[str]:
         elif name in ("memory_format", "layout"):
             real = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}[name]
             lines.append(f"{name} = {scope.name(f'{package}.{home}', real)}")
-        elif home != "tensor.legacy":
+        elif home != "_engine.tensors.construction.legacy":
             lines.append(f"from {package}.{home} import {name} as {name}")
     return lines
 
 
 # --- Tensor -------------------------------------------------------------------------------------------
 
+
 def tensor() -> str:
-    """rushlight/tensor/tensor.pyi: the class with all its methods, and what else the module has."""
-    module = import_module("rushlight.tensor.tensor")
-    scope = Scope("rushlight.tensor.tensor", SHADOWED)
+    """rushlight/_engine/tensors/tensor.pyi: the class with all its methods, and what else the module has."""
+    module = import_module("rushlight._engine.tensors.tensor")
+    scope = Scope("rushlight._engine.tensors.tensor", SHADOWED)
     members: dict[str, Any] = {}
     for cls in reversed(_MIXINS):
         members.update({name: value for name, value in vars(cls).items() if name not in stubclasses._UNTOLD})
@@ -117,7 +131,7 @@ def tensor() -> str:
     any_ = scope.home("Any")
     slots = vars(Tensor)["__slots__"]
     own += [f"{name}: {any_}" for name in slots if not name.startswith("__")] + [f"_m: {any_}"]
-    told = {*methods.METHODS, *door._SPARSE}
+    told = {*methods.METHODS, *dispatcher._SPARSE}
     for name in sorted(members):
         if name.startswith("_") and not name.startswith("__") or name in told or name in slots:
             continue
@@ -128,7 +142,7 @@ def tensor() -> str:
             own += stubclasses.function_lines(scope, name, methods.METHODS[name], bound="self")
     own += _sparse(scope)
     own += table(scope, "Tensor", told)
-    body = ["from rushlight.tensor.storage import storage as storage"]
+    body = ["from rushlight._engine.tensors.storages.storage import storage as storage"]
     for name, value in stubclasses.public_members(module):
         if value is not Tensor and not name.startswith("__"):
             body += declared(scope, module, name, value)
@@ -138,15 +152,21 @@ def tensor() -> str:
 
 
 def _member(scope: Scope, name: str, value: Any) -> list[str]:
-    if callable(value) and not isinstance(value, (FunctionType, staticmethod, classmethod, property)) or (
-            name in ("__getitem__", "__torch_function__")):
+    if (
+        callable(value)
+        and not isinstance(value, (FunctionType, staticmethod, classmethod, property))
+        or (name in ("__getitem__", "__torch_function__"))
+    ):
         value = getattr(value, "__func__", value)
         if name == "__getitem__":
             return [f"def __getitem__(self, index: {scope.home('Any')}) -> Tensor: ..."]
     if name == "__torch_function__":
         any_ = scope.home("Any")
-        return ["@classmethod", f"def __torch_function__(cls, func: {any_}, types: {any_}, "
-                f"args: {any_} = ..., kwargs: {any_} = ...) -> {any_}: ..."]
+        return [
+            "@classmethod",
+            f"def __torch_function__(cls, func: {any_}, types: {any_}, "
+            f"args: {any_} = ..., kwargs: {any_} = ...) -> {any_}: ...",
+        ]
     if name == "__new__":
         any_ = scope.home("Any")
         return [f"def __new__(cls, *args: {any_}, **kwargs: {any_}) -> {scope.home('Self')}: ..."]
@@ -156,7 +176,7 @@ def _member(scope: Scope, name: str, value: Any) -> list[str]:
 def _sparse(scope: Scope) -> list[str]:
     """Methods that have to do with sparse layouts."""
     lines = []
-    for name in sorted(door._SPARSE):
+    for name in sorted(dispatcher._SPARSE):
         function = vars(sparse_ops).get(name) or sparse.METHODS.get(name)
         if isinstance(function, FunctionType):
             lines += stubclasses.function_lines(scope, name, function, bound="self")
@@ -172,8 +192,11 @@ def _operators(scope: Scope) -> list[str]:
     lines = []
     for name in sorted(OPERATORS):
         form = OPERATORS[name][1]
-        other = any_ if name in ("__eq__", "__ne__") else (
-            "Tensor" if "matmul" in name else f"Tensor | {scope.builtin('complex')}")
+        other = (
+            any_
+            if name in ("__eq__", "__ne__")
+            else ("Tensor" if "matmul" in name else f"Tensor | {scope.builtin('complex')}")
+        )
         ignored = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
         taken = "self" if form == "unary" else f"self, other: {other}, /"
         lines.append(f"def {name}({taken}) -> Tensor: ...{ignored}")
@@ -181,6 +204,7 @@ def _operators(scope: Scope) -> list[str]:
 
 
 # --- modules of tables, and of their own --------------------------------------------------------------
+
 
 def declared(scope: Scope, module: ModuleType, name: str, value: Any) -> list[str]:
     """What a module defines: a class, a function, a constant."""
@@ -216,8 +240,12 @@ def written(path: str) -> str:
     space = path.removeprefix("rushlight.")
     names = {n for s, n in NAMES if s == space}
     for name, value in stubclasses.public_members(module):
-        if name not in told and name not in names and not name.startswith("__") and not (
-                name.startswith("_") and not isinstance(value, (type, FunctionType))):
+        if (
+            name not in told
+            and name not in names
+            and not name.startswith("__")
+            and not (name.startswith("_") and not isinstance(value, (type, FunctionType)))
+        ):
             body += declared(scope, module, name, value)
     body += table(scope, space, told)
     if hasattr(module, "__all__"):
@@ -251,16 +279,20 @@ def return_types() -> str:
     for name, cls in sorted(results.TYPES.items()):
         parts = vars(cls)["_fields"]
         fields = [f"def {part}(self) -> {tensor_}: ..." for part in parts]
-        body += stubclasses.block(f"class {name}(tuple[{', '.join([tensor_] * len(parts))}]):",
-                                  [line for field in fields for line in ("@property", field)])
+        body += stubclasses.block(
+            f"class {name}(tuple[{', '.join([tensor_] * len(parts))}]):",
+            [line for field in fields for line in ("@property", field)],
+        )
     return finished(scope, module, body)
 
 
 def member_modules() -> Iterator[tuple[Path, str]]:
     """torch.distributions.normal and its kind: PyTorch's modules that share a file here."""
     for name, family in sorted(lazy.homes("rushlight.distributions.modules").items()):
-        yield (ROOT / "rushlight" / "distributions" / f"{name}.pyi",
-               f"{HEAD}from rushlight.distributions.{family} import *\n")
+        yield (
+            ROOT / "rushlight" / "distributions" / f"{name}.pyi",
+            f"{HEAD}from rushlight.distributions.{family} import *\n",
+        )
 
 
 def packages() -> list[str]:
@@ -274,20 +306,36 @@ _BACKENDS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
 
 def modules() -> list[str]:
     """The modules that are written out: those of the table, and the files of layers and distributions."""
-    found = ["rushlight.linalg", "rushlight.special", "rushlight.fft", "rushlight.nn.functional",
-             "rushlight.accelerator", "rushlight.mps", "rushlight.xpu", "rushlight.cuda.memory",
-             "rushlight.cuda.nvtx", *(f"rushlight.backends.{name}" for name in _BACKENDS)]
+    found = [
+        "rushlight.linalg",
+        "rushlight.special",
+        "rushlight.fft",
+        "rushlight.nn.functional",
+        "rushlight.accelerator",
+        "rushlight.mps",
+        "rushlight.xpu",
+        "rushlight.cuda.memory",
+        "rushlight.cuda.nvtx",
+        *(f"rushlight.backends.{name}" for name in _BACKENDS),
+    ]
     for room in ("nn/modules", "distributions"):
-        found += [f"rushlight.{room.replace('/', '.')}.{file.stem}"
-                  for file in (ROOT / "rushlight" / room).glob("*.py") if file.stem != "__init__"]
+        found += [
+            f"rushlight.{room.replace('/', '.')}.{file.stem}"
+            for file in (ROOT / "rushlight" / room).glob("*.py")
+            if file.stem != "__init__"
+        ]
     return sorted(found)
 
 
 def stubs() -> dict[Path, str]:
     """All stubs, by file."""
     root = ROOT / "rushlight"
-    made = {root / "__init__.pyi": top(), root / "tensor" / "tensor.pyi": tensor(),
-            root / "return_types.pyi": return_types(), **dict(member_modules())}
+    made = {
+        root / "__init__.pyi": top(),
+        root / "_engine" / "tensors" / "tensor.pyi": tensor(),
+        root / "return_types.pyi": return_types(),
+        **dict(member_modules()),
+    }
     for path in packages():
         made[ROOT / path.replace(".", "/") / "__init__.pyi"] = written(path)
     for path in modules():
@@ -297,10 +345,14 @@ def stubs() -> dict[Path, str]:
 
 def stale(made: dict[Path, str]) -> list[str]:
     """The files that are missing, differ, or are no longer written."""
-    wrong = [file for file, text in made.items()
-             if not file.exists() or file.read_text(encoding="utf-8") != text]
-    extra = [file for file in (ROOT / "rushlight").rglob("*.pyi")
-             if file not in made and file.read_text(encoding="utf-8").startswith(HEAD)]
+    wrong = [
+        file for file, text in made.items() if not file.exists() or file.read_text(encoding="utf-8") != text
+    ]
+    extra = [
+        file
+        for file in (ROOT / "rushlight").rglob("*.pyi")
+        if file not in made and file.read_text(encoding="utf-8").startswith(HEAD)
+    ]
     return sorted(str(file.relative_to(ROOT)) for file in wrong + extra)
 
 

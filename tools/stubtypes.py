@@ -3,6 +3,7 @@
 An annotation says what it says. Where it is missing, or is Any, the house's words for arguments decide
 (words.tsv: a type, and the names of parameters, or after "->" of functions, that stand for it).
 """
+
 from __future__ import annotations
 
 import ast
@@ -17,16 +18,32 @@ HERE = Path(__file__).resolve().parent
 _PLAIN = (int, float, bool, str, type(None))
 # Where the framework's types come from; all else that a type names is found in the module that writes it.
 HOMES = {
-    "Tensor": "rushlight.tensor.tensor", "Size": "rushlight.base.size", "device": "rushlight.base.device",
-    "dtype": "rushlight.base.dtype", "memory_format": "rushlight.tensor.geometry",
-    "layout": "rushlight.tensor.geometry", "Generator": "rushlight.tensor.generator",
-    "Parameter": "rushlight.nn.parameter", "Module": "rushlight.nn.modules.module",
-    "Node": "rushlight.autograd.node", "UntypedStorage": "rushlight.tensor.untyped",
-    "TypedStorage": "rushlight.tensor.typed", "RemovableHandle": "rushlight.utils.hooks",
+    "Tensor": "rushlight._engine.tensors.tensor",
+    "Size": "rushlight._engine.core.size",
+    "device": "rushlight._engine.core.device",
+    "dtype": "rushlight._engine.core.dtype",
+    "memory_format": "rushlight._engine.tensors.geometry",
+    "layout": "rushlight._engine.tensors.geometry",
+    "Generator": "rushlight._engine.tensors.generator",
+    "Parameter": "rushlight.nn.parameter",
+    "Module": "rushlight.nn.modules.module",
+    "Node": "rushlight._engine.autograd.node",
+    "UntypedStorage": "rushlight._engine.tensors.storages.untyped",
+    "TypedStorage": "rushlight._engine.tensors.storages.typed",
+    "RemovableHandle": "rushlight.utils.hooks",
     "ParamsT": "rushlight.optim.optimizer",
-    "Any": "typing", "Literal": "typing", "overload": "typing", "Self": "typing", "NamedTuple": "typing",
-    "ClassVar": "typing", "Callable": "collections.abc", "Sequence": "collections.abc",
-    "Iterable": "collections.abc", "Iterator": "collections.abc", "Mapping": "collections.abc"}
+    "Any": "typing",
+    "Literal": "typing",
+    "overload": "typing",
+    "Self": "typing",
+    "NamedTuple": "typing",
+    "ClassVar": "typing",
+    "Callable": "collections.abc",
+    "Sequence": "collections.abc",
+    "Iterable": "collections.abc",
+    "Iterator": "collections.abc",
+    "Mapping": "collections.abc",
+}
 _RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}
 # Mixins of Tensor, which a stub tells as one class, and what programs know as tensors.
 _ONE = dict.fromkeys(("Geometry", "Operators", "Conversion", "Gradient", "SparseTensor"), "Tensor")
@@ -59,7 +76,9 @@ def imports(file: str) -> dict[str, tuple[str, str]]:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0], "")
+                    alias.name if alias.asname else alias.name.partition(".")[0],
+                    "",
+                )
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 found[alias.asname or alias.name] = (node.module, alias.name)
@@ -100,15 +119,18 @@ class Scope:
 
     def lines(self, handed_on: set[str]) -> list[str]:
         """The import statements, in order; but for names that other statements import and hand on."""
-        whole = [f"import {module}" if module == name else f"import {module} as {name}"
-                 for name, module in self._whole.items()]
+        whole = [
+            f"import {module}" if module == name else f"import {module} as {name}"
+            for name, module in self._whole.items()
+        ]
         by: dict[str, list[str]] = {}
         for (module, name), spelled in self._from.items():
             if f"from {module} import {name} as {spelled}" in handed_on:
                 continue
             by.setdefault(module, []).append(name if name == spelled else f"{name} as {spelled}")
-        return sorted(whole) + [f"from {module} import {', '.join(sorted(by[module]))}"
-                                for module in sorted(by)]
+        return sorted(whole) + [
+            f"from {module} import {', '.join(sorted(by[module]))}" for module in sorted(by)
+        ]
 
     # --- types ------------------------------------------------------------------------------------
 
@@ -189,8 +211,9 @@ def parameter(scope: Scope, p: inspect.Parameter, file: str, module: str, stubbe
         kind = scope.house(by_name)
         return f"{kind} | None" if p.default is None and "None" not in kind and kind != "Any" else kind
     if p.default is not p.empty and p.default is not None and type(p.default) in _PLAIN:
-        return scope.builtin("float" if type(p.default) is int and p.annotation is p.empty
-                             else type(p.default).__name__)
+        return scope.builtin(
+            "float" if type(p.default) is int and p.annotation is p.empty else type(p.default).__name__
+        )
     return scope.home("Any")
 
 

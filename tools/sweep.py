@@ -6,6 +6,7 @@ The harness copies samples into both packages; here each sample is called in ano
 what differs is printed, a line per operator: one side raises and the other does not, or another exception; a
 dtype, a shape; on meta also strides. Values are the harness's business, but for vmap and jvp.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -26,8 +27,10 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflat
 
 import rushlight
 
-DTYPES = ("bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
-          "complex128").split()
+DTYPES = (
+    "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
+    "complex128"
+).split()
 WAYS = "dtypes strides meta vmap jvp trace export sizes dims layouts out inplace".split()
 # Vectors that are defined up to a phase: of these, magnitudes are compared.
 PHASES = {"linalg.eig", "linalg.eigh", "svd_lowrank", "pca_lowrank"}
@@ -86,8 +89,9 @@ class Sweep:
         for n, sample in enumerate(self.drawn(op, base)):
             for name in DTYPES:
                 to = getattr(torch, name)
-                with_dtype = sample.transform(lambda x, to=to: x.to(to) if isinstance(x, torch.Tensor)
-                                              and x.dtype == base else x)
+                with_dtype = sample.transform(
+                    lambda x, to=to: x.to(to) if isinstance(x, torch.Tensor) and x.dtype == base else x
+                )
                 theirs, mine = self.both(target, lambda _, f, x, a, k: f(x, *a, **k), with_dtype)
                 if text := differ(theirs, mine):
                     yield name, f"[{n}] {text}"
@@ -101,11 +105,14 @@ class Sweep:
 
     def meta(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """The operator on the meta device."""
+
         def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
             def moved(v: Any) -> Any:
                 return v.to("meta") if isinstance(v, package.Tensor) else v
+
             kwargs = {k: package.device("meta") if k == "device" else v for k, v in kwargs.items()}
             return f(*tree_map(moved, (x, *args)), **tree_map(moved, kwargs))
+
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
             theirs, mine = self.both(target, use, sample)
             if text := differ(theirs, mine, strides=True):
@@ -114,39 +121,48 @@ class Sweep:
     def vmap(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """vmap over a new dim of every tensor of floats, of two examples."""
         base = self.first(op, torch.float32, torch.int64, torch.bool)
+
         def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
             leaves, spec = tree_flatten((x, args, kwargs))
             of = getattr(package, str(base)[6:])
             at = [i for i, v in enumerate(leaves) if isinstance(v, package.Tensor) and v.dtype == of]
+
             def one(*tensors: Any) -> Any:
                 given = list(leaves)
                 for i, t in zip(at, tensors, strict=True):
                     given[i] = t
                 x, args, kwargs = tree_unflatten(given, spec)
                 return f(x, *args, **kwargs)
+
             batches = [package.stack([leaves[i], leaves[i]]) for i in at]
             return package.func.vmap(one, randomness="same")(*batches)
+
         for n, sample in enumerate(self.drawn(op, base)):
             theirs, mine = self.both(target, use, sample)
             if isinstance(theirs, Exception):
                 continue  # PyTorch refuses more than it need
-            if text := differ(theirs, mine, values=op.name not in self.h.UNINITIALISED,
-                              phases=op.name in PHASES):
+            if text := differ(
+                theirs, mine, values=op.name not in self.h.UNINITIALISED, phases=op.name in PHASES
+            ):
                 yield "vmap", f"[{n}] {text}"
 
     def trace(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """torch.jit.trace of the operator as a function of its tensors, and what the program gives."""
+
         def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
             one, tensors = alone(package, f, x, args, kwargs)
             return package.jit.trace(one, tuple(tensors), check_trace=False, strict=False)(*tensors)
+
         return self.programs(op, target, "trace", use)
 
     def export(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """torch.export of a module that calls the operator, and what the program gives."""
+
         def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
             one, tensors = alone(package, f, x, args, kwargs)
             module = type("Calls", (package.nn.Module,), {"forward": lambda self, *given: one(*given)})()
             return package.export.export(module, tuple(tensors)).module()(*tensors)
+
         return self.programs(op, target, "export", use)
 
     def programs(self, op: Any, target: Any, way: str, use: Callable[..., Any]) -> Iterator[tuple[str, str]]:
@@ -163,21 +179,28 @@ class Sweep:
         """Forward mode in the direction of ones."""
         if not op.supports_forward_ad:
             return
+
         def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
             leaves, spec = tree_flatten((x, args, kwargs))
             at = [i for i, v in enumerate(leaves) if isinstance(v, package.Tensor) and v.requires_grad]
             for i in at:
                 leaves[i] = leaves[i].detach()
+
             def one(*tensors: Any) -> Any:
                 given = list(leaves)
                 for i, t in zip(at, tensors, strict=True):
                     given[i] = t
                 x, args, kwargs = tree_unflatten(given, spec)
                 found = f(x, *args, **kwargs)
-                return tuple(v for v in tree_leaves(found) if isinstance(v, package.Tensor)
-                             and (v.is_floating_point() or v.is_complex()))
+                return tuple(
+                    v
+                    for v in tree_leaves(found)
+                    if isinstance(v, package.Tensor) and (v.is_floating_point() or v.is_complex())
+                )
+
             primals = tuple(leaves[i] for i in at)
             return package.func.jvp(one, primals, tuple(package.ones_like(p) for p in primals))[1]
+
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float64), grad=True)):
             theirs, mine = self.both(target, use, sample)
             if isinstance(theirs, Exception):
@@ -187,8 +210,9 @@ class Sweep:
 
     # --- the same samples, in other clothes ---------------------------------------------------------
 
-    def plain(self, op: Any, target: Any, changed: Callable[[Any], Iterator[tuple[str, Any]]],
-              values: bool = False) -> Iterator[tuple[str, str]]:
+    def plain(
+        self, op: Any, target: Any, changed: Callable[[Any], Iterator[tuple[str, Any]]], values: bool = False
+    ) -> Iterator[tuple[str, str]]:
         """The operator on what `changed` makes of each sample: (which change, the sample)."""
         dtype = self.first(op, torch.float32, torch.int64, torch.bool)
         exact = values and op.name not in self.h.UNINITIALISED
@@ -203,22 +227,24 @@ class Sweep:
 
     def sizes(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """One dim of the input, and of tensors of its shape, of size 0; then no dims at all."""
+
         def changed(sample: Any) -> Iterator[tuple[str, Any]]:
             x = sample.input
             if not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
                 return
             like = lambda v: isinstance(v, torch.Tensor) and v.shape == x.shape  # noqa: E731
             for d in range(x.ndim):
-                yield f"dim {d}", sample.transform(
-                    lambda v, d=d: v.narrow(d, 0, 0) if like(v) else v)
+                yield f"dim {d}", sample.transform(lambda v, d=d: v.narrow(d, 0, 0) if like(v) else v)
                 yield f"input's dim {d}", with_input(sample, x.narrow(d, 0, 0))
             if x.ndim and x.numel():
                 yield "no dims", sample.transform(lambda v: v.flatten()[0] if like(v) else v)
                 yield "input of no dims", with_input(sample, x.flatten()[0])
+
         return self.plain(op, target, changed)
 
     def dims(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """Dims just out of range, one at a time."""
+
         def changed(sample: Any) -> Iterator[tuple[str, Any]]:
             x = sample.input
             if not isinstance(x, torch.Tensor):
@@ -226,15 +252,17 @@ class Sweep:
             for bad in (x.ndim, -x.ndim - 1, max(x.ndim, 1), -max(x.ndim, 1) - 1):
                 for i, v in enumerate(sample.args):
                     if type(v) is int:
-                        args = (*sample.args[:i], bad, *sample.args[i + 1:])
+                        args = (*sample.args[:i], bad, *sample.args[i + 1 :])
                         yield f"args[{i}]", with_input(sample, x, args)
                 for name in sample.kwargs:
                     if "dim" in name and name != "keepdim":
                         yield name, with_input(sample, x, kwargs={**sample.kwargs, name: bad})
+
         return self.plain(op, target, changed)
 
     def layouts(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """Inputs laid out otherwise: dims turned round, with gaps, behind others in memory, expanded."""
+
         def gaps(v: Any) -> Any:
             room = v.new_zeros((*v.shape, 2)) if v.ndim else v.new_zeros(3)[1]
             return room[..., 1].copy_(v) if v.ndim else room.copy_(v)
@@ -251,12 +279,22 @@ class Sweep:
 
         def changed(sample: Any) -> Iterator[tuple[str, Any]]:
             for way in (turned, gaps, first, last):
-                yield way.__name__, sample.transform(lambda v, way=way: way(v.detach()) if isinstance(
-                    v, torch.Tensor) and v.layout is torch.strided else v)
+                yield (
+                    way.__name__,
+                    sample.transform(
+                        lambda v, way=way: (
+                            way(v.detach())
+                            if isinstance(v, torch.Tensor) and v.layout is torch.strided
+                            else v
+                        )
+                    ),
+                )
+
         return self.plain(op, target, changed, values=True)
 
     def out(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """out= of another dtype, another shape, another device, no elements; warnings are counted, too."""
+
         def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any, how: str = "") -> Any:
             def made(t: Any) -> Any:
                 if how == "meta":
@@ -267,8 +305,10 @@ class Sweep:
                     return package.ones((*t.shape, 2), dtype=t.dtype)
                 if how == "turned":
                     return package.ones(tuple(t.shape)[::-1], dtype=t.dtype).permute(
-                        tuple(reversed(range(t.ndim))))
+                        tuple(reversed(range(t.ndim)))
+                    )
                 return package.ones(tuple(t.shape), dtype=getattr(package, how))
+
             found = f(x, *args, **kwargs)
             if not isinstance(found, (tuple, list, package.Tensor)):
                 return None
@@ -277,16 +317,25 @@ class Sweep:
                 warnings.simplefilter("always")
                 result = f(x, *args, **kwargs, out=outs)
             resized = sum("resized" in str(w.message) for w in said)
-            same = result is outs if isinstance(outs, package.Tensor) else all(
-                a is b for a, b in zip(result, outs, strict=True))
+            same = (
+                result is outs
+                if isinstance(outs, package.Tensor)
+                else all(a is b for a, b in zip(result, outs, strict=True))
+            )
             return [package.zeros(resized), package.zeros(int(same)), result]
+
         if not op.supports_out:
             return
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
             for how in ("meta empty shape turned bool int64 float16 float32 float64 complex64").split():
                 theirs, mine = self.both(target, partial(use, how=how), sample)
-                if text := differ(theirs, mine, strides=True, values=op.name not in self.h.UNINITIALISED,
-                                  phases=op.name in PHASES):
+                if text := differ(
+                    theirs,
+                    mine,
+                    strides=True,
+                    values=op.name not in self.h.UNINITIALISED,
+                    phases=op.name in PHASES,
+                ):
                     yield how, f"[{n}] {text}"
 
     def inplace(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
@@ -294,9 +343,11 @@ class Sweep:
         if op.inplace_variant is None:
             return
         name = getattr(op.inplace_variant, "__name__", "")
+
         def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any, how: str = "") -> Any:
             def moved(v: Any) -> Any:
                 return v.to("meta") if isinstance(v, package.Tensor) else v
+
             if how == "meta":
                 x, args, kwargs = tree_map(moved, (x, args, kwargs))
             elif how == "int64":
@@ -307,6 +358,7 @@ class Sweep:
                 x = x[..., 0] if x.ndim else x
             found = getattr(x, name)(*args, **kwargs)
             return [found, package.zeros(int(found is x))]
+
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
             if not isinstance(sample.input, torch.Tensor) or not hasattr(sample.input, name):
                 continue
@@ -327,13 +379,15 @@ def alone(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> tuple[Callabl
             given[i] = t
         x, args, kwargs = tree_unflatten(given, spec)
         return f(x, *args, **kwargs)
+
     return one, [leaves[i].detach() for i in at]
 
 
 def with_input(sample: Any, x: Any, args: Any = None, kwargs: Any = None) -> Any:
     """The sample with another input (arguments, keywords)."""
-    return type(sample)(x, args=sample.args if args is None else args,
-                        kwargs=sample.kwargs if kwargs is None else kwargs)
+    return type(sample)(
+        x, args=sample.args if args is None else args, kwargs=sample.kwargs if kwargs is None else kwargs
+    )
 
 
 def differ(theirs: Any, mine: Any, strides: bool = False, values: bool = False, phases: bool = False) -> str:

@@ -5,6 +5,7 @@
 PYTHON has PyTorch and what the programs import. Each file is checked by pyright (strict) and mypy, twice; a
 line says how many errors there are with either. Status 1 where a program has more with Rushlight's types.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -35,11 +36,22 @@ def stand_in(folder: Path) -> None:
 def pyright(command: str, python: str, files: list[Path], paths: list[Path]) -> dict[Path, list[str]]:
     """pyright's errors in strict mode, by file."""
     config = Path(os.path.commonpath([f.parent for f in files]), "pyrightconfig.json")
-    config.write_text(json.dumps({
-        "include": [str(f.relative_to(config.parent)) for f in files], "extraPaths": [str(p) for p in paths],
-        "pythonVersion": "3.11", "typeCheckingMode": "strict"}))
-    done = subprocess.run([*command.split(), "-p", str(config), "--pythonpath", python, "--outputjson"],
-                          capture_output=True, text=True, timeout=1200)
+    config.write_text(
+        json.dumps(
+            {
+                "include": [str(f.relative_to(config.parent)) for f in files],
+                "extraPaths": [str(p) for p in paths],
+                "pythonVersion": "3.11",
+                "typeCheckingMode": "strict",
+            }
+        )
+    )
+    done = subprocess.run(
+        [*command.split(), "-p", str(config), "--pythonpath", python, "--outputjson"],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
     found: dict[Path, list[str]] = {f: [] for f in files}
     told = json.loads(done.stdout)
     if told["summary"]["filesAnalyzed"] < len(files):
@@ -56,11 +68,28 @@ def mypy(python: str, files: list[Path], paths: list[Path]) -> dict[Path, list[s
     found: dict[Path, list[str]] = {f: [] for f in files}
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
-            [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--python-executable", python,
-             "--ignore-missing-imports", "--check-untyped-defs", "--follow-imports", "silent",
-             "--cache-dir", cache, *map(str, files)],
-            capture_output=True, text=True, timeout=1200, cwd=cache,
-            env={**os.environ, "MYPYPATH": os.pathsep.join(map(str, paths))})
+            [
+                sys.executable,
+                "-m",
+                "mypy",
+                "--config-file",
+                os.devnull,
+                "--python-executable",
+                python,
+                "--ignore-missing-imports",
+                "--check-untyped-defs",
+                "--follow-imports",
+                "silent",
+                "--cache-dir",
+                cache,
+                *map(str, files),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=1200,
+            cwd=cache,
+            env={**os.environ, "MYPYPATH": os.pathsep.join(map(str, paths))},
+        )
         for line in done.stdout.splitlines():
             said = re.match(r"(.*?):(\d+): error: (.*)", line)
             if said:
@@ -72,8 +101,7 @@ def mypy(python: str, files: list[Path], paths: list[Path]) -> dict[Path, list[s
 
 def fragments(folder: Path) -> list[Path]:
     """The user guides' fragments, each as a file with the imports that the guides assume."""
-    from run_fragments import IMPORTS
-    from run_fragments import fragments as read
+    from run_fragments import IMPORTS, fragments as read
 
     files = []
     for name, code in read().items():
@@ -105,15 +133,20 @@ def main() -> int:
         stand_in(folder / "types")
         paths = [folder / "types", ROOT]
         for checker, ours, theirs in (
-                ("pyright", pyright(options.pyright, python, files, paths),
-                 pyright(options.pyright, python, files, [])),
-                ("mypy", mypy(python, files, paths), mypy(python, files, []))):
+            (
+                "pyright",
+                pyright(options.pyright, python, files, paths),
+                pyright(options.pyright, python, files, []),
+            ),
+            ("mypy", mypy(python, files, paths), mypy(python, files, [])),
+        ):
             worse += compare(checker, files, ours, theirs, options.show)
     return int(worse > 0)
 
 
-def compare(checker: str, files: list[Path], ours: dict[Path, list[str]], theirs: dict[Path, list[str]],
-            show: bool) -> int:
+def compare(
+    checker: str, files: list[Path], ours: dict[Path, list[str]], theirs: dict[Path, list[str]], show: bool
+) -> int:
     """Print one checker's counts; how many files have more errors with our types."""
     worse = 0
     for file in files:

@@ -7,6 +7,7 @@
 PyTorch is read, not imported: its sources and stubs, so neither its libraries nor a GPU need be there.
 tools/upstream.tsv says why a name is left out (a name, "*" for any letters, and a reason).
 """
+
 from __future__ import annotations
 
 import argparse
@@ -23,33 +24,56 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from rushlight.base.elsewhere import homes  # noqa: E402
+from rushlight._engine.names.alternatives import homes  # noqa: E402
 
 PAGE = ROOT / "docs" / "upstream.md"
 REASONS = Path(__file__).with_suffix(".tsv")
 # Modules of the public storey: PyTorch's file, and the name that its names have.
 MODULES = {
-    "_C/_VariableFunctions.pyi": "torch", "functional.py": "torch", "__init__.py": "torch",
-    "nn/functional.py": "torch.nn.functional", "nn/init.py": "torch.nn.init", "nn/parameter.py": "torch.nn",
-    "linalg/__init__.py": "torch.linalg", "special/__init__.py": "torch.special",
+    "_C/_VariableFunctions.pyi": "torch",
+    "functional.py": "torch",
+    "__init__.py": "torch",
+    "nn/functional.py": "torch.nn.functional",
+    "nn/init.py": "torch.nn.init",
+    "nn/parameter.py": "torch.nn",
+    "linalg/__init__.py": "torch.linalg",
+    "special/__init__.py": "torch.special",
     "fft/__init__.py": "torch.fft",
-    "optim/lr_scheduler.py": "torch.optim.lr_scheduler", "optim/swa_utils.py": "torch.optim.swa_utils",
-    "func/__init__.py": "torch.func", "library.py": "torch.library", "random.py": "torch.random",
-    "serialization.py": "torch.serialization", "overrides.py": "torch.overrides",
-    "utils/checkpoint.py": "torch.utils.checkpoint", "autograd/functional.py": "torch.autograd.functional",
-    "autograd/graph.py": "torch.autograd.graph", "autograd/forward_ad.py": "torch.autograd.forward_ad",
-    "autograd/grad_mode.py": "torch.autograd", "amp/autocast_mode.py": "torch.amp",
-    "amp/grad_scaler.py": "torch.amp", "sparse/__init__.py": "torch.sparse", "hub.py": "torch.hub",
-    "accelerator/__init__.py": "torch.accelerator", "profiler/profiler.py": "torch.profiler",
-    "distributed/distributed_c10d.py": "torch.distributed", "export/__init__.py": "torch.export",
-    "compiler/__init__.py": "torch.compiler", "fx/__init__.py": "torch.fx",
+    "optim/lr_scheduler.py": "torch.optim.lr_scheduler",
+    "optim/swa_utils.py": "torch.optim.swa_utils",
+    "func/__init__.py": "torch.func",
+    "library.py": "torch.library",
+    "random.py": "torch.random",
+    "serialization.py": "torch.serialization",
+    "overrides.py": "torch.overrides",
+    "utils/checkpoint.py": "torch.utils.checkpoint",
+    "autograd/functional.py": "torch.autograd.functional",
+    "autograd/graph.py": "torch.autograd.graph",
+    "autograd/forward_ad.py": "torch.autograd.forward_ad",
+    "autograd/grad_mode.py": "torch.autograd",
+    "amp/autocast_mode.py": "torch.amp",
+    "amp/grad_scaler.py": "torch.amp",
+    "sparse/__init__.py": "torch.sparse",
+    "hub.py": "torch.hub",
+    "accelerator/__init__.py": "torch.accelerator",
+    "profiler/profiler.py": "torch.profiler",
+    "distributed/distributed_c10d.py": "torch.distributed",
+    "export/__init__.py": "torch.export",
+    "compiler/__init__.py": "torch.compiler",
+    "fx/__init__.py": "torch.fx",
     "backends/mkldnn/__init__.py": "torch.backends.mkldnn",
     "signal/windows/windows.py": "torch.signal.windows",
     "nn/attention/__init__.py": "torch.nn.attention",
-    "nn/attention/flex_attention.py": "torch.nn.attention.flex_attention"}
+    "nn/attention/flex_attention.py": "torch.nn.attention.flex_attention",
+}
 # Folders, each of whose files gives names to a package.
-FOLDERS = {"nn/modules": "torch.nn", "nn/utils": "torch.nn.utils", "optim": "torch.optim",
-           "utils/data": "torch.utils.data", "distributions": "torch.distributions"}
+FOLDERS = {
+    "nn/modules": "torch.nn",
+    "nn/utils": "torch.nn.utils",
+    "optim": "torch.optim",
+    "utils/data": "torch.utils.data",
+    "distributions": "torch.distributions",
+}
 CLASSES = {"_C/__init__.pyi": {"TensorBase": "torch.Tensor"}, "_tensor.py": {"Tensor": "torch.Tensor"}}
 # Parameters, by what PyTorch's sources call them: names, with defaults where there are any.
 Forms = set[tuple[str, ...]]
@@ -210,6 +234,7 @@ def reason(name: str, known: dict[str, str]) -> str | None:
 
 # --- the report ---------------------------------------------------------------------------------------
 
+
 def report(new: Path, old: Path | None) -> tuple[str, list[str]]:
     """The page, and the names that are neither there nor given a reason."""
     now, known = surface(new), reasons()
@@ -217,25 +242,48 @@ def report(new: Path, old: Path | None) -> tuple[str, list[str]]:
     missing = [name for name in sorted(now) if ours(name) is None]
     untold = [name for name in missing if reason(name, known) is None]
     there = len(now) - len(missing)
-    said = [f"PyTorch {version(new)}: {len(now)} public names were read, {there} are there, "
-            f"{len(missing)} are left out."]
+    said = [
+        f"PyTorch {version(new)}: {len(now)} public names were read, {there} are there, "
+        f"{len(missing)} are left out."
+    ]
     if old is not None:
         fresh = sorted(set(now) - set(before))
-        said += ["", f"## New since {version(old)}", "",
-                 *(f"- `{name}{_shown(now[name])}`: {_state(name, known)}" for name in fresh),
-                 "", f"## Gone since {version(old)}", "",
-                 *(f"- `{name}`" for name in sorted(set(before) - set(now))),
-                 "", f"## Other parameters than in {version(old)}", ""]
+        said += [
+            "",
+            f"## New since {version(old)}",
+            "",
+            *(f"- `{name}{_shown(now[name])}`: {_state(name, known)}" for name in fresh),
+            "",
+            f"## Gone since {version(old)}",
+            "",
+            *(f"- `{name}`" for name in sorted(set(before) - set(now))),
+            "",
+            f"## Other parameters than in {version(old)}",
+            "",
+        ]
         for name in sorted(set(now) & set(before)):
             if now[name] != before[name]:
                 added = ", ".join(sorted(_parameters(now[name]) - _parameters(before[name]))) or "none"
                 gone = ", ".join(sorted(_parameters(before[name]) - _parameters(now[name]))) or "none"
                 said.append(f"- `{name}`: new: {added}; gone: {gone}. {_followed(name, now[name])}")
-    said += ["", "## Left out", "", "| name | why |", "|---|---|",
-             *(f"| `{name}` | {reason(name, known) or '?'} |" for name in missing)]
-    said += ["", "## Parameters that are not taken", "",
-             *(f"- `{name}`: {', '.join(lacking(name, now[name]))}" for name in sorted(now)
-               if lacking(name, now[name]))]
+    said += [
+        "",
+        "## Left out",
+        "",
+        "| name | why |",
+        "|---|---|",
+        *(f"| `{name}` | {reason(name, known) or '?'} |" for name in missing),
+    ]
+    said += [
+        "",
+        "## Parameters that are not taken",
+        "",
+        *(
+            f"- `{name}`: {', '.join(lacking(name, now[name]))}"
+            for name in sorted(now)
+            if lacking(name, now[name])
+        ),
+    ]
     return "\n".join(said) + "\n", untold
 
 

@@ -2,23 +2,31 @@
 
 The table holds fewer ops than PyTorch's: an overload without an entry is left as it is.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
-from rushlight.below import decomposed
+from rushlight._torch_dispatch import decompositions as decomposed
 from rushlight.export.overloads import Overload, Packet, recorded
 
-__all__ = ["core_aten_decompositions", "decomposition_table", "get_decompositions",
-           "global_decomposition_table", "register_decomposition", "remove_decompositions"]
+__all__ = [
+    "core_aten_decompositions",
+    "decomposition_table",
+    "get_decompositions",
+    "global_decomposition_table",
+    "register_decomposition",
+    "remove_decompositions",
+]
 
 
 def _clamped(low: Any, high: Any) -> Callable[..., Any]:
     def run(self: Any, *bounds: Any) -> Any:
         given = bounds or (low, high)
         return torch.clamp(self, given[0], given[1])
+
     return run
 
 
@@ -26,7 +34,8 @@ _OWN: dict[str, Callable[..., Any]] = {
     "silu.default": lambda x: x * torch.sigmoid(x),
     "hardtanh.default": _clamped(-1.0, 1.0),
     "addmm.default": lambda a, x, y, *, beta=1, alpha=1: (
-        (torch.mm(x, y) * alpha if alpha != 1 else torch.mm(x, y)) + (a * beta if beta != 1 else a)),
+        (torch.mm(x, y) * alpha if alpha != 1 else torch.mm(x, y)) + (a * beta if beta != 1 else a)
+    ),
     "t.default": lambda x: x.transpose(0, 1) if x.dim() == 2 else x,
     "addcmul.default": lambda x, a, b, *, value=1: x + (a * b if value == 1 else value * (a * b)),
     "addcdiv.default": lambda x, a, b, *, value=1: x + (a / b if value == 1 else value * (a / b)),
@@ -72,7 +81,10 @@ def _overload(name: str) -> Overload:
 
 decomposition_table: dict[Any, Callable[..., Any]] = {_overload(name): f for name, f in _OWN.items()}
 global_decomposition_table: dict[str, dict[Any, Callable[..., Any]]] = {
-    "post_autograd": decomposition_table, "pre_autograd": {}, "meta": {}}
+    "post_autograd": decomposition_table,
+    "pre_autograd": {},
+    "meta": {},
+}
 
 
 def _each(op: Any) -> list[Any]:
@@ -81,13 +93,14 @@ def _each(op: Any) -> list[Any]:
     return [op]
 
 
-def register_decomposition(aten_op: Any, registry: dict[Any, Any] | None = None, *,
-                           type: str = "post_autograd", unsafe: bool = False
-                           ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_decomposition(
+    aten_op: Any, registry: dict[Any, Any] | None = None, *, type: str = "post_autograd", unsafe: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function stands for an overload, for all of an op's, or for each of a list.
 
     registry: the table to write to; else that of `type`. RuntimeError for a second one.
     """
+
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         table = global_decomposition_table[type] if registry is None else registry
         for op in aten_op if isinstance(aten_op, (list, tuple)) else [aten_op]:
@@ -96,6 +109,7 @@ def register_decomposition(aten_op: Any, registry: dict[Any, Any] | None = None,
                     raise RuntimeError(f"duplicate registrations for {overload}")
                 table[overload] = fn
         return fn
+
     return register
 
 

@@ -1,15 +1,21 @@
 """torch._dynamo: what programs ask of PyTorch's capture by this name."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from rushlight._dynamo import config as config, exc as exc
+from rushlight._dynamo.api import (
+    allow_in_graph as allow_in_graph,
+    assume_constant_result as assume_constant_result,
+    disable as disable,
+    is_compiling as is_compiling,
+    list_backends as list_backends,
+    reset as reset,
+)
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
-from rushlight.base.tape import escape
-from rushlight._dynamo.api import (allow_in_graph as allow_in_graph,
-    assume_constant_result as assume_constant_result, disable as disable,
-    is_compiling as is_compiling, list_backends as list_backends, reset as reset)
 from rushlight._dynamo.report import explain as _explain
+from rushlight._engine.core.recording import escape
 
 
 def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:

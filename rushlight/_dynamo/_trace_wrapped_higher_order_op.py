@@ -1,4 +1,5 @@
 """Under torch.vmap, table[i] with a tensor `i` of one number looks up a batch of places, always."""
+
 from __future__ import annotations
 
 from contextlib import nullcontext

@@ -1,4 +1,5 @@
 """torch.compile and torch.compiler."""
+
 from __future__ import annotations
 
 import functools
@@ -8,10 +9,10 @@ from weakref import WeakSet
 
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
+from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.trace.compiled import Compiled
+from rushlight._engine.trace.eager_backends import Eager
 from rushlight._functorch import config
-from rushlight.base.tape import TAPE, escape
-from rushlight.capture.compiled import Compiled
-from rushlight.capture.eager import Eager
 from rushlight.nn import Module
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
@@ -27,10 +28,20 @@ class InvalidBackend(RuntimeError):
     """`backend=` names none that is here."""
 
 
-def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
-            backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None,
-            name: str | None = None, disable: bool = False, verify: bool = False,
-            budget_s: float | None = None, background: bool = False) -> Any:
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    verify: bool = False,
+    budget_s: float | None = None,
+    background: bool = False,
+) -> Any:
     """`model` (a function or a Module) made faster; its meaning stays. A decorator without `model`.
 
     A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,
@@ -63,9 +74,16 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     if disable:
         return model
     made = functools.partial(
-        _made, fullgraph=fullgraph, backend=backend, careful=mode not in _REPLAYED, verify=verify,
-        budget=budget_s, background=background, search=mode == "max-autotune",
-        share=lambda: (options or {}).get("memory_budget", config.activation_memory_budget))
+        _made,
+        fullgraph=fullgraph,
+        backend=backend,
+        careful=mode not in _REPLAYED,
+        verify=verify,
+        budget=budget_s,
+        background=background,
+        search=mode == "max-autotune",
+        share=lambda: (options or {}).get("memory_budget", config.activation_memory_budget),
+    )
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 
 
@@ -84,18 +102,23 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
 
 def _check(mode: str | None, backend: Any, options: Any) -> None:
     if mode is not None and options:
-        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the "
-                           "same time.")
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
     for key in (options or {}).keys() - {"memory_budget"}:
         raise RuntimeError(f"Unexpected optimization option {key}: expected memory_budget")
     if callable(backend):
-        raise NotImplementedError("compile(backend=a function) hands over an FX graph, which Rushlight does "
-                                  f"not make yet; expected one of {', '.join(BACKENDS)}")
+        raise NotImplementedError(
+            "compile(backend=a function) hands over an FX graph, which Rushlight does "
+            f"not make yet; expected one of {', '.join(BACKENDS)}"
+        )
     if backend is not None and backend not in BACKENDS:
-        raise InvalidBackend(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for "
-                             f"available backends: {', '.join(BACKENDS)}.")
+        raise InvalidBackend(
+            f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for "
+            f"available backends: {', '.join(BACKENDS)}."
+        )
 
 
 # --- torch.compiler -------------------------------------------------------------------------------
@@ -126,6 +149,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     def plain(*args: Any, **kwargs: Any) -> Any:
         escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
         return fn(*args, **kwargs)
+
     return plain
 
 

@@ -1,5 +1,6 @@
 """Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens; the
 others change nothing: what cannot be compiled runs as Python, and rushlight.explain says why."""
+
 import sys
 from types import ModuleType
 from typing import Any

@@ -1,4 +1,5 @@
 """The module that compile(module) gives."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,15 +1,16 @@
 """What compile() made of a function, in words."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from rushlight._dynamo.api import compile as made
-from rushlight.base.tape import TAPE
-from rushlight.capture.compiled import Compiled, Plan
-from rushlight.capture.eager import Eager
-from rushlight.capture.graph import text, whole
-from rushlight.compiler.stages import Run
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.kernels.runtime.stages import Run
+from rushlight._engine.trace.compiled import Compiled, Plan
+from rushlight._engine.trace.eager_backends import Eager
+from rushlight._engine.trace.graph import text, whole
 
 
 class Explanation:
@@ -46,8 +47,10 @@ def _plan(plan: Plan) -> list[str]:
     runs = [step for part in plan.program.parts for step in part.replay]
     native = sum(isinstance(step, Run) for step in runs)
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
-    lines = [f"  {state}; {len(plan.program.entries)} steps in {native} native calls and "
-             f"{len(runs) - native} of Python, {size}; recording and compiling took {plan.seconds:.3f} s"]
+    lines = [
+        f"  {state}; {len(plan.program.entries)} steps in {native} native calls and "
+        f"{len(runs) - native} of Python, {size}; recording and compiling took {plan.seconds:.3f} s"
+    ]
     return lines + [f"    {line}" for line in text(whole(plan.program.parts)).splitlines()]
 
 
@@ -65,4 +68,3 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
         for _ in range(4):
             runner(*args, **kwargs)
     return Explanation(runner)
-

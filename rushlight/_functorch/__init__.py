@@ -1,2 +1,3 @@
 """torch._functorch: where PyTorch's programs find the memory budget of compile()."""
+
 from rushlight._functorch import config as config

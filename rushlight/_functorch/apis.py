@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.func import grad as grad
-from rushlight.func import grad_and_value as grad_and_value
-from rushlight.func import vmap
+from rushlight.func import grad as grad, grad_and_value as grad_and_value, vmap
 
 
 def chunk_vmap(
@@ -16,7 +14,7 @@ def chunk_vmap(
     """vmap that computes the batch in `chunks` parts."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        from rushlight.base.pytree import flatten
+        from rushlight._engine.core.pytree import flatten
 
         leaf = flatten(args)[0][0]
         dim = flatten(in_dims)[0][0]

@@ -3,4 +3,5 @@
 1.0, the default, keeps all; what is not kept is computed again, where kernels can do that from what lives
 anyway. It is read when a call is recorded.
 """
+
 activation_memory_budget = 1.0

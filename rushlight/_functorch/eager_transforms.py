@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.func import functionalize as functionalize
-from rushlight.func import grad as grad
-from rushlight.func import grad_and_value as grad_and_value
-from rushlight.func import hessian as hessian
-from rushlight.func import jacfwd as jacfwd
-from rushlight.func import jacrev as jacrev
-from rushlight.func import jvp as jvp
-from rushlight.func import linearize as linearize
-from rushlight.func import vjp as vjp
+from rushlight.func import (
+    functionalize as functionalize,
+    grad as grad,
+    grad_and_value as grad_and_value,
+    hessian as hessian,
+    jacfwd as jacfwd,
+    jacrev as jacrev,
+    jvp as jvp,
+    linearize as linearize,
+    vjp as vjp,
+)
 from rushlight.func.derivatives import chosen
 
 

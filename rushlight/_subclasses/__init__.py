@@ -1,4 +1,5 @@
 """torch._subclasses: fake tensors, which have a device and no memory."""
+
 from __future__ import annotations
 
 from importlib import import_module

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rushlight.base.pytree import flatten, tree_map
-from rushlight.below.classes import make_wrapper_subclass
-from rushlight.dispatch import state
-from rushlight.tensor.kind import META, kind
-from rushlight.tensor.meta import meta_array
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.tensors.kind import META, kind
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._torch_dispatch.classes import make_wrapper_subclass
 from rushlight.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 __all__ = [
@@ -185,11 +185,11 @@ class FakeTensorMode(TorchDispatchMode):
         )
         if "device" in kwargs_ or not tensors and any(p.name == "device" for p in func._schema.arguments):
             kwargs_["device"] = "meta"
-        before, state.CLASSES.below = state.CLASSES.below, False
+        before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
         try:
             found = func(*args_, **kwargs_)
         finally:
-            state.CLASSES.below = before
+            interpreters.CLASSES.below = before
         if func._schema.writes:
             return args[0]
         return tree_map(lambda v: FakeTensor(self, v, where) if isinstance(v, Tensor) else v, found)
@@ -216,13 +216,13 @@ def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
     if mode is None:
         yield None
         return
-    place = state.STACK.modes.index(mode)
-    state.pop(mode)
+    place = interpreters.STACK.modes.index(mode)
+    interpreters.pop(mode)
     try:
         yield mode
     finally:
-        state.MODES.append(mode)
-        state.STACK.modes.insert(place, mode)
+        interpreters.MODES.append(mode)
+        interpreters.STACK.modes.insert(place, mode)
 
 
 class FakeTensorConverter:

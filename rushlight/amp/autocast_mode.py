@@ -1,4 +1,5 @@
 """autocast, a context and a decorator, and what makes custom autograd Functions follow it."""
+
 from __future__ import annotations
 
 import functools
@@ -7,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.callers import warn
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.amp import state
 from rushlight.amp.casting import castable
 from rushlight.amp.state import is_autocast_available
-from rushlight.base import dtype as dt
-from rushlight.base.callers import warn
-from rushlight.tensor.tensor import Tensor
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -34,8 +35,13 @@ class autocast:
     RuntimeError for an unknown device type.
     """
 
-    def __init__(self, device_type: str, dtype: dt.dtype | None = None, enabled: bool = True,
-                 cache_enabled: bool | None = None) -> None:
+    def __init__(
+        self,
+        device_type: str,
+        dtype: dt.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
         self.device = _checked_type(device_type)
         self.fast_dtype = state.get_autocast_dtype(device_type) if dtype is None else dtype
         if not is_autocast_available(device_type):
@@ -53,8 +59,10 @@ class autocast:
         if self.fast_dtype in _SUPPORTED:
             return None
         name = self.device.upper()
-        return (f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} "
-                f"Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently.")
+        return (
+            f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} "
+            f"Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently."
+        )
 
     def __enter__(self) -> "autocast":
         self.prev_cache_enabled = state.is_autocast_cache_enabled()
@@ -76,31 +84,46 @@ class autocast:
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):
-            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you "
-                            "mean to use autocast as a context manager? For example:\n    with torch."
-                            "autocast(device_type=...):\n        output = model(input)")
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you "
+                "mean to use autocast as a context manager? For example:\n    with torch."
+                "autocast(device_type=...):\n        output = model(input)"
+            )
         return autocast_decorator(self, func)
 
 
 def older(device: str, default: dt.dtype, module: str) -> type[autocast]:
     """The class torch.DEVICE.amp.autocast, of that module."""
-    def __init__(self: autocast, enabled: bool = True, dtype: dt.dtype = default, cache_enabled: bool = True
-                 ) -> None:
-        warn(f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
-             f"`torch.amp.autocast('{device}', args...)` instead.", FutureWarning)
+
+    def __init__(
+        self: autocast, enabled: bool = True, dtype: dt.dtype = default, cache_enabled: bool = True
+    ) -> None:
+        warn(
+            f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
+            f"`torch.amp.autocast('{device}', args...)` instead.",
+            FutureWarning,
+        )
         autocast.__init__(self, device, enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
-    return type("autocast", (autocast,), {
-        "__module__": module, "__init__": __init__,
-        "__doc__": f"torch.amp.autocast('{device}', ...), with a FutureWarning."})
+    return type(
+        "autocast",
+        (autocast,),
+        {
+            "__module__": module,
+            "__init__": __init__,
+            "__doc__": f"torch.amp.autocast('{device}', ...), with a FutureWarning.",
+        },
+    )
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
     """func, called inside the given autocast."""
+
     @functools.wraps(func)
     def inside(*args: Any, **kwargs: Any) -> Any:
         with autocast_instance:
             return func(*args, **kwargs)
+
     return inside
 
 
@@ -118,8 +141,9 @@ def _cast(value: Any, device_type: str, dtype: dt.dtype) -> Any:
     return value
 
 
-def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str,
-               cast_inputs: dt.dtype | None = None) -> Any:
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: dt.dtype | None = None
+) -> Any:
     """Decorator for Function.forward: inside autocast, run it without, with inputs cast to `cast_inputs`.
 
     Without `cast_inputs`, and outside autocast, it runs as it is. Write the static method outermost.
@@ -136,8 +160,10 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str,
         if not active or cast_inputs is None:
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
-            return fwd(*(_cast(a, device_type, cast_inputs) for a in args),
-                       **_cast(kwargs, device_type, cast_inputs))
+            return fwd(
+                *(_cast(a, device_type, cast_inputs) for a in args), **_cast(kwargs, device_type, cast_inputs)
+            )
+
     return forward
 
 
@@ -151,4 +177,5 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> An
     def backward(*args: Any, **kwargs: Any) -> Any:
         with autocast(device_type, args[0]._dtype, args[0]._fwd_used_autocast):
             return bwd(*args, **kwargs)
+
     return backward

@@ -2,6 +2,7 @@
 
 The policies are told in ops/autocast.py. In-place forms and `out=` have none.
 """
+
 from __future__ import annotations
 
 import functools
@@ -10,13 +11,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import Node
-from rushlight.base import dtype as dt
-from rushlight.dispatch import state
-from rushlight.ops.autocast import CHOSEN
-from rushlight.tensor.tensor import Tensor
-from rushlight.transforms.levels import operands
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import Node
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.ops.autocast import CHOSEN
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.transforms.levels import operands
 
 
 class ToCopyBackward0(Node):
@@ -47,15 +48,17 @@ class Casting:
         if policy == "by arguments":
             policy = CHOSEN[row.name](*args, **kwargs)
         if policy == "keep" or kwargs.get("out") is not None or getattr(call, "writes", False):
-            return state.interpret(row, call, args, kwargs)
+            return interpreters.interpret(row, call, args, kwargs)
         if policy == "through":
-            return state.within(self, call, args, kwargs)
+            return interpreters.within(self, call, args, kwargs)
         if policy == "promote":
             target = self._widest((*args, *kwargs.values()))
         else:
             target = self.dtype if policy == "lower" else dt.float32
         cast = functools.partial(self._cast, target)
-        return state.interpret(row, call, tuple(map(cast, args)), {k: cast(v) for k, v in kwargs.items()})
+        return interpreters.interpret(
+            row, call, tuple(map(cast, args)), {k: cast(v) for k, v in kwargs.items()}
+        )
 
     def forget_weights(self) -> None:
         """Drop the casts of weights."""
@@ -71,8 +74,13 @@ class Casting:
         return value
 
     def _is_weight(self, value: Tensor, target: dt.dtype) -> bool:
-        return (self.keeps_weights and value._g is not None and target is self.dtype
-                and value._k.dtype is dt.float32 and value.is_leaf)
+        return (
+            self.keeps_weights
+            and value._g is not None
+            and target is self.dtype
+            and value._k.dtype is dt.float32
+            and value.is_leaf
+        )
 
     def _weight(self, value: Tensor, target: dt.dtype) -> Tensor:
         known = self._weights.get(id(value))
@@ -92,9 +100,11 @@ class Casting:
                 continue
             dtype = tensor._k.dtype
             if dtype is not dt.float32 and dtype is not widest:
-                raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize: autocast "
-                                   f"runs in {widest}, but got a tensor of {dtype}. Convert it to {widest} "
-                                   "or torch.float32")
+                raise RuntimeError(
+                    "Unexpected floating ScalarType in at::autocast::prioritize: autocast "
+                    f"runs in {widest}, but got a tensor of {dtype}. Convert it to {widest} "
+                    "or torch.float32"
+                )
             widest = dtype
         return widest
 
@@ -122,11 +132,11 @@ def enable(device_type: str, enabled: bool) -> None:
     """Switch autocast on or off in this thread; on the CPU, the interpreter enters or leaves the door."""
     THREAD.enabled[device_type] = enabled
     casting = THREAD.casting
-    if device_type != "cpu" or enabled == (casting in state.STACK.modes):
+    if device_type != "cpu" or enabled == (casting in interpreters.STACK.modes):
         return
     if enabled:
         # Next to the kernels: what others in the door call goes through it.
-        state.STACK.modes.insert(0, casting)
-        state.MODES.append(casting)
+        interpreters.STACK.modes.insert(0, casting)
+        interpreters.MODES.append(casting)
     else:
-        state.pop(casting)
+        interpreters.pop(casting)

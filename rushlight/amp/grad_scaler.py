@@ -4,6 +4,7 @@ float16 rounds small gradients to zero; a large factor in between keeps them. Wh
 gradients hold inf or nan: that step is left out and the factor shrinks. Per optimizer and iteration the
 order is READY, UNSCALED (gradients are down and were checked), STEPPED; update() begins anew.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -13,8 +14,8 @@ from enum import Enum
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.base.tape import replayed
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import replayed
 from rushlight.optim.optimizer import Optimizer
 
 
@@ -42,8 +43,15 @@ class GradScaler:
         scaler.update()
     """
 
-    def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
-                 backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         self._device = device
         if enabled and device == "cuda" and not torch.cuda.is_available():
             warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
@@ -76,8 +84,9 @@ class GradScaler:
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
             return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
-        raise ValueError("outputs must be a Tensor or an iterable of Tensors, but got "
-                         f"{type(outputs).__name__}")
+        raise ValueError(
+            f"outputs must be a Tensor or an iterable of Tensors, but got {type(outputs).__name__}"
+        )
 
     def _factor(self) -> Any:
         if self._scale is None:
@@ -87,8 +96,10 @@ class GradScaler:
 
     def _scaled_before(self, doing: str) -> Any:
         if self._scale is None:
-            raise AssertionError(f"Attempted {doing} but _scale is None.  This may indicate your script did "
-                                 "not use scaler.scale(loss or outputs) earlier in the iteration.")
+            raise AssertionError(
+                f"Attempted {doing} but _scale is None.  This may indicate your script did "
+                "not use scaler.scale(loss or outputs) earlier in the iteration."
+            )
         return self._scale
 
     @replayed
@@ -103,8 +114,9 @@ class GradScaler:
         factor = self._scaled_before("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last "
-                               "update().")
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()."
+            )
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = factor.double().reciprocal().float()
@@ -140,14 +152,18 @@ class GradScaler:
         finite = not any(found.item() for found in state["found_inf_per_device"].values())
         return optimizer.step(*args, **kwargs) if finite else None
 
-    def _step_that_scales(self, optimizer: Any, state: dict[str, Any], args: Any,
-                          kwargs: dict[str, Any]) -> Any:
+    def _step_that_scales(
+        self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]
+    ) -> Any:
         """The step of a program's own optimizer that reads `grad_scale` and `found_inf` off itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warn("GradScaler is going to stop passing itself as a keyword argument to the passed "
-                 "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
-                 "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
-                 "directly.", FutureWarning)
+            warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed "
+                "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
+                "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
+                "directly.",
+                FutureWarning,
+            )
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
@@ -173,16 +189,23 @@ class GradScaler:
         elif isinstance(new_scale, float):
             factor.fill_(new_scale)
         else:
-            if (not isinstance(new_scale, torch.Tensor) or new_scale.device.type != self._device
-                    or new_scale.numel() != 1 or new_scale.requires_grad):
-                raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or "
-                                     f"torch.FloatTensor with requires_grad=False, but got {new_scale!r}")
+            if (
+                not isinstance(new_scale, torch.Tensor)
+                or new_scale.device.type != self._device
+                or new_scale.numel() != 1
+                or new_scale.requires_grad
+            ):
+                raise AssertionError(
+                    "new_scale should be a float or a 1-element torch.cuda.FloatTensor or "
+                    f"torch.FloatTensor with requires_grad=False, but got {new_scale!r}"
+                )
             factor.copy_(new_scale.reshape(()))
         self._per_optimizer_states = defaultdict(_fresh_state)
 
     def _adapt(self, factor: Any) -> None:
-        found = [f for state in self._per_optimizer_states.values()
-                 for f in state["found_inf_per_device"].values()]
+        found = [
+            f for state in self._per_optimizer_states.values() for f in state["found_inf_per_device"].values()
+        ]
         if not found:
             raise AssertionError("No inf checks were recorded prior to update.")
         value, steps = factor.item(), self._growth_tracker.item() + 1
@@ -247,17 +270,23 @@ class GradScaler:
         """scale, growth_factor, backoff_factor, growth_interval and _growth_tracker; {} where disabled."""
         if not self._enabled:
             return {}
-        return {"scale": self.get_scale(), "growth_factor": self._growth_factor,
-                "backoff_factor": self._backoff_factor, "growth_interval": self._growth_interval,
-                "_growth_tracker": self._get_growth_tracker()}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._get_growth_tracker(),
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take back what state_dict() gave. RuntimeError for that of a disabled scaler."""
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a "
-                               "disabled instance of GradScaler.")
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a "
+                "disabled instance of GradScaler."
+            )
         self._init_scale, self._init_growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
@@ -269,10 +298,16 @@ class GradScaler:
         state = self.__dict__.copy()
         if self._enabled:
             if self._per_optimizer_states:
-                raise AssertionError("A GradScaler instance may only be pickled at the beginning of an "
-                                     "iteration, or at the end after scaler.update().")
-            state.update(_init_scale=self.get_scale(), _init_growth_tracker=self._get_growth_tracker(),
-                         _scale=None, _growth_tracker=None)
+                raise AssertionError(
+                    "A GradScaler instance may only be pickled at the beginning of an "
+                    "iteration, or at the end after scaler.update()."
+                )
+            state.update(
+                _init_scale=self.get_scale(),
+                _init_growth_tracker=self._get_growth_tracker(),
+                _scale=None,
+                _growth_tracker=None,
+            )
         return state
 
 
@@ -295,12 +330,28 @@ def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[An
 
 def older(device: str, module: str) -> type[GradScaler]:
     """The class torch.DEVICE.amp.GradScaler, of that module."""
-    def __init__(self: GradScaler, init_scale: float = 2.0**16, growth_factor: float = 2.0,
-                 backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
-        warn(f"`torch.{device}.amp.GradScaler(args...)` is deprecated. Please use "
-             f"`torch.amp.GradScaler('{device}', args...)` instead.", FutureWarning)
+
+    def __init__(
+        self: GradScaler,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        warn(
+            f"`torch.{device}.amp.GradScaler(args...)` is deprecated. Please use "
+            f"`torch.amp.GradScaler('{device}', args...)` instead.",
+            FutureWarning,
+        )
         GradScaler.__init__(self, device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
-    return type("GradScaler", (GradScaler,), {
-        "__module__": module, "__init__": __init__,
-        "__doc__": f"torch.amp.GradScaler('{device}', ...), with a FutureWarning."})
+    return type(
+        "GradScaler",
+        (GradScaler,),
+        {
+            "__module__": module,
+            "__init__": __init__,
+            "__doc__": f"torch.amp.GradScaler('{device}', ...), with a FutureWarning.",
+        },
+    )

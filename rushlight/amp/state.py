@@ -1,18 +1,28 @@
 """Autocast's state in this thread, by device type: torch.is_autocast_enabled and its like."""
+
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.device import device
 from rushlight.amp.casting import THREAD, enable
-from rushlight.base import dtype as dt
-from rushlight.base.device import device
-from rushlight.base.callers import warn
 
 # The types of devices that PyTorch has autocast for, and what it casts to there.
-_DEFAULTS = {"cpu": dt.bfloat16, "xla": dt.bfloat16, "hpu": dt.bfloat16, "cuda": dt.float16,
-             "mps": dt.float16, "xpu": dt.float16, "ipu": dt.float16, "maia": dt.float16, "mtia": dt.float16}
+_DEFAULTS = {
+    "cpu": dt.bfloat16,
+    "xla": dt.bfloat16,
+    "hpu": dt.bfloat16,
+    "cuda": dt.float16,
+    "mps": dt.float16,
+    "xpu": dt.float16,
+    "ipu": dt.float16,
+    "maia": dt.float16,
+    "mtia": dt.float16,
+}
 
 
 def _need(value: Any, kind: type, told: str) -> None:
@@ -28,8 +38,10 @@ def _type_of(name: str, device_type: Any) -> str:
 def _known(name: str, device_type: Any) -> str:
     found = _type_of(name, device_type)
     if found not in _DEFAULTS:
-        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type: "
-                           f"got {found!r}, expected one of {', '.join(_DEFAULTS)}")
+        raise RuntimeError(
+            "unknown device type for autocast in get_autocast_dispatch_key_from_device_type: "
+            f"got {found!r}, expected one of {', '.join(_DEFAULTS)}"
+        )
     return found
 
 
@@ -55,8 +67,9 @@ def get_autocast_dtype(device_type: str) -> dt.dtype:
     """The type that products are cast to: by default bfloat16 for the CPU, float16 for CUDA."""
     found = _type_of("get_autocast_dtype", device_type)
     if found not in _DEFAULTS:
-        raise RuntimeError(f"unsupported scalarType: there is no autocast for {found!r}, only for "
-                           f"{', '.join(_DEFAULTS)}")
+        raise RuntimeError(
+            f"unsupported scalarType: there is no autocast for {found!r}, only for {', '.join(_DEFAULTS)}"
+        )
     return THREAD.dtypes.get(found, _DEFAULTS[found])
 
 
@@ -104,11 +117,11 @@ def _older(name: str, device_type: str, instead: Callable[..., Any], takes: str 
 
     @functools.wraps(instead)
     def call(*args: Any) -> Any:
-        warn(f"torch.{name}({takes}) is deprecated. Please use torch.{shown} instead.",
-             DeprecationWarning)
+        warn(f"torch.{name}({takes}) is deprecated. Please use torch.{shown} instead.", DeprecationWarning)
         if takes == "enabled" and not isinstance(args[0], bool):
             raise TypeError(f"enabled must be a bool (got {type(args[0]).__name__})")
         return instead(device_type, *args)
+
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"torch.{shown}."
     return call

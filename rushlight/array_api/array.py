@@ -3,6 +3,7 @@
 An `Array` shares its memory and its place in the graph with the tensor that `asarray` took, and what any op,
 also PyTorch's, makes of it is an Array again. Its brackets know what NumPy's do.
 """
+
 from __future__ import annotations
 
 import functools
@@ -13,25 +14,37 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.array_api as namespace
-from rushlight.dispatch.operators import operand
-from rushlight.dispatch.overrides import as_class
-from rushlight.ops.table import LENIENCE
-from rushlight.tensor.operators import OPERATORS
+from rushlight._engine.dispatch.operators import operand
+from rushlight._engine.dispatch.overrides import as_class
+from rushlight._engine.ops.table import LENIENCE
+from rushlight._engine.tensors.operators import OPERATORS
 
 # The standard's names of rows that PyTorch's operators call, where they differ.
-_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "eq": "equal", "ne": "not_equal",
-          "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "neg": "negative",
-          "bitwise_not": "bitwise_invert"}
+_NAMES = {
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "neg": "negative",
+    "bitwise_not": "bitwise_invert",
+}
 
 
 def handing_out(f: Callable[..., Any]) -> Callable[..., Any]:
     """The function with Arrays for tensors in its results, and with all the standard's dtypes."""
+
     def call(*args: Any, **kwargs: Any) -> Any:
         before, LENIENCE.passed = LENIENCE.passed, False
         try:
             return as_class(f(*args, **kwargs), Array)
         finally:
             LENIENCE.passed = before
+
     return functools.wraps(f)(call)
 
 
@@ -58,8 +71,10 @@ class Array(torch.Tensor):
 
     def _places(self, key: Any) -> torch.Tensor:
         """Which elements NumPy finds: slices may step back, and a mask's side be 0."""
-        parts = tuple(np.asarray(k) if isinstance(k, torch.Tensor) else k
-                      for k in (key if isinstance(key, tuple) else (key,)))
+        parts = tuple(
+            np.asarray(k) if isinstance(k, torch.Tensor) else k
+            for k in (key if isinstance(key, tuple) else (key,))
+        )
         return torch.from_numpy(np.array(np.arange(self.numel()).reshape(self.shape)[parts]))
 
 
@@ -74,8 +89,9 @@ def _operator(name: str, form: str) -> Callable[..., Any]:
         call, operands = getattr(namespace, _NAMES.get(name, name)), (self, *map(operand, other))
         if operands[-1] is None:
             return NotImplemented
-        result = call(*operands[::-1 if form == "r" else 1])
+        result = call(*operands[:: -1 if form == "r" else 1])
         return _written(self, result) if form == "i" else result
+
     return operator
 
 

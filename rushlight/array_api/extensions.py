@@ -1,4 +1,5 @@
 """The standard's extensions, `linalg` and `fft`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.array_api import functions
 from rushlight.array_api.array import handing_out
 from rushlight.array_api.functions import common, of_pairs
-from rushlight.tensor.tensor import Tensor
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
@@ -44,21 +45,34 @@ def _handing_out(**named: Callable[..., Any]) -> SimpleNamespace:
     return SimpleNamespace(**{name: handing_out(f) for name, f in named.items()})
 
 
-linalg = _handing_out(**{
-    **{name: getattr(torch.linalg, name) for name in (
-        "cholesky det diagonal eigh eigvalsh inv matrix_power qr slogdet svd svdvals").split()},
-    **{name: functions.PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
-    "cross": cross, "solve": solve, "vector_norm": vector_norm, "outer": of_pairs(torch.outer),
-    "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": torch.linalg.matrix_norm(
-        x, ord, keepdim=keepdims),
-    "matrix_rank": lambda x, /, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),
-    "pinv": lambda x, /, *, rtol=None: torch.linalg.pinv(x, rtol=rtol),
-    "trace": lambda x, /, *, offset=0, dtype=None: functions.PUBLIC["sum"](
-        torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype),
-})
+linalg = _handing_out(
+    **{
+        **{
+            name: getattr(torch.linalg, name)
+            for name in (
+                "cholesky det diagonal eigh eigvalsh inv matrix_power qr slogdet svd svdvals"
+            ).split()
+        },
+        **{name: functions.PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
+        "cross": cross,
+        "solve": solve,
+        "vector_norm": vector_norm,
+        "outer": of_pairs(torch.outer),
+        "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": torch.linalg.matrix_norm(
+            x, ord, keepdim=keepdims
+        ),
+        "matrix_rank": lambda x, /, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),
+        "pinv": lambda x, /, *, rtol=None: torch.linalg.pinv(x, rtol=rtol),
+        "trace": lambda x, /, *, offset=0, dtype=None: functions.PUBLIC["sum"](
+            torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype
+        ),
+    }
+)
 fft = _handing_out(
     **{name: _over_axis(getattr(torch.fft, name)) for name in "fft ifft rfft irfft hfft ihfft".split()},
     **{name: _over_axes(getattr(torch.fft, name)) for name in "fftn ifftn rfftn irfftn".split()},
     fftshift=lambda x, /, *, axes=None: torch.fft.fftshift(x, axes),
     ifftshift=lambda x, /, *, axes=None: torch.fft.ifftshift(x, axes),
-    fftfreq=torch.fft.fftfreq, rfftfreq=torch.fft.rfftfreq)
+    fftfreq=torch.fft.fftfreq,
+    rfftfreq=torch.fft.rfftfreq,
+)

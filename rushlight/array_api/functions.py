@@ -1,4 +1,5 @@
 """The standard's functions that PyTorch lacks or means otherwise: short ones are lines of PUBLIC."""
+
 from __future__ import annotations
 
 import functools
@@ -9,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.core.dtype import from_numpy_dtype
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.array_api.info import named
-from rushlight.base.dtype import from_numpy_dtype
-from rushlight.tensor.tensor import Tensor
 
 Axes = int | tuple[int, ...] | None
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
@@ -23,8 +24,11 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     if not known:
         raise ValueError("result_type: at least one array or dtype is required")
     numbers = [v for v in arrays_and_dtypes if isinstance(v, _NUMBERS)]
-    return functools.reduce(lambda d, v: torch.result_type(torch.empty(1, dtype=d), v), numbers,
-                            functools.reduce(_promoted, known))
+    return functools.reduce(
+        lambda d, v: torch.result_type(torch.empty(1, dtype=d), v),
+        numbers,
+        functools.reduce(_promoted, known),
+    )
 
 
 def _promoted(a: Any, b: Any) -> Any:
@@ -56,14 +60,16 @@ def _limits(known: Callable[..., Any], *names: str) -> Callable[..., Any]:
     def limits(type: Any, /) -> Any:
         dtype = getattr(type, "dtype", type)
         return SimpleNamespace(dtype=dtype.to_real(), **{n: getattr(known(dtype), n) for n in names})
+
     return limits
 
 
 # --- creation -----------------------------------------------------------------------------------
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
-           device: Any = None) -> Tensor:
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Numbers from start to stop; none where the step leads away from stop."""
     start, stop = (0, start) if stop is None else (start, stop)
     stop = start + 0 * stop if (stop - start) * step < 0 else stop
@@ -71,8 +77,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     return torch.arange(start, stop, step, dtype=exact, device=device).to(dtype or exact)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
-        device: Any = None) -> Tensor:
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Ones on the k-th diagonal."""
     out = torch.zeros(n_rows, n_rows if n_cols is None else n_cols, dtype=dtype, device=device)
     if -n_rows < k < out.shape[1]:
@@ -80,8 +87,9 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
     return out
 
 
-def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
-             endpoint: bool = True) -> Tensor:
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Tensor:
     """num numbers from start to stop, which is the last of them if endpoint."""
     return torch.linspace(start, stop, num + (not endpoint), dtype=dtype, device=device)[:num]
 
@@ -103,52 +111,63 @@ def _axes(axis: Axes, ndim: int) -> tuple[int, ...]:
 
 def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
     """A reduction over dims as one over an axis, several, none or (None) all."""
+
     def reduction(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, **options: Any) -> Tensor:
         axes = _axes(axis, x.ndim)
         if not axes:
             return f(x.unsqueeze(-1), (-1,), False, **options)
         return f(x, axes, keepdims, **options)
+
     return reduction
 
 
 def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
     """A reduction over one dim as one over several."""
+
     def flat(x: Tensor, axes: tuple[int, ...], keepdims: bool, **options: Any) -> Tensor:
         moved = x.movedim(axes, tuple(range(-len(axes), 0)))
         out = f(moved.flatten(-len(axes)), -1, **options)
         for axis in sorted(a % x.ndim for a in axes) if keepdims else ():
             out = out.unsqueeze(axis)
         return out
+
     return flat
 
 
 def _summing(f: Callable[..., Any]) -> Callable[..., Any]:
     """Unsigned integers are added and multiplied as uint64."""
+
     def summing(x: Tensor, *rest: Any, dtype: Any = None) -> Tensor:
         unsigned = dtype is None and isdtype(x.dtype, "unsigned integer")
         return f(x, *rest, dtype=torch.uint64 if unsigned else dtype)
+
     return summing
 
 
 def _accumulation(f: Callable[..., Any]) -> Callable[..., Any]:
     over = _reduction(_summing(f))
     return lambda x, /, *, axis=None, dtype=None, keepdims=False: over(
-        x, axis=axis, keepdims=keepdims, dtype=dtype)
+        x, axis=axis, keepdims=keepdims, dtype=dtype
+    )
 
 
 def _spread(f: Callable[..., Any]) -> Callable[..., Any]:
-    over = _reduction(lambda x, axes, keepdims, correction: f(
-        x, axes, correction=correction, keepdim=keepdims))
+    over = _reduction(
+        lambda x, axes, keepdims, correction: f(x, axes, correction=correction, keepdim=keepdims)
+    )
     return lambda x, /, *, axis=None, correction=0.0, keepdims=False: over(
-        x, axis=axis, keepdims=keepdims, correction=correction)
+        x, axis=axis, keepdims=keepdims, correction=correction
+    )
 
 
 def _cumulative(f: Callable[..., Any], first: int) -> Callable[..., Any]:
-    def cumulative(x: Tensor, /, *, axis: int | None = None, dtype: Any = None,
-                   include_initial: bool = False) -> Tensor:
+    def cumulative(
+        x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    ) -> Tensor:
         out = _summing(f)(x, axis := _only(x, axis), dtype=dtype)
         start = torch.full_like(torch.sum(out, axis, keepdim=True, dtype=out.dtype), first)
         return torch.cat([start, out], axis) if include_initial else out
+
     return cumulative
 
 
@@ -160,8 +179,9 @@ def _only(x: Tensor, axis: int | None) -> int:
 
 # --- sets ---------------------------------------------------------------------------------------
 
-UniqueAll = NamedTuple("UniqueAll", [("values", Any), ("indices", Any), ("inverse_indices", Any),
-                                     ("counts", Any)])
+UniqueAll = NamedTuple(
+    "UniqueAll", [("values", Any), ("indices", Any), ("inverse_indices", Any), ("counts", Any)]
+)
 UniqueCounts = NamedTuple("UniqueCounts", [("values", Any), ("counts", Any)])
 UniqueInverse = NamedTuple("UniqueInverse", [("values", Any), ("inverse_indices", Any)])
 
@@ -247,32 +267,58 @@ def nonzero(x: Tensor, /) -> Any:
 
 # The standard's names and what they call.
 PUBLIC: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (result_type, isdtype, arange, eye, linspace, unique_all, concat, reshape,
-                               squeeze, clip, vecdot, nonzero)},
+    **{
+        f.__name__: f
+        for f in (
+            result_type,
+            isdtype,
+            arange,
+            eye,
+            linspace,
+            unique_all,
+            concat,
+            reshape,
+            squeeze,
+            clip,
+            vecdot,
+            nonzero,
+        )
+    },
     **{f.__name__: of_pairs(f) for f in (floor_divide, remainder)},
     "finfo": _limits(torch.finfo, "bits", "eps", "max", "min", "smallest_normal"),
     "iinfo": _limits(torch.iinfo, "bits", "max", "min"),
     "can_cast": lambda from_, to, /: result_type(from_, to) is to,
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(device=device, dtype=dtype, copy=copy),
     "asarray": lambda obj, /, *, dtype=None, device=None, copy=None: torch.asarray(
-        obj, dtype=dtype, device=device, copy=copy, requires_grad=getattr(obj, "requires_grad", False)),
+        obj, dtype=dtype, device=device, copy=copy, requires_grad=getattr(obj, "requires_grad", False)
+    ),
     **{f.__name__: _made(f) for f in (torch.empty, torch.ones, torch.zeros)},
-    "full": lambda shape, fill_value, *, dtype=None, device=None: torch.asarray(
-        fill_value, dtype=dtype, device=device).expand(_shape(shape)).clone(),
+    "full": lambda shape, fill_value, *, dtype=None, device=None: (
+        torch.asarray(fill_value, dtype=dtype, device=device).expand(_shape(shape)).clone()
+    ),
     "meshgrid": lambda *arrays, indexing="xy": list(torch.meshgrid(*arrays, indexing=indexing)),
-    "tril": lambda x, /, *, k=0: torch.tril(x, k), "triu": lambda x, /, *, k=0: torch.triu(x, k),
-    "max": _reduction(torch.amax), "min": _reduction(torch.amin), "mean": _reduction(torch.mean),
-    "sum": _accumulation(torch.sum), "prod": _accumulation(_flat(torch.prod)),
+    "tril": lambda x, /, *, k=0: torch.tril(x, k),
+    "triu": lambda x, /, *, k=0: torch.triu(x, k),
+    "max": _reduction(torch.amax),
+    "min": _reduction(torch.amin),
+    "mean": _reduction(torch.mean),
+    "sum": _accumulation(torch.sum),
+    "prod": _accumulation(_flat(torch.prod)),
     "all": _reduction(lambda x, *rest: torch.all(x != 0, *rest)),
     "any": _reduction(lambda x, *rest: torch.any(x != 0, *rest)),
-    "std": _spread(torch.std), "var": _spread(torch.var),
-    "argmax": _reduction(_flat(torch.argmax)), "argmin": _reduction(_flat(torch.argmin)),
+    "std": _spread(torch.std),
+    "var": _spread(torch.var),
+    "argmax": _reduction(_flat(torch.argmax)),
+    "argmin": _reduction(_flat(torch.argmin)),
     "count_nonzero": _reduction(lambda x, axes, keepdims: torch.sum(x != 0, axes, keepdims)),
-    "cumulative_sum": _cumulative(torch.cumsum, 0), "cumulative_prod": _cumulative(torch.cumprod, 1),
-    "sort": lambda x, /, *, axis=-1, descending=False, stable=True: torch.sort(
-        x, dim=axis, descending=descending, stable=stable).values,
+    "cumulative_sum": _cumulative(torch.cumsum, 0),
+    "cumulative_prod": _cumulative(torch.cumprod, 1),
+    "sort": lambda x, /, *, axis=-1, descending=False, stable=True: (
+        torch.sort(x, dim=axis, descending=descending, stable=stable).values
+    ),
     "argsort": lambda x, /, *, axis=-1, descending=False, stable=True: torch.argsort(
-        x, dim=axis, descending=descending, stable=stable),
+        x, dim=axis, descending=descending, stable=stable
+    ),
     "where": lambda condition, x1, x2, /: torch.where(condition, *common(x1, x2)),
     "unique_counts": lambda x, /: UniqueCounts(*unique_all(x)[::3]),
     "unique_inverse": lambda x, /: UniqueInverse(*unique_all(x)[::2]),
@@ -283,18 +329,25 @@ PUBLIC: dict[str, Callable[..., Any]] = {
     "permute_dims": lambda x, /, axes: torch.permute(x, axes),
     "stack": lambda arrays, /, *, axis=0: torch.stack(common(*arrays), axis),
     "flip": lambda x, /, *, axis=None: x.flip(_axes(axis, x.ndim)),
-    "sign": lambda x, /: torch.where(x == x, torch.sgn(x), x * torch.nan) if isdtype(
-        x.dtype, ("real floating", "complex floating")) else torch.sgn(x),
+    "sign": lambda x, /: (
+        torch.where(x == x, torch.sgn(x), x * torch.nan)
+        if isdtype(x.dtype, ("real floating", "complex floating"))
+        else torch.sgn(x)
+    ),
     "roll": lambda x, /, shift, *, axis=None: torch.roll(x, shift, axis),
     "round": lambda x, /: torch.complex(x.real.round(), x.imag.round()) if x.is_complex() else torch.round(x),
     "repeat": lambda x, repeats, /, *, axis=None: torch.repeat_interleave(
-        x, repeats.to(torch.int64) if isinstance(repeats, Tensor) else repeats, axis),
+        x, repeats.to(torch.int64) if isinstance(repeats, Tensor) else repeats, axis
+    ),
     "unstack": lambda x, /, *, axis=0: tuple(torch.unbind(x, axis)),
     "take": lambda x, indices, /, *, axis=None: torch.index_select(
-        x, _only(x, axis), indices % max(x.shape[_only(x, axis)], 1)),
+        x, _only(x, axis), indices % max(x.shape[_only(x, axis)], 1)
+    ),
     "take_along_axis": lambda x, indices, /, *, axis=-1: torch.take_along_dim(
-        x, indices.to(torch.int64) % max(x.shape[axis], 1), dim=axis),
+        x, indices.to(torch.int64) % max(x.shape[axis], 1), dim=axis
+    ),
     "diff": lambda x, /, *, axis=-1, n=1, prepend=None, append=None: torch.diff(x, n, axis, prepend, append),
-    "matmul": of_pairs(torch.matmul), "matrix_transpose": lambda x, /: x.mT,
+    "matmul": of_pairs(torch.matmul),
+    "matrix_transpose": lambda x, /: x.mT,
     "tensordot": lambda x1, x2, /, *, axes=2: torch.tensordot(*common(x1, x2), dims=axes),
 }

@@ -1,4 +1,5 @@
 """What the namespace can do: dtypes by kind, devices, defaults."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,9 +7,12 @@ from typing import Any
 import rushlight as torch
 
 KINDS = {
-    "bool": ("bool",), "signed integer": ("int8", "int16", "int32", "int64"),
-    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"), "real floating": ("float32", "float64"),
-    "complex floating": ("complex64", "complex128")}
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": ("complex64", "complex128"),
+}
 KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
 KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
 DTYPES = ("bool", *KINDS["numeric"])
@@ -32,8 +36,12 @@ class __array_namespace_info__:
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of what is made without one."""
         real = torch.get_default_dtype()
-        return {"real floating": real, "complex floating": real.to_complex(), "integral": torch.int64,
-                "indexing": torch.int64}
+        return {
+            "real floating": real,
+            "complex floating": real.to_complex(),
+            "integral": torch.int64,
+            "indexing": torch.int64,
+        }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """The standard's dtypes by name, of a kind (or several)."""

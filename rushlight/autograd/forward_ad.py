@@ -1,13 +1,20 @@
 """torch.autograd.forward_ad: dual numbers made by hand."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rushlight.autograd.mode import _Mode
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.autograd.grad_mode import _Mode
+from rushlight._engine.tensors.tensor import Tensor
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
-           "unpack_dual"]
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
 _levels: list[Any] = []
 
 
@@ -20,7 +27,7 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Begin a level of dual numbers; RuntimeError inside another one."""
-    from rushlight.transforms.tangents import Forward
+    from rushlight._engine.transforms.tangents import Forward
 
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -31,15 +38,18 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the level: its dual tensors are their primals from now on."""
     if not _levels or level not in (None, 0):
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. "
-                           "This is not supported.")
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. "
+            "This is not supported."
+        )
     _levels.pop().__exit__()
 
 
 def _level(what: str) -> Any:
     if not _levels:
-        raise RuntimeError(f"Trying to {what} but no dual level exists. Make sure to enter_dual_level() "
-                           "first.")
+        raise RuntimeError(
+            f"Trying to {what} but no dual level exists. Make sure to enter_dual_level() first."
+        )
     return _levels[-1]
 
 

@@ -4,6 +4,7 @@ Inputs enter as leaves of their own (with create_graph, those that require grad 
 lead back to the caller's), and a product with a Jacobian is the gradient of its gradient, which is linear in
 what it is given. strict refuses what does not depend on an input, stage by stage.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -20,25 +21,28 @@ _STRICT = "This is not allowed in strict mode"
 _INDEPENDENT = {
     "back": f"The output of the user-provided function is independent of input {{}}. {_STRICT}.",
     "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs "
-                  f"when using the double backward trick to compute forward mode gradients. {_STRICT}.",
+    f"when using the double backward trick to compute forward mode gradients. {_STRICT}.",
     "double_back": f"The jacobian of the user-provided function is independent of input {{}}. {_STRICT}.",
     "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the "
-                         f"grad_jacobian. {_STRICT} as it prevents from using the double backward trick to "
-                         "replace forward mode AD."}
-_CONSTANT = ("The {} of the user-provided function is independent of input {}. "
-             f"{_STRICT} when create_graph=True.")
+    f"grad_jacobian. {_STRICT} as it prevents from using the double backward trick to "
+    "replace forward mode AD.",
+}
+_CONSTANT = (
+    f"The {{}} of the user-provided function is independent of input {{}}. {_STRICT} when create_graph=True."
+)
 # What strict asks of values along the way.
 _UNTRACKED = {
     "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be "
-               "computed in a differentiable manner from the input when running in strict mode.",
+    "computed in a differentiable manner from the input when running in strict mode.",
     "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided "
-                   f"function. {_STRICT}.",
+    f"function. {_STRICT}.",
     "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with "
-                "respect "
-                f"to input {{}} is independent of the input. {_STRICT}. You should ensure that your function "
-                "is "
-                "twice differentiable and that the jacobian depends on the inputs (this would be violated by "
-                "a linear function for example)."}
+    "respect "
+    f"to input {{}} is independent of the input. {_STRICT}. You should ensure that your function "
+    "is "
+    "twice differentiable and that the jacobian depends on the inputs (this would be violated by "
+    "a linear function for example).",
+}
 
 
 def _tuple(value: Any, what: str, of: str) -> Tensors:
@@ -46,16 +50,23 @@ def _tuple(value: Any, what: str, of: str) -> Tensors:
     for i, t in enumerate(found):
         if not isinstance(t, torch.Tensor):
             which = f"value at index {i}" if isinstance(value, tuple) else f"given {what}"
-            raise TypeError(f"The {what} given to {of} must be either a Tensor or a tuple of Tensors but the "
-                            f"{which} has type {type(t)}.")
+            raise TypeError(
+                f"The {what} given to {of} must be either a Tensor or a tuple of Tensors but the "
+                f"{which} has type {type(t)}."
+            )
     return found
 
 
 def _entered(values: Tensors, create_graph: bool, tracked: bool = True) -> Tensors:
     """Tensors as inputs of their own graph (`tracked`: which require grad), or as views of the caller's."""
-    return tuple(t.view_as(t) if create_graph and t.requires_grad and not t.is_sparse
-                 else t.clone() if create_graph and t.requires_grad
-                 else t.detach().requires_grad_(tracked) for t in values)
+    return tuple(
+        t.view_as(t)
+        if create_graph and t.requires_grad and not t.is_sparse
+        else t.clone()
+        if create_graph and t.requires_grad
+        else t.detach().requires_grad_(tracked)
+        for t in values
+    )
 
 
 def _left(values: Any, create_graph: bool, single: bool) -> Any:
@@ -78,31 +89,41 @@ def _like(v: Any, targets: Tensors, of: str, source: str, many: bool, create_gra
     """The vectors of a product, checked and entered; ones for a single number."""
     if v is None:
         if len(targets) != 1 or targets[0].numel() != 1:
-            raise RuntimeError(f"The vector v can only be None if the {source} a single Tensor with a single "
-                               "element.")
+            raise RuntimeError(
+                f"The vector v can only be None if the {source} a single Tensor with a single element."
+            )
         return tuple(torch.ones_like(t) for t in targets)
     found = _entered(_tuple(v, "v", of), create_graph, False)
     if len(found) != len(targets):
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(targets)} but got "
-                           f"{len(found)}." if many
-                           else "The given v should contain a single Tensor.")
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(targets)} but got {len(found)}."
+            if many
+            else "The given v should contain a single Tensor."
+        )
     for i, (t, target) in enumerate(zip(found, targets, strict=True)):
         if t.shape != target.shape:
-            raise RuntimeError(f"{f'Entry {i} in ' if many else ''}v has invalid size: should be "
-                               f"{target.shape} but got {t.shape}.")
+            raise RuntimeError(
+                f"{f'Entry {i} in ' if many else ''}v has invalid size: should be "
+                f"{target.shape} but got {t.shape}."
+            )
     return found
 
 
-def _pulled(outputs: Sequence[Any], inputs: Tensors, grads: Sequence[Any] | None, create: bool,
-            batched: bool = False) -> Tensors:
+def _pulled(
+    outputs: Sequence[Any], inputs: Tensors, grads: Sequence[Any] | None, create: bool, batched: bool = False
+) -> Tensors:
     """Gradients of those outputs that have any; None where there is none."""
-    chosen = [(o, g) for o, g in zip(outputs, grads or [None] * len(outputs), strict=True)
-              if o is not None and o.requires_grad]
+    chosen = [
+        (o, g)
+        for o, g in zip(outputs, grads or [None] * len(outputs), strict=True)
+        if o is not None and o.requires_grad
+    ]
     if not chosen:
         return (None,) * len(inputs)
     outs, of = map(list, zip(*chosen, strict=True))
-    return torch.autograd.grad(outs, inputs, of, allow_unused=True, create_graph=create, retain_graph=True,
-                               is_grads_batched=batched)
+    return torch.autograd.grad(
+        outs, inputs, of, allow_unused=True, create_graph=create, retain_graph=True, is_grads_batched=batched
+    )
 
 
 def _filled(grads: Tensors, like: Tensors, strict: bool, create_graph: bool, stage: str) -> Tensors:
@@ -135,8 +156,9 @@ class _Point:
         if self.many_outs:
             raise RuntimeError(f"The function given to {of} should return a single Tensor")
         if self.outs[0].numel() != 1:
-            raise RuntimeError(f"The Tensor returned by the function given to {of} should contain a single "
-                               "element")
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {of} should contain a single element"
+            )
 
 
 def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -154,8 +176,9 @@ def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     """(func(inputs), its Jacobian times v); v may be left away where the input is one number."""
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "jvp")
-        vs = _like(v, ins, "jvp", "input to the user-provided function "
-                                  "is", isinstance(inputs, tuple), create_graph)
+        vs = _like(
+            v, ins, "jvp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph
+        )
         point = _Point(func, inputs, "jvp", strict, create_graph)
         through = tuple(torch.zeros_like(o, requires_grad=True) for o in point.outs)
         grads = _pulled(point.outs, point.ins, through, True)
@@ -168,32 +191,44 @@ def jvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 
 def _check_strategy(strategy: str, vectorize: bool, strict: bool, create_graph: bool) -> None:
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
-                             'function has more outputs than inputs, "forward-mode" tends to be more '
-                             'performant. Otherwise, prefer to use "reverse-mode".')
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
+            'function has more outputs than inputs, "forward-mode" tends to be more '
+            'performant. Otherwise, prefer to use "reverse-mode".'
+        )
     if strategy == "forward-mode":
         if create_graph:
-            raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and "
-                                      '`strategy="forward-mode"` are not supported together (yet). Please '
-                                      'either set `create_graph=False` or `strategy="reverse-mode"`.')
+            raise NotImplementedError(
+                "torch.autograd.functional.jacobian: `create_graph=True` and "
+                '`strategy="forward-mode"` are not supported together (yet). Please '
+                'either set `create_graph=False` or `strategy="reverse-mode"`.'
+            )
         if strict:
-            raise RuntimeError('torch.autograd.functional.jacobian: `strict=True` and '
-                               '`strategy="forward-mode"` '
-                               "are not supported together (yet). Please either set `strict=False` or "
-                               '`strategy="reverse-mode"`.')
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and "
+                '`strategy="forward-mode"` '
+                "are not supported together (yet). Please either set `strict=False` or "
+                '`strategy="reverse-mode"`.'
+            )
         if not vectorize:
-            raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
-                                      "only implemented for `vectorize=True`.")
+            raise NotImplementedError(
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
+                "only implemented for `vectorize=True`."
+            )
     if strict and vectorize:
-        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
-                           "supported together. Please either set `strict=False` or `vectorize=False`.")
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not "
+            "supported together. Please either set `strict=False` or `vectorize=False`."
+        )
 
 
 def _construct_standard_basis_for(tensors: Sequence[Any], tensor_numels: Sequence[int]) -> Tensors:
     """For each tensor its part of the unit vectors of all together: (sum of numels, its numel)."""
     if len(tensors) != len(tensor_numels):
-        raise AssertionError("Expected tensors and tensor_numels to have the same length, but got "
-                             f"{len(tensors)} and {len(tensor_numels)}")
+        raise AssertionError(
+            "Expected tensors and tensor_numels to have the same length, but got "
+            f"{len(tensors)} and {len(tensor_numels)}"
+        )
     if not tensors:
         raise AssertionError("Expected at least one tensor")
     total, start, chunks = sum(tensor_numels), 0, []
@@ -205,8 +240,14 @@ def _construct_standard_basis_for(tensors: Sequence[Any], tensor_numels: Sequenc
     return tuple(chunks)
 
 
-def jacobian(func: Func, inputs: Any, create_graph: bool = False, strict: bool = False,
-             vectorize: bool = False, strategy: str = "reverse-mode") -> Any:
+def jacobian(
+    func: Func,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian of func: for a tuple of inputs (results) a tuple of blocks for each.
 
     vectorize: all rows at once, by vmap. strategy: "reverse-mode", or "forward-mode", which needs vectorize.
@@ -221,7 +262,8 @@ def jacobian(func: Func, inputs: Any, create_graph: bool = False, strict: bool =
         rows = _batched_rows if vectorize else _rows
         blocks = tuple(
             tuple(part.reshape(*o.shape, *t.shape) for part, t in zip(parts, point.ins, strict=True))
-            for o, parts in zip(point.outs, rows(point, strict, create_graph), strict=True))
+            for o, parts in zip(point.outs, rows(point, strict, create_graph), strict=True)
+        )
     found = tuple(_left(b, create_graph, not point.many) for b in blocks)
     return found if point.many_outs else found[0]
 
@@ -229,10 +271,14 @@ def jacobian(func: Func, inputs: Any, create_graph: bool = False, strict: bool =
 def _batched_rows(point: _Point, strict: bool, create_graph: bool) -> list[Any]:
     """For each result the gradients of its elements by each input, in one run."""
     sizes = [o.numel() for o in point.outs]
-    basis = [b.view(sum(sizes), *o.shape) for b, o in zip(
-        _construct_standard_basis_for(point.outs, sizes), point.outs, strict=True)]
-    found = [torch.zeros((sum(sizes), *t.shape), dtype=t.dtype) if g is None else g for g, t in zip(
-        _pulled(point.outs, point.ins, basis, create_graph, True), point.ins, strict=True)]
+    basis = [
+        b.view(sum(sizes), *o.shape)
+        for b, o in zip(_construct_standard_basis_for(point.outs, sizes), point.outs, strict=True)
+    ]
+    found = [
+        torch.zeros((sum(sizes), *t.shape), dtype=t.dtype) if g is None else g
+        for g, t in zip(_pulled(point.outs, point.ins, basis, create_graph, True), point.ins, strict=True)
+    ]
     return list(zip(*[g.split(sizes) for g in found], strict=True))
 
 
@@ -246,19 +292,31 @@ def _rows(point: _Point, strict: bool, create_graph: bool) -> list[Any]:
             for k, (g, t) in enumerate(zip(grads, point.ins, strict=True)):
                 if g is None:
                     if strict:
-                        raise RuntimeError(f"Output {i} of the user-provided function is independent of "
-                                           f"input {k}. {_STRICT}.")
+                        raise RuntimeError(
+                            f"Output {i} of the user-provided function is independent of "
+                            f"input {k}. {_STRICT}."
+                        )
                     g = torch.zeros_like(t)
                 elif strict and create_graph and not g.requires_grad:
                     raise RuntimeError(_CONSTANT.format("jacobian", j))
                 parts[k].append(g)
-        found.append([torch.stack(part) if part else o.new_zeros((0, *t.shape))
-                      for part, t in zip(parts, point.ins, strict=True)])
+        found.append(
+            [
+                torch.stack(part) if part else o.new_zeros((0, *t.shape))
+                for part, t in zip(parts, point.ins, strict=True)
+            ]
+        )
     return found
 
 
-def hessian(func: Func, inputs: Any, create_graph: bool = False, strict: bool = False,
-            vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:
+def hessian(
+    func: Func,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """The Hessian of a function with one number as its result; for a tuple of inputs, a tuple of tuples."""
     ins, many = _tuple(inputs, "inputs", "hessian"), isinstance(inputs, tuple)
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
@@ -270,20 +328,23 @@ def hessian(func: Func, inputs: Any, create_graph: bool = False, strict: bool = 
         if isinstance(out, tuple):
             raise RuntimeError("The function given to hessian should return a single Tensor")
         if out.numel() != 1:
-            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single "
-                               "element")
+            raise RuntimeError(
+                "The Tensor returned by the function given to hessian should contain a single element"
+            )
         return out.squeeze()
 
     def gradient(*given: Any) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             # Duals, whose reverse pass must not be cut off from them.
-            given = tuple(t.requires_grad_() if not t.requires_grad and type(t) is torch.Tensor else t
-                          for t in given)
+            given = tuple(
+                t.requires_grad_() if not t.requires_grad and type(t) is torch.Tensor else t for t in given
+            )
             found = torch.func.grad(checked, tuple(range(len(given))))(*given)
         else:
             found = jacobian(checked, given, create_graph=True)
         _check_tracked(found, "jacobian", strict)
         return found
+
     found = jacobian(gradient, ins, create_graph, strict, vectorize, outer_jacobian_strategy)
     return found if many else found[0][0]
 
@@ -292,8 +353,9 @@ def vhp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     """(func(inputs), v times its Hessian): v may be left away where the input is one number."""
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "vhp")
-        vs = _like(v, ins, "vhp", "input to the user-provided function "
-                                  "is", isinstance(inputs, tuple), create_graph)
+        vs = _like(
+            v, ins, "vhp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph
+        )
         point = _Point(func, inputs, "vhp", strict, create_graph)
         point.number("vhp")
         grads = _pulled(point.outs, point.ins, None, True)
@@ -308,8 +370,9 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     """(func(inputs), its Hessian times v): v may be left away where the input is one number."""
     with torch.enable_grad():
         ins = _tuple(inputs, "inputs", "hvp")
-        vs = _like(v, ins, "hvp", "input to the user-provided function "
-                                  "is", isinstance(inputs, tuple), create_graph)
+        vs = _like(
+            v, ins, "hvp", "input to the user-provided function is", isinstance(inputs, tuple), create_graph
+        )
         point = _Point(func, inputs, "hvp", strict, create_graph)
         point.number("hvp")
         grads = _pulled(point.outs, point.ins, None, True)
@@ -318,6 +381,7 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
         double = _pulled(grads, point.ins, through, True)
         _check_tracked(double, "grad_inputs", strict)
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
-        found = _filled(_pulled(double, through, vs, create_graph), point.ins, strict, create_graph,
-                        "double_back_trick")
+        found = _filled(
+            _pulled(double, through, vs, create_graph), point.ins, strict, create_graph, "double_back_trick"
+        )
     return _left(point.outs, create_graph, True), _left(found, create_graph, not point.many)

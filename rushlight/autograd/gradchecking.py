@@ -1,4 +1,5 @@
 """gradcheck: gradients against finite differences."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -9,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.engine import grad as _grad
-from rushlight.base.callers import warn
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight._engine.autograd.engine import grad as _grad
+from rushlight._engine.core.callers import warn
+from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
 class GradcheckError(RuntimeError):
@@ -44,17 +45,30 @@ def _analytical(output: Tensor, x: Tensor, one: Any) -> np.ndarray[Any, Any]:
         seed = np.zeros(output._a.shape, output._a.dtype)
         seed[place] = direction if one is None else one
         found = _grad([output], [x], [wrap(seed)], retain_graph=True, allow_unused=True)[0]
-        columns.append(np.zeros(x._a.shape, x._a.dtype).reshape(-1) if found is None
-                       else np.array(found._a).reshape(-1))
+        columns.append(
+            np.zeros(x._a.shape, x._a.dtype).reshape(-1) if found is None else np.array(found._a).reshape(-1)
+        )
     return np.array(columns).reshape(len(columns), -1).T
 
 
-def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5,
-              rtol: float = 1e-3, raise_exception: bool = True, nondet_tol: float = 0.0,
-              check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-              check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
-              check_forward_ad: bool = False, check_backward_ad: bool = True,
-              fast_mode: bool = False, masked: bool | None = None) -> bool:
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """Whether func's gradients equal finite differences; inputs should be float64.
 
     nondet_tol: how far two backward runs may lie apart. fast_mode: compare one random combination of the
@@ -72,8 +86,10 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     try:
         results = _outputs(func, inputs)
         if any(o.is_sparse for o in results):
-            raise ValueError("Sparse output is not supported at gradcheck yet. Please call "
-                             "to_dense(masked_grad=...) on the output of fn for gradcheck.")
+            raise ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call "
+                "to_dense(masked_grad=...) on the output of fn for gradcheck."
+            )
         fast = fast_mode and not any(t.is_complex() for t in (*targets, *results))
         _compare(func, inputs, targets, (eps, atol, rtol), ways, fast)
         if check_batched_forward_grad:
@@ -91,8 +107,10 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
 def _check_choices(backward: bool, forward: bool, batched: bool, batched_forward: bool) -> None:
     if not (forward or backward):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    for name, chosen, other, needed in (("check_batched_grad", batched, "check_backward_ad", backward), (
-            "check_batched_forward_grad", batched_forward, "check_forward_ad", forward)):
+    for name, chosen, other, needed in (
+        ("check_batched_grad", batched, "check_backward_ad", backward),
+        ("check_batched_forward_grad", batched_forward, "check_forward_ad", forward),
+    ):
         if chosen and not needed:
             raise AssertionError(f"Setting {name}=True requires {other} to be True")
 
@@ -103,23 +121,34 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
         if not isinstance(t, Tensor) or not t.requires_grad:
             continue
         if t.dtype.name not in ("float64", "complex128"):
-            warn(f"Input #{i} requires gradient and is not a double precision floating point or "
-                 "complex. This check will likely fail if all the inputs are not of double "
-                 "precision floating point or complex. ")
+            warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or "
+                "complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. "
+            )
         if not t.is_sparse and any(st == 0 and n > 1 for st, n in zip(t.stride(), t.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call "
-                ".contiguous on the input before passing it to gradcheck.")
+                ".contiguous on the input before passing it to gradcheck."
+            )
     targets = _differentiable(inputs)
     if not targets:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them "
-                         "have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
+        )
     return targets
 
 
-def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Tensor],
-             bounds: tuple[float, float, float], ways: Sequence[Any], fast: bool) -> None:
+def _compare(
+    func: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    targets: list[Tensor],
+    bounds: tuple[float, float, float],
+    ways: Sequence[Any],
+    fast: bool,
+) -> None:
     """Jacobians by backward and forward mode against differences; in fast mode v J u of random u and v."""
     eps, atol, rtol = bounds
     draws = np.random.default_rng(0)
@@ -127,6 +156,7 @@ def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Te
     def unit(a: Any) -> Any:
         drawn = draws.normal(size=a.shape)
         return (drawn / (np.linalg.norm(drawn) or 1.0)).astype(a.dtype)
+
     seeds = [unit(o._a) for o in _outputs(func, inputs)] if fast else []
     for j, x in enumerate(targets):
         one = (unit(x._a), seeds) if fast else None
@@ -138,7 +168,8 @@ def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Te
                 if not np.allclose(found, expected, rtol, least, equal_nan=True):
                     raise GradcheckError(
                         f"Jacobian {what}mismatch for output {i} with respect to input {j},\n"
-                        f"numerical:{expected}\nanalytical:{found}\n" + "in fast mode: all together\n" * fast)
+                        f"numerical:{expected}\nanalytical:{found}\n" + "in fast mode: all together\n" * fast
+                    )
 
 
 def _differences(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float, seed: Any) -> Any:
@@ -174,9 +205,15 @@ def _check_backward(func: Callable[..., Any], inputs: tuple[Any, ...], under_vma
     results = [o for o in _outputs(func, inputs) if o.requires_grad]
     targets = _differentiable(inputs)
     for o in results if under_vmap else ():
-        _batched(lambda seed, o=o: [
-            wrap(np.zeros_like(t._a)) if g is None else g for t, g in zip(targets, _grad(
-                [o], targets, [seed], retain_graph=True, allow_unused=True), strict=True)], o)
+        _batched(
+            lambda seed, o=o: [
+                wrap(np.zeros_like(t._a)) if g is None else g
+                for t, g in zip(
+                    targets, _grad([o], targets, [seed], retain_graph=True, allow_unused=True), strict=True
+                )
+            ],
+            o,
+        )
     found = _grad(results, targets, [wrap(np.zeros_like(o._a)) for o in results], allow_unused=True)
     if any(g is not None and np.count_nonzero(g.to_dense()._a if g.is_sparse else g._a) for g in found):
         raise GradcheckError("backward not multiplied by grad_output")
@@ -194,8 +231,10 @@ def _batched(run: Callable[..., Any], like: Tensor) -> None:
     for found, *each in zip(together, *map(run, seeds), strict=True):
         expected = np.stack([e._a for e in each])
         if not np.allclose(found._a, expected):
-            raise GradcheckError("gradcheck or gradgradcheck failed while testing batched gradient "
-                                 f"computation.\nGot:\n{found}\nExpected:\n{expected}")
+            raise GradcheckError(
+                "gradcheck or gradgradcheck failed while testing batched gradient "
+                f"computation.\nGot:\n{found}\nExpected:\n{expected}"
+            )
 
 
 def _tangents(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, seed: Tensor) -> list[Any]:
@@ -208,8 +247,9 @@ def _tangents(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, seed
     return [wrap(np.zeros_like(p._a)) if t is None else t for p, t in pairs]
 
 
-def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any, *,
-                 nondet_tol: float) -> list[Any]:
+def _by_backward(
+    func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any, *, nondet_tol: float
+) -> list[Any]:
     """The matrices for all outputs; of `one` pair (u, v for each output), v J u."""
     found = []
     for i, o in enumerate(_outputs(func, inputs)):
@@ -224,7 +264,8 @@ def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, o
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
                 "times gives different values, although analytical gradient matches numerical gradient."
-                f"The tolerance for nondeterminism was {nondet_tol}.")
+                f"The tolerance for nondeterminism was {nondet_tol}."
+            )
         found.append(twice[0] if one is None else (twice[0][:, 0] * one[0].reshape(-1)).sum())
     return found
 
@@ -241,12 +282,25 @@ def _uniform(like: Tensor, apart: bool) -> Tensor:
     return (t.repeat_interleave(2, -1)[..., ::2] if apart and t.numel() > 1 else t).requires_grad_()  # type: ignore[no-any-return]
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6,
-                  atol: float = 1e-5, rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False,
-                  raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-                  check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-                  check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False,
-                  masked: bool = False) -> bool:
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
     """gradcheck of the gradients themselves."""
     inputs = _tuple(inputs)
     outputs = _outputs(func, inputs)
@@ -263,8 +317,18 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
         found = _grad(results, targets, list(outs), create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(gradients, (*inputs, *seeds), eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol,
-                     raise_exception=raise_exception, check_undefined_grad=check_undefined_grad,
-                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
-                     fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev,
-                     check_backward_ad=check_rev_over_rev)
+    return gradcheck(
+        gradients,
+        (*inputs, *seeds),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        nondet_tol=nondet_tol,
+        raise_exception=raise_exception,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+    )

@@ -1,4 +1,5 @@
 """torch.autograd.graph: hooks on what nodes keep, and edges of the graph."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -7,16 +8,25 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rushlight.autograd.function import FunctionCtx
-from rushlight.autograd.hooks import Handle, current_run, queue_callback
-from rushlight.autograd.natives import DelayedError, UndefinedGrad
-from rushlight.autograd.node import GradientEdge, Node as _Node, get_gradient_edge
-from rushlight.autograd.packing import HOOKS, pop, push
-from rushlight.tensor.tensor import Tensor, storage
+from rushlight._engine.autograd.function import FunctionCtx
+from rushlight._engine.autograd.hooks import Handle, current_run, queue_callback
+from rushlight._engine.autograd.node import GradientEdge, Node as _Node, get_gradient_edge
+from rushlight._engine.autograd.node_classes import DelayedError, UndefinedGrad
+from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, pop, push
+from rushlight._engine.tensors.tensor import Tensor, storage
 
-__all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
-           "get_gradient_edge", "increment_version", "queue_callback", "register_multi_grad_hook",
-           "save_on_cpu", "saved_tensors_hooks"]
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "queue_callback",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
 class _Nodes(type):
@@ -90,8 +100,9 @@ def increment_version(tensor: Any) -> None:
         storage(t).version += 1
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *,
-                             mode: str = "all") -> Handle:
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
+) -> Handle:
     """Call `fn` in each backward when gradients of several tensors are known; what it returns is left alone.
 
     mode "all": fn(gradients) when the last of them is there that this backward computes, None for the
@@ -115,6 +126,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
         missing.remove(place)
         if first if mode == "any" else not missing:
             fn(grad if mode == "any" else grads)
+
     handles = [t.register_hook(partial(receive, place)) for place, t in enumerate(tensors)]
     together = Handle({})
     together.remove = lambda: [handle.remove() for handle in handles]  # type: ignore

@@ -3,15 +3,26 @@
 Kernels here are Rushlight's own and NumPy's BLAS. Switches of other libraries are kept, as programs
 set them without looking, and change nothing.
 """
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rushlight.backends import (cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum,
-                                quantized)
+from rushlight.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized
 from rushlight.backends.switches import FROZEN
 
-__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
-           "quantized"]
+__all__ = [
+    "cpu",
+    "cuda",
+    "cudnn",
+    "mha",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+]
 
 
 def disable_global_flags() -> None:

@@ -1,13 +1,15 @@
 """torch.backends.cuda: there is no CUDA; its switches are kept."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
 
-from rushlight.base.absent import functions
+from rushlight._engine.names.absent_devices import functions
 
-matmul = SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
-                         allow_bf16_reduced_precision_reduction=True)
+matmul = SimpleNamespace(
+    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
+)
 _kept = {"reduced": False}
 globals().update(functions("backends.cuda"))
 

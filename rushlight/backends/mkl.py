@@ -1,4 +1,5 @@
 """torch.backends.mkl: MKL takes no part."""
-from rushlight.base.absent import functions
+
+from rushlight._engine.names.absent_devices import functions
 
 globals().update(functions("backends.mkl"))

@@ -1,4 +1,5 @@
 """torch.backends.mps: Apple's Metal takes no part."""
-from rushlight.base.absent import functions
+
+from rushlight._engine.names.absent_devices import functions
 
 globals().update(functions("backends.mps"))

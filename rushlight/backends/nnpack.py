@@ -1,4 +1,5 @@
 """torch.backends.nnpack: NNPACK takes no part."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

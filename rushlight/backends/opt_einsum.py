@@ -1,4 +1,5 @@
 """torch.backends.opt_einsum: the package takes no part; einsum finds its own order."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """Modules whose attributes are switches: kept as programs set them, and set for a block by `flags()`."""
+
 from __future__ import annotations
 
 import sys
@@ -14,8 +15,10 @@ FROZEN = [False]
 def refuse_frozen(module: str) -> None:
     """RuntimeError, as PyTorch words it, where switches may not be set outside of `flags()`."""
     if FROZEN[0]:
-        raise RuntimeError(f"not allowed to set {module} flags after disable_global_flags; please use "
-                           "flags() context manager instead")
+        raise RuntimeError(
+            f"not allowed to set {module} flags after disable_global_flags; please use "
+            "flags() context manager instead"
+        )
 
 
 class SwitchModule(ModuleType):
@@ -27,8 +30,9 @@ class SwitchModule(ModuleType):
         super().__setattr__(name, value)
 
 
-def switches(names: dict[str, Any], defaults: dict[str, Any]
-             ) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
+def switches(
+    names: dict[str, Any], defaults: dict[str, Any]
+) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
     """The functions set_flags and flags of a module whose globals() are `names`.
 
     defaults: the switches in the order in which set_flags takes and gives them, and what one that is not
@@ -45,8 +49,10 @@ def switches(names: dict[str, Any], defaults: dict[str, Any]
         asked = dict(zip(order, values, strict=False)) | {k.removeprefix("_"): v for k, v in given.items()}
         unknown = [k for k in asked if k not in defaults]
         if unknown or len(values) > len(order):
-            raise TypeError(f"set_flags() takes {', '.join(f'_{name}' for name in order)}, but got "
-                            f"{', '.join(unknown) or f'{len(values)} values'}")
+            raise TypeError(
+                f"set_flags() takes {', '.join(f'_{name}' for name in order)}, but got "
+                f"{', '.join(unknown) or f'{len(values)} values'}"
+            )
         before = tuple(names[name] for name in order)
         names.update({k: v for k, v in asked.items() if v is not None})
         return before
@@ -56,8 +62,9 @@ def switches(names: dict[str, Any], defaults: dict[str, Any]
         """Set switches within the block; those that are not named take the defaults of `flags()`."""
         unknown = given.keys() - defaults.keys()
         if unknown:
-            raise TypeError(f"flags() got an unexpected keyword argument '{min(unknown)}'; it takes "
-                            f"{', '.join(defaults)}")
+            raise TypeError(
+                f"flags() got an unexpected keyword argument '{min(unknown)}'; it takes {', '.join(defaults)}"
+            )
         before = set_flags(**{f"_{k}": v for k, v in {**defaults, **given}.items()})
         try:
             yield

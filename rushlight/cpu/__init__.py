@@ -1,4 +1,5 @@
 """torch.cpu: the device-agnostic part of a device's module, for the CPU, which computes as it is called."""
+
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
@@ -8,9 +9,24 @@ from rushlight.cpu import amp, memory
 from rushlight.cpu.memory import max_memory_allocated, memory_allocated, memory_stats
 from rushlight.cpu.queue import done, nothing
 
-__all__ = ["Event", "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count",
-           "is_available", "is_initialized", "max_memory_allocated", "memory", "memory_allocated",
-           "memory_stats", "set_device", "stream", "synchronize"]
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "amp",
+    "current_device",
+    "current_stream",
+    "device_count",
+    "is_available",
+    "is_initialized",
+    "max_memory_allocated",
+    "memory",
+    "memory_allocated",
+    "memory_stats",
+    "set_device",
+    "stream",
+    "synchronize",
+]
 
 
 def is_available() -> bool:
@@ -29,7 +45,7 @@ def device_count() -> int:
 
 
 def current_device() -> str:
-    """"cpu"."""
+    """ "cpu"."""
     return "cpu"
 
 

@@ -7,6 +7,7 @@
 
 A CPU has no allocator of its own to ask, so the figures come from Python's objects and from tracemalloc.
 """
+
 from __future__ import annotations
 
 import gc
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.serialize.atomic import replacing
+from rushlight._engine.serialization.atomic import replacing
 
 _before, _FRAMES = [0], 12
 
@@ -46,8 +47,9 @@ def _arrays() -> Iterator[Any]:
         seen.update(inner)
 
 
-def _record_memory_history(enabled: "str | None" = "all", *_: Any, stacks: str = "python",
-                           max_entries: int = 0, **__: Any) -> None:
+def _record_memory_history(
+    enabled: "str | None" = "all", *_: Any, stacks: str = "python", max_entries: int = 0, **__: Any
+) -> None:
     """Remember the lines that make arrays, from now on, which makes it slower; None ends it."""
     if enabled is None:
         tracemalloc.stop()
@@ -60,8 +62,10 @@ def max_memory_allocated(device: Any = None) -> int:
     """The most bytes in use since the recording began or `reset_peak_memory_stats`, objects of Python among
     them. RuntimeError where nothing is recorded."""
     if not tracemalloc.is_tracing():
-        raise RuntimeError("max_memory_allocated: expected that memory is recorded, and it is not; call "
-                           "torch.cpu.memory._record_memory_history() first")
+        raise RuntimeError(
+            "max_memory_allocated: expected that memory is recorded, and it is not; call "
+            "torch.cpu.memory._record_memory_history() first"
+        )
     return _before[0] + tracemalloc.get_traced_memory()[1]
 
 
@@ -72,7 +76,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """"allocated_bytes.all.current", and ".peak" where memory is recorded."""
+    """ "allocated_bytes.all.current", and ".peak" where memory is recorded."""
     found = {"allocated_bytes.all.current": memory_allocated()}
     if tracemalloc.is_tracing():
         found["allocated_bytes.all.peak"] = max_memory_allocated()
@@ -87,18 +91,43 @@ def memory_snapshot() -> list[dict[str, Any]]:
     blocks, at = [], 0
     for trace in taken:
         frames = [{"filename": f.filename, "line": f.lineno, "name": ""} for f in reversed(trace.traceback)]
-        blocks.append({"address": at, "size": trace.size, "requested_size": trace.size,
-                       "state": "active_allocated", "frames": frames})
+        blocks.append(
+            {
+                "address": at,
+                "size": trace.size,
+                "requested_size": trace.size,
+                "state": "active_allocated",
+                "frames": frames,
+            }
+        )
         at += trace.size
-    return [{"device": 0, "address": 0, "total_size": at, "allocated_size": at, "active_size": at,
-             "requested_size": at, "stream": 0, "segment_type": "large", "segment_pool_id": (0, 0),
-             "is_expandable": False, "frames": [], "blocks": blocks}]
+    return [
+        {
+            "device": 0,
+            "address": 0,
+            "total_size": at,
+            "allocated_size": at,
+            "active_size": at,
+            "requested_size": at,
+            "stream": 0,
+            "segment_type": "large",
+            "segment_pool_id": (0, 0),
+            "is_expandable": False,
+            "frames": [],
+            "blocks": blocks,
+        }
+    ]
 
 
 def _snapshot(device: Any = None) -> dict[str, Any]:
     """`memory_snapshot` beside the empty parts of PyTorch's form."""
-    return {"segments": memory_snapshot(), "device_traces": [[]], "allocator_settings": {},
-            "external_annotations": [], "time_us": time.time_ns() // 1000}
+    return {
+        "segments": memory_snapshot(),
+        "device_traces": [[]],
+        "allocator_settings": {},
+        "external_annotations": [],
+        "time_us": time.time_ns() // 1000,
+    }
 
 
 def _dump_snapshot(filename: "str | os.PathLike[str]" = "dump_snapshot.pickle") -> None:

@@ -2,12 +2,13 @@
 
 torch.Stream and torch.Event take any device; torch.cpu has simpler ones.
 """
+
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from rushlight.base.device import device as device_of
-from rushlight.tensor.kind import unavailable
+from rushlight._engine.core.device import device as device_of
+from rushlight._engine.tensors.kind import unavailable
 
 
 def nothing(*given: Any) -> None:
@@ -25,8 +26,15 @@ def _unsupported(*given: Any) -> NoReturn:
 
 
 class _Queued:
-    def __init__(self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False,
-                 interprocess: bool = False, priority: int = 0) -> None:
+    def __init__(
+        self,
+        device: Any = None,
+        *,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        priority: int = 0,
+    ) -> None:
         if isinstance(device, int):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         self.device = device_of(device_of("cpu" if device is None else device).type)

@@ -1,9 +1,10 @@
 """torch.cuda.nvtx: marks for a profiler of GPUs, which is not there."""
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rushlight.base.absent import functions
+from rushlight._engine.names.absent_devices import functions
 
 globals().update(functions("cuda.nvtx"))
 

@@ -3,7 +3,8 @@
 Written on the public API. Processes talk by MPI (MPICH through mpi4py, `pip install rushlight[dist]`), which
 is loaded when init_process_group() is called for more than one rank. docs/distributed.md says how.
 """
-from rushlight.base.lazy import homes, lazy_names
+
+from rushlight._engine.lazy import homes, lazy_names
 
 _HOMES = homes(__name__)
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)

@@ -1,4 +1,5 @@
 """The launcher's agent of one node: it starts workers, watches them, and stops them all when one fails."""
+
 from __future__ import annotations
 
 import os
@@ -18,7 +19,7 @@ from rushlight.distributed.hub import Hub, in_thread
 from rushlight.distributed.hubnodes import SILENCE
 from rushlight.distributed.messages import Line, Lost
 
-GRACE = 5.0     # seconds that workers have to end by themselves when one has failed, and again after SIGTERM
+GRACE = 5.0  # seconds that workers have to end by themselves when one has failed, and again after SIGTERM
 
 
 @dataclass
@@ -51,9 +52,9 @@ class Agent:
         self.port = self.hub.port if self.hub is not None else plan.port
         self._line = Line(plan.host, self.port, plan.timeout)
         self._events: queue.Queue[tuple[Any, ...]] = queue.Queue()
-        self._workers: dict[int, subprocess.Popen[bytes]] = {}     # by local rank, those that run
+        self._workers: dict[int, subprocess.Popen[bytes]] = {}  # by local rank, those that run
         self._first = self._attempt = 0
-        self._stop_at: float | None = None      # when the workers will be sent the next signal
+        self._stop_at: float | None = None  # when the workers will be sent the next signal
         self._signal = signal.SIGTERM
         self._heard = self._looked = time.monotonic()
 
@@ -66,7 +67,7 @@ class Agent:
         except OSError:
             if plan.most == 1:
                 raise
-            return None     # another agent of this machine was first
+            return None  # another agent of this machine was first
 
     def run(self) -> int:
         """Work until the hub says that the run has ended."""
@@ -75,8 +76,16 @@ class Agent:
         for target in (self._listen, self._beat):
             threading.Thread(target=target, daemon=True).start()
         plan = self.plan
-        self._line.send("join", socket.gethostname(), plan.workers, plan.node_rank, plan.least, plan.most,
-                        plan.restarts, plan.run)
+        self._line.send(
+            "join",
+            socket.gethostname(),
+            plan.workers,
+            plan.node_rank,
+            plan.least,
+            plan.most,
+            plan.restarts,
+            plan.run,
+        )
         try:
             while (status := self._next()) is None:
                 pass
@@ -85,7 +94,7 @@ class Agent:
             self._line.close()
         end = time.monotonic() + GRACE
         while self.hub is not None and self.hub.callers and time.monotonic() < end:
-            time.sleep(0.01)    # the hub outlives the other agents
+            time.sleep(0.01)  # the hub outlives the other agents
         return status
 
     def _listen(self) -> None:
@@ -110,7 +119,7 @@ class Agent:
         except queue.Empty:
             name, values = "tick", []
         now = time.monotonic()
-        if name == "beat" or now - self._looked > 2.0:     # or else this process was itself stopped
+        if name == "beat" or now - self._looked > 2.0:  # or else this process was itself stopped
             self._heard = now
         self._looked = now
         if self._stop_at is not None and now > self._stop_at:
@@ -126,14 +135,27 @@ class Agent:
         self._attempt, self._first, self._stop_at, self._signal = attempt, first, None, signal.SIGTERM
         plan, many = self.plan, dict(os.environ) | dict(self.plan.environment)
         for local in range(plan.workers):
-            self._start(local, many | {
-                "RANK": str(first + local), "WORLD_SIZE": str(world), "LOCAL_RANK": str(local),
-                "LOCAL_WORLD_SIZE": str(plan.workers), "GROUP_RANK": str(node),
-                "GROUP_WORLD_SIZE": str(nodes), "ROLE_RANK": str(first + local),
-                "ROLE_WORLD_SIZE": str(world), "ROLE_NAME": plan.role,
-                "MASTER_ADDR": plan.host, "MASTER_PORT": str(self.port),
-                "TORCHELASTIC_RESTART_COUNT": str(attempt), "TORCHELASTIC_MAX_RESTARTS": str(plan.restarts),
-                "TORCHELASTIC_RUN_ID": plan.run, "TORCHELASTIC_USE_AGENT_STORE": "True"})
+            self._start(
+                local,
+                many
+                | {
+                    "RANK": str(first + local),
+                    "WORLD_SIZE": str(world),
+                    "LOCAL_RANK": str(local),
+                    "LOCAL_WORLD_SIZE": str(plan.workers),
+                    "GROUP_RANK": str(node),
+                    "GROUP_WORLD_SIZE": str(nodes),
+                    "ROLE_RANK": str(first + local),
+                    "ROLE_WORLD_SIZE": str(world),
+                    "ROLE_NAME": plan.role,
+                    "MASTER_ADDR": plan.host,
+                    "MASTER_PORT": str(self.port),
+                    "TORCHELASTIC_RESTART_COUNT": str(attempt),
+                    "TORCHELASTIC_MAX_RESTARTS": str(plan.restarts),
+                    "TORCHELASTIC_RUN_ID": plan.run,
+                    "TORCHELASTIC_USE_AGENT_STORE": "True",
+                },
+            )
 
     def _start(self, local: int, environment: dict[str, str]) -> None:
         streams: dict[str, Any] = {}
@@ -168,7 +190,7 @@ class Agent:
         self._events.put(("ended", local, worker, code, attempt))
 
     def _on_ended(self, local: int, worker: subprocess.Popen[bytes], code: int, attempt: int) -> None:
-        self._kill_group(worker, signal.SIGKILL)    # what it may have left behind
+        self._kill_group(worker, signal.SIGKILL)  # what it may have left behind
         if self._workers.get(local) is not worker:
             return
         del self._workers[local]

@@ -1,4 +1,5 @@
 """Backends by name. There is one, MPI among processes; it answers to PyTorch's names for CPUs."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -45,6 +46,7 @@ def is_gloo_available() -> bool:
 def is_mpi_available() -> bool:
     """Whether MPI's packages are installed."""
     from rushlight.distributed.wire import installed
+
     return installed()
 
 
@@ -64,23 +66,27 @@ def is_backend_available(backend: str) -> bool:
 def is_torchelastic_launched() -> bool:
     """Whether this process was started by the launcher (TORCHELASTIC_RUN_ID is set)."""
     import os
+
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """LOCAL_RANK, or fallback_rank where that is not set; RuntimeError without either."""
     import os
+
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
         return int(fallback_rank)
-    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
-                       "`get_node_local_rank` to work, assuming you are not running in a multi-device "
-                       "context and want the code to run locally instead.")
+    raise RuntimeError(
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
+        "`get_node_local_rank` to work, assuming you are not running in a multi-device "
+        "context and want the code to run locally instead."
+    )
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """"gloo" for the CPU; ValueError for others."""
+    """ "gloo" for the CPU; ValueError for others."""
     kind = str(device).partition(":")[0]
     if kind not in Backend.default_device_backend_map:
         raise ValueError(f"Default backend not registered for device : {device}")

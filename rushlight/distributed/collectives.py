@@ -6,6 +6,7 @@ gets a warning. Tensors may have any strides; collectives take float16, bfloat16
 uint8, int32, int64, bool and complex tensors, and raise RuntimeError ("Invalid scalar type") for others.
 RankFailure when a rank has failed, DistBackendError when the group's timeout is over.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -13,14 +14,22 @@ from datetime import timedelta
 from typing import Any
 
 import rushlight
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.errors import DistBackendError, RankFailure
 from rushlight.distributed.groups import checked_timeout, default_group, get_group_rank, member
 from rushlight.distributed.lanes import Steps
-from rushlight.distributed.reductions import (Buffer, ReduceOp, all_reduced, as_numbers, check_moved,
-                                              check_op, divide, is_half, scattered)
+from rushlight.distributed.reductions import (
+    Buffer,
+    ReduceOp,
+    all_reduced,
+    as_numbers,
+    check_moved,
+    check_op,
+    divide,
+    is_half,
+    scattered,
+)
 from rushlight.distributed.work import Work
-from rushlight.tensor.tensor import Tensor
-
 
 # --- what is checked -----------------------------------------------------------------------------
 
@@ -28,19 +37,25 @@ from rushlight.tensor.tensor import Tensor
 def check_tensor(value: Any, name: str) -> None:
     """TypeError for what is no tensor."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
-                        f"             but got {type(value)} instead.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
+            f"             but got {type(value)} instead."
+        )
 
 
 def check_tensors(value: Any, name: str) -> None:
     """TypeError for what is no list of tensors."""
     if not isinstance(value, list):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
-                        f"             but got {type(value)} instead.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+            f"             but got {type(value)} instead."
+        )
     if not all(isinstance(item, Tensor) for item in value):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
-                        f"             but got {type(value)} with elements of type "
-                        f"{[type(item) for item in value]}.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+            f"             but got {type(value)} with elements of type "
+            f"{[type(item) for item in value]}."
+        )
 
 
 def check_dtypes(*tensors: Tensor) -> None:
@@ -48,8 +63,9 @@ def check_dtypes(*tensors: Tensor) -> None:
     kinds = [t.dtype.to_real() if t.dtype.is_complex else t.dtype for t in tensors]
     for kind, tensor in zip(kinds, tensors):
         if kind != kinds[0]:
-            raise ValueError("Invalid usage of tensors with different dtypes"
-                             f"Found {kinds[0]} and  {tensor.dtype}")
+            raise ValueError(
+                f"Invalid usage of tensors with different dtypesFound {kinds[0]} and  {tensor.dtype}"
+            )
 
 
 def root_rank(group: Any, rank: int | None, group_rank: int | None, default: int | None = None) -> int:
@@ -79,11 +95,15 @@ def check_shapes(name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
     """RuntimeError for tensors whose shape or dtype is not `like`'s."""
     for at, tensor in enumerate(tensors):
         if tensor.dtype != like.dtype:
-            raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor type at index {at} (expected "
-                               f"{like.dtype}, got {tensor.dtype})")
+            raise RuntimeError(
+                f"ProcessGroupGloo::{name}: invalid tensor type at index {at} (expected "
+                f"{like.dtype}, got {tensor.dtype})"
+            )
         if tensor.shape != like.shape:
-            raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor size at index {at} (expected "
-                               f"{_shape(like)}, got {_shape(tensor)})")
+            raise RuntimeError(
+                f"ProcessGroupGloo::{name}: invalid tensor size at index {at} (expected "
+                f"{_shape(like)}, got {_shape(tensor)})"
+            )
 
 
 def note(*tensors: Tensor) -> Callable[[], str]:
@@ -105,8 +125,9 @@ def hand_out(whole: Tensor, tensors: Sequence[Tensor]) -> None:
 # --- reductions ----------------------------------------------------------------------------------
 
 
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-               ) -> Work | None:
+def all_reduce(
+    tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """`tensor` becomes, on all ranks, the reduction of all ranks' tensors."""
     check_tensor(tensor, "tensor")
     if (group := member(group, "all_reduce")) is None:
@@ -121,8 +142,14 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
     return group.begin("all_reduce", steps(), note(tensor), [tensor], async_op)
 
 
-def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None,
-           async_op: bool = False, group_dst: int | None = None) -> Work | None:
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """The rank dst's `tensor` becomes the reduction of all ranks' tensors; those of others stay."""
     group = default_group(group)
     root = root_rank(group, dst, group_dst)
@@ -149,8 +176,13 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     return group.begin("reduce", steps(), note(tensor), [tensor], async_op)
 
 
-def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
-                   async_op: bool = False) -> Work | None:
+def reduce_scatter(
+    output: Tensor,
+    input_list: list[Tensor],
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
     """`output` becomes the reduction of all ranks' tensor number `rank` of input_list; sizes may differ."""
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
@@ -159,11 +191,14 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
         return None
     op = check_op("reduce_scatter", output.dtype, op)
     if len(input_list) != group.size():
-        raise RuntimeError(f"reduce_scatter: expected {group.size()} input tensors, one for each rank, got "
-                           f"{len(input_list)}")
+        raise RuntimeError(
+            f"reduce_scatter: expected {group.size()} input tensors, one for each rank, got {len(input_list)}"
+        )
     if output.numel() != (count := input_list[group.rank()].numel()):
-        raise RuntimeError(f"reduce_scatter: output has {output.numel()} elements, but this rank's tensor in "
-                           f"input_list {count}")
+        raise RuntimeError(
+            f"reduce_scatter: output has {output.numel()} elements, but this rank's tensor in "
+            f"input_list {count}"
+        )
 
     def steps() -> Steps:
         source, counts = joined(input_list), [t.numel() for t in input_list]
@@ -174,8 +209,9 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     return group.begin("reduce_scatter", steps(), note(output), [output], async_op)
 
 
-def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
-                          async_op: bool = False) -> Work | None:
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """`output` (n, ...) becomes part `rank` of the reduction of all ranks' `input` (world * n, ...)."""
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -184,10 +220,16 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     op = check_op("reduce_scatter_tensor", output.dtype, op)
     if output.dtype != input.dtype:
         raise RuntimeError(f"reduce_scatter_tensor: output is {output.dtype}, but input {input.dtype}")
-    if (output.dim() == 0 or input.dim() == 0 or input.numel() != output.numel() * group.size()
-            or output.shape[0] * group.size() != input.shape[0]):
-        raise RuntimeError("reduce_scatter_tensor: Check failed: outputShape[0] * worldSize == inputShape[0] "
-                           f"(output {_shape(output)}, input {_shape(input)}, world size {group.size()})")
+    if (
+        output.dim() == 0
+        or input.dim() == 0
+        or input.numel() != output.numel() * group.size()
+        or output.shape[0] * group.size() != input.shape[0]
+    ):
+        raise RuntimeError(
+            "reduce_scatter_tensor: Check failed: outputShape[0] * worldSize == inputShape[0] "
+            f"(output {_shape(output)}, input {_shape(input)}, world size {group.size()})"
+        )
 
     def steps() -> Steps:
         buffer = Buffer(output, load=False)
@@ -198,8 +240,9 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     return group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
 
 
-def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-                         ) -> Work | None:
+def all_reduce_coalesced(
+    tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """all_reduce of several tensors of one dtype, as one operation."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     check_tensors(tensors, "tensor")
@@ -219,8 +262,13 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
 # --- moving --------------------------------------------------------------------------------------
 
 
-def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
-              group_src: int | None = None) -> Work | None:
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """`tensor` becomes the rank src's on all ranks."""
     group = default_group(group)
     root = root_rank(group, src, group_src)
@@ -241,13 +289,16 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
 
 def _check_outputs(outputs: Sequence[Tensor], like: Tensor, ranks: int) -> None:
     if len(outputs) != ranks and all(output.shape == like.shape for output in outputs):
-        raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected "
-                           f"length {ranks}, got {len(outputs)})")
+        raise RuntimeError(
+            "ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected "
+            f"length {ranks}, got {len(outputs)})"
+        )
     check_shapes("allgather", outputs, like)
 
 
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
-               ) -> Work | None:
+def all_gather(
+    tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """tensor_list[r] becomes the rank r's `tensor`; all of one shape."""
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
@@ -265,8 +316,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     return group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None,
-                           async_op: bool = False) -> Work | None:
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """`output_tensor` (world * n, ...) becomes all ranks' `input_tensor` (n, ...), one after the other."""
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
@@ -288,16 +340,18 @@ _all_gather_base = all_gather_single = all_gather_into_tensor
 _reduce_scatter_base = reduce_scatter_single = reduce_scatter_tensor
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None,
-            timeout: timedelta | None = None) -> Work | None:
+def barrier(
+    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> Work | None:
     """Wait until all ranks have come here."""
     if (group := member(group, "barrier")) is None:
         return None
     return group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout)
 
 
-def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
-                      ) -> None:
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
     """barrier() whose error, when the timeout is over, says which ranks have not come."""
     if (group := member(group, "monitored_barrier")) is None:
         return
@@ -309,5 +363,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     except DistBackendError as error:
         places, here = group.lane.watch.places(), f" barrier #{group.lane.number}"
         missing = [str(rank) for rank in group.ranks if here not in places.get(rank, "")]
-        raise DistBackendError(f"Rank {', '.join(missing)} failed to pass monitoredBarrier in "
-                               f"{limit.total_seconds() * 1000:.0f} ms\n{error}") from None
+        raise DistBackendError(
+            f"Rank {', '.join(missing)} failed to pass monitoredBarrier in "
+            f"{limit.total_seconds() * 1000:.0f} ms\n{error}"
+        ) from None

@@ -1,8 +1,8 @@
 """Tensors sent as few large ones; PyTorch's longer messages, which words.tsv has."""
+
 from __future__ import annotations
 
 import os
-
 from collections.abc import Sequence
 from typing import Any
 

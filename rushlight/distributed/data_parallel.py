@@ -1,4 +1,5 @@
 """DistributedDataParallel: one model on many processes, each with a part of the batch, gradients averaged."""
+
 from __future__ import annotations
 
 import copy
@@ -9,7 +10,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.algorithms.ddp_comm_hooks import default_hooks
 from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
 from rushlight.distributed.common import broadcast_coalesced, words
@@ -19,6 +20,7 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import is_lazy
 
 _MB = 1 << 20
+
 
 class DistributedDataParallel(Module, Joinable):
     """`module` on every rank of `process_group` (default: all): backward() leaves the average of all
@@ -34,24 +36,42 @@ class DistributedDataParallel(Module, Joinable):
     trained so; RuntimeError where the ranks' modules differ.
     """
 
-    def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
-                 broadcast_buffers: bool | None = None, init_sync: bool = True, process_group: Any = None,
-                 bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
-                 check_reduction: bool = False, gradient_as_bucket_view: bool = False,
-                 static_graph: bool = False,
-                 delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
-                 mixed_precision: Any = None, device_mesh: Any = None,
-                 skip_all_reduce_unused_params: bool = False,
-                 bucket_cap_mb_list: Any = None, batched_grad_copy: bool = False,
-                 forward_sync_buffers: bool | None = None) -> None:
+    def __init__(
+        self,
+        module: Any,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: Any = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
+    ) -> None:
         super().__init__()
         Joinable.__init__(self)
-        _refuse(delay_all_reduce_named_params=delay_all_reduce_named_params, mixed_precision=mixed_precision,
-                param_to_hook_all_reduce=param_to_hook_all_reduce, bucket_cap_mb_list=bucket_cap_mb_list)
+        _refuse(
+            delay_all_reduce_named_params=delay_all_reduce_named_params,
+            mixed_precision=mixed_precision,
+            param_to_hook_all_reduce=param_to_hook_all_reduce,
+            bucket_cap_mb_list=bucket_cap_mb_list,
+        )
         self.process_group = _group(process_group, device_mesh)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        self._module_parameters = [p for n, p in module.named_parameters()
-                                   if n not in self.parameters_to_ignore]
+        self._module_parameters = [
+            p for n, p in module.named_parameters() if n not in self.parameters_to_ignore
+        ]
         _check_module(self._module_parameters, device_ids, output_device)
         self.device_ids = self.output_device = None
         self.device = self._module_parameters[0].device
@@ -63,8 +83,11 @@ class DistributedDataParallel(Module, Joinable):
         self.gradient_as_bucket_view, self.batched_grad_copy = gradient_as_bucket_view, batched_grad_copy
         self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
         if check_reduction:
-            warn("The `check_reduction` argument in `DistributedDataParallel` module is deprecated. "
-                 "Please avoid using it.", FutureWarning)
+            warn(
+                "The `check_reduction` argument in `DistributedDataParallel` module is deprecated. "
+                "Please avoid using it.",
+                FutureWarning,
+            )
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MB)
         self.bucket_bytes_cap_default = bucket_cap_mb is None
         self._comm_hooks: list[tuple[Any, Any]] = []
@@ -92,22 +115,33 @@ class DistributedDataParallel(Module, Joinable):
 
     def _trained(self) -> dict[str, Any]:
         """Parameters that are reduced, by name; shared ones once."""
-        return {name: p for name, p in self.module.named_parameters()
-                if p.requires_grad and name not in self.parameters_to_ignore}
+        return {
+            name: p
+            for name, p in self.module.named_parameters()
+            if p.requires_grad and name not in self.parameters_to_ignore
+        }
 
     def _make_reducer(self) -> None:
         trained = self._trained()
         cap = self.bucket_bytes_cap
-        self.reducer = Reducer(list(trained.values()), list(trained), self.process_group,
-                               (min(_MB, cap) if self.bucket_bytes_cap_default else cap, cap),
-                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph,
-                               self.skip_all_reduce_unused_params)
+        self.reducer = Reducer(
+            list(trained.values()),
+            list(trained),
+            self.process_group,
+            (min(_MB, cap) if self.bucket_bytes_cap_default else cap, cap),
+            self.find_unused_parameters,
+            self.gradient_as_bucket_view,
+            self.static_graph,
+            self.skip_all_reduce_unused_params,
+        )
 
     def _set_static_graph(self) -> None:
         """Declare the graph static, before training."""
         if self.reducer.rebuilt or self.reducer.order:
-            raise RuntimeError("set_static_graph() should be called before training loop starts and after "
-                               "DistributedDataParallel is constructed.")
+            raise RuntimeError(
+                "set_static_graph() should be called before training loop starts and after "
+                "DistributedDataParallel is constructed."
+            )
         self.static_graph = True
         self._make_reducer()
 
@@ -116,14 +150,19 @@ class DistributedDataParallel(Module, Joinable):
         everybody: list[Any] = [None] * self.process_group.size()
         dist.all_gather_object(everybody, shapes, group=self.process_group)
         rank = dist.get_rank(self.process_group)
-        if (other := next((r for r, theirs in enumerate(everybody) if len(theirs) != len(shapes)),
-                          None)) is not None:
-            raise RuntimeError(f"DDP expects same model across all ranks, but Rank {rank} has {len(shapes)} "
-                               f"params, while rank {other} has inconsistent {len(everybody[other])} params.")
+        if (
+            other := next((r for r, theirs in enumerate(everybody) if len(theirs) != len(shapes)), None)
+        ) is not None:
+            raise RuntimeError(
+                f"DDP expects same model across all ranks, but Rank {rank} has {len(shapes)} "
+                f"params, while rank {other} has inconsistent {len(everybody[other])} params."
+            )
         for number, (mine, first) in enumerate(zip(shapes, everybody[0], strict=True)):
             if mine != first:
-                raise RuntimeError(f"[{rank}]: params[{number}] in this process with sizes {list(mine)} "
-                                   "appears not to match sizes of the same param in process 0.")
+                raise RuntimeError(
+                    f"[{rank}]: params[{number}] in this process with sizes {list(mine)} "
+                    "appears not to match sizes of the same param in process 0."
+                )
 
     def _sync_module_states(self, source: int, buffers: bool) -> None:
         """Parameters, and buffers, as rank `source` of the group has them."""
@@ -160,12 +199,18 @@ class DistributedDataParallel(Module, Joinable):
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward begins with a broadcast of buffers."""
-        return (self.require_forward_param_sync and self.forward_sync_buffers
-                and any(True for _ in self.module.buffers()))
+        return (
+            self.require_forward_param_sync
+            and self.forward_sync_buffers
+            and any(True for _ in self.module.buffers())
+        )
 
     def _sync_buffers(self, source: int) -> None:
-        broadcast_coalesced([b.detach() for name, b in self.module.named_buffers()
-                             if name not in self.parameters_to_ignore], source, self.process_group)
+        broadcast_coalesced(
+            [b.detach() for name, b in self.module.named_buffers() if name not in self.parameters_to_ignore],
+            source,
+            self.process_group,
+        )
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -189,17 +234,20 @@ class DistributedDataParallel(Module, Joinable):
 
     def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
         name = getattr(comm_hook_type, "name", str(comm_hook_type)).rpartition(".")[2]
-        hook = {"ALLREDUCE": default_hooks.allreduce_hook,
-                "FP16_COMPRESS": default_hooks.fp16_compress_hook}[name]
+        hook = {"ALLREDUCE": default_hooks.allreduce_hook, "FP16_COMPRESS": default_hooks.fp16_compress_hook}[
+            name
+        ]
         self.register_comm_hook(self.process_group, hook)
 
     # --- pickling ---------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         if self.process_group is not default_group():
-            raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default "
-                               "process group. That is, when you have called init_process_group and have not "
-                               "passed process_group argument to DDP constructor")
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default "
+                "process group. That is, when you have called init_process_group and have not "
+                "passed process_group argument to DDP constructor"
+            )
         state = copy.copy(super().__getstate__())
         del state["process_group"], state["reducer"]
         return state
@@ -213,13 +261,21 @@ class DistributedDataParallel(Module, Joinable):
 
     _divide_by_initial_world_size = True
 
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
-             throw_on_early_termination: bool = False) -> Join:
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
         """A context for training with uneven inputs: a rank that leaves it joins the others'
         communication.
         """
-        return Join([self], enable, throw_on_early_termination,
-                    divide_by_initial_world_size=divide_by_initial_world_size)
+        return Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
         """What a rank does that has no inputs left."""
@@ -271,8 +327,9 @@ class _DDPJoinHook(JoinHook):
 def _refuse(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
-            raise NotImplementedError(f"DistributedDataParallel: {name} is not supported in Rushlight; leave "
-                                      "it out")
+            raise NotImplementedError(
+                f"DistributedDataParallel: {name} is not supported in Rushlight; leave it out"
+            )
 
 
 def _group(process_group: Any, device_mesh: Any) -> Any:
@@ -287,22 +344,30 @@ def _group(process_group: Any, device_mesh: Any) -> Any:
 
 def _check_module(params: list[Any], device_ids: Any, output_device: Any) -> None:
     if not any(p.requires_grad for p in params):
-        raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter "
-                           "that requires a gradient.")
+        raise RuntimeError(
+            "DistributedDataParallel is not needed when a module doesn't have any parameter "
+            "that requires a gradient."
+        )
     if device_ids is not None and len(device_ids) > 1:
         raise ValueError("device_ids can only be None or contain a single element.")
     if len(kinds := {p.device.type for p in params}) != 1:
-        raise ValueError("DistributedDataParallel's input module must be on the same type of devices, but "
-                         f"input module parameters locate in {kinds}.")
+        raise ValueError(
+            "DistributedDataParallel's input module must be on the same type of devices, but "
+            f"input module parameters locate in {kinds}."
+        )
     if device_ids or output_device:
-        raise ValueError("DistributedDataParallel device_ids and output_device arguments only work with "
-                         "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
-                         f"{device_ids}, output_device {output_device}, and module parameters "
-                         f"{ {p.device for p in params} }.")
+        raise ValueError(
+            "DistributedDataParallel device_ids and output_device arguments only work with "
+            "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
+            f"{device_ids}, output_device {output_device}, and module parameters "
+            f"{ {p.device for p in params} }."
+        )
     if any(map(is_lazy, params)):
-        raise RuntimeError("Modules with uninitialized parameters can't be used with "
-                           "`DistributedDataParallel`. Run a dummy forward pass to correctly initialize the "
-                           "modules")
+        raise RuntimeError(
+            "Modules with uninitialized parameters can't be used with "
+            "`DistributedDataParallel`. Run a dummy forward pass to correctly initialize the "
+            "modules"
+        )
 
 
 def _check_comm_hook(hook: Any) -> None:

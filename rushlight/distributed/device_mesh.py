@@ -1,4 +1,5 @@
 """Device meshes: the ranks as an array, with a process group for each line along each of its dims."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,16 +18,24 @@ class DeviceMesh:
     the same order. KeyError for a dim's name that is not there.
     """
 
-    def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None,
-                 _groups: list[Any] | None = None) -> None:
+    def __init__(
+        self,
+        device_type: str,
+        mesh: Any,
+        *,
+        mesh_dim_names: tuple[str, ...] | None = None,
+        _groups: list[Any] | None = None,
+    ) -> None:
         self.device_type = device_type
         self.mesh = torch.as_tensor(mesh, dtype=torch.int32)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         if not dist.is_initialized():
             dist.init_process_group()
         if self.mesh.numel() > dist.get_world_size():
-            raise RuntimeError(f"Mesh should not be bigger than default world size {dist.get_world_size()}, "
-                               f"but found {self.mesh.numel()} ranks!")
+            raise RuntimeError(
+                f"Mesh should not be bigger than default world size {dist.get_world_size()}, "
+                f"but found {self.mesh.numel()} ranks!"
+            )
         place = (self.mesh == dist.get_rank()).nonzero().tolist()
         self._coordinate = place[0] if place else None
         self._groups = self._make_groups() if _groups is None else _groups
@@ -43,8 +52,9 @@ class DeviceMesh:
         return groups
 
     @classmethod
-    def from_group(cls, group: Any, device_type: str, mesh: Any = None, *,
-                   mesh_dim_names: Any = None) -> "DeviceMesh":
+    def from_group(
+        cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Any = None
+    ) -> "DeviceMesh":
         """The mesh of one group, or of a list of groups, one for each dim of `mesh`."""
         groups = list(group) if isinstance(group, (list, tuple)) else [group]
         mesh = dist.get_process_group_ranks(groups[0]) if mesh is None else mesh
@@ -67,14 +77,18 @@ class DeviceMesh:
     def _dim(self, mesh_dim: int | str | None) -> int:
         if mesh_dim is None:
             if self.ndim > 1:
-                raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg "
-                                   "`mesh_dim` needs to be specified when device_mesh.ndim > 1.")
+                raise RuntimeError(
+                    f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg "
+                    "`mesh_dim` needs to be specified when device_mesh.ndim > 1."
+                )
             return 0
         if isinstance(mesh_dim, int):
             return mesh_dim
         if mesh_dim not in (self.mesh_dim_names or ()):
-            raise KeyError(f"Invalid mesh_dim_name {mesh_dim!r} specified. Valid mesh_dim_names are "
-                           f"{self.mesh_dim_names}.")
+            raise KeyError(
+                f"Invalid mesh_dim_name {mesh_dim!r} specified. Valid mesh_dim_names are "
+                f"{self.mesh_dim_names}."
+            )
         return self.mesh_dim_names.index(mesh_dim)  # type: ignore[union-attr]
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
@@ -100,15 +114,24 @@ class DeviceMesh:
     def __getitem__(self, names: str | tuple[str, ...]) -> "DeviceMesh":
         names = (names,) if isinstance(names, str) else tuple(names)
         dims = [self._dim(name) for name in names]
-        at = tuple(slice(None) if d in dims else (self._coordinate or [0] * self.ndim)[d]
-                   for d in range(self.ndim))
+        at = tuple(
+            slice(None) if d in dims else (self._coordinate or [0] * self.ndim)[d] for d in range(self.ndim)
+        )
         order = np.argsort(np.argsort(dims))
-        return DeviceMesh(self.device_type, self.mesh.numpy()[at].transpose(order), mesh_dim_names=names,
-                          _groups=[self._groups[d] for d in dims])
+        return DeviceMesh(
+            self.device_type,
+            self.mesh.numpy()[at].transpose(order),
+            mesh_dim_names=names,
+            _groups=[self._groups[d] for d in dims],
+        )
 
     def __eq__(self, other: object) -> bool:
-        return self is other or isinstance(other, DeviceMesh) and self.device_type == other.device_type and (
-            self.mesh_dim_names == other.mesh_dim_names and self.mesh.tolist() == other.mesh.tolist())
+        return (
+            self is other
+            or isinstance(other, DeviceMesh)
+            and self.device_type == other.device_type
+            and (self.mesh_dim_names == other.mesh_dim_names and self.mesh.tolist() == other.mesh.tolist())
+        )
 
     def __hash__(self) -> int:
         return hash((self.device_type, self.mesh_dim_names, tuple(self.mesh.flatten().tolist())))
@@ -120,19 +143,26 @@ class DeviceMesh:
         return f"DeviceMesh({shape}, '{self.device_type}', stride={tuple(self.mesh.stride())})"
 
 
-def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *,
-                     mesh_dim_names: tuple[str, ...] | None = None,
-                     backend_override: Any = None) -> DeviceMesh:
+def init_device_mesh(
+    device_type: str,
+    mesh_shape: tuple[int, ...],
+    *,
+    mesh_dim_names: tuple[str, ...] | None = None,
+    backend_override: Any = None,
+) -> DeviceMesh:
     """All ranks in an array of `mesh_shape`. RuntimeError where names and shape, or ranks and shape, do not
     fit.
     """
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
-        raise RuntimeError("Each mesh_dim_name must be unique. Found repeated mesh_dim_name in "
-                           f"{mesh_dim_names}")
+        raise RuntimeError(
+            f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in {mesh_dim_names}"
+        )
     if mesh_dim_names is not None and len(mesh_dim_names) != len(mesh_shape):
-        raise RuntimeError("mesh_shape and mesh_dim_names should have same length! Found "
-                           f"len(mesh_dim_names): {len(mesh_dim_names)} and "
-                           f"len(mesh_shape):{len(mesh_shape)}.")
+        raise RuntimeError(
+            "mesh_shape and mesh_dim_names should have same length! Found "
+            f"len(mesh_dim_names): {len(mesh_dim_names)} and "
+            f"len(mesh_shape):{len(mesh_shape)}."
+        )
     ranks = torch.arange(int(np.prod(mesh_shape)), dtype=torch.int32).view(tuple(mesh_shape))
     return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)
 

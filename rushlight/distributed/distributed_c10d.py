@@ -1,12 +1,12 @@
 """PyTorch's name for the module of process groups: the names of torch.distributed, and some with _."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from rushlight import distributed
-from rushlight.base.elsewhere import attribute
-from rushlight.distributed.groups import default_group as _get_default_group
-from rushlight.distributed.groups import world as _world
+from rushlight._engine.names.alternatives import attribute
+from rushlight.distributed.groups import default_group as _get_default_group, world as _world
 
 __all__ = ["_get_default_group", "_get_default_store", "_world"]
 

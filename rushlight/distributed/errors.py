@@ -1,4 +1,5 @@
 """What goes wrong among processes, as exceptions with PyTorch's names."""
+
 from __future__ import annotations
 
 

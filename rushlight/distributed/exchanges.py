@@ -1,17 +1,27 @@
 """Collectives in which ranks give each other, or one of them, something else: gather, scatter, all_to_all."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight
-from rushlight.distributed.collectives import (check_dtypes, check_root, check_shapes, check_tensor,
-                                               check_tensors, hand_out, joined, note, root_rank)
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributed.collectives import (
+    check_dtypes,
+    check_root,
+    check_shapes,
+    check_tensor,
+    check_tensors,
+    hand_out,
+    joined,
+    note,
+    root_rank,
+)
 from rushlight.distributed.groups import default_group, member
 from rushlight.distributed.lanes import Steps
 from rushlight.distributed.reductions import Buffer, check_moved
 from rushlight.distributed.work import Work
-from rushlight.tensor.tensor import Tensor
 
 
 def check_list(given: Any, is_root: bool, name: str, role: str) -> None:
@@ -24,12 +34,22 @@ def check_list(given: Any, is_root: bool, name: str, role: str) -> None:
 
 def _check_count(name: str, tensors: Sequence[Tensor], ranks: int) -> None:
     if len(tensors) != ranks:
-        raise RuntimeError(f"ProcessGroupGloo::{name}: Incorrect tensor list size {len(tensors)}. List size "
-                           f"should be {ranks}, same as size of the process group.")
+        raise RuntimeError(
+            f"ProcessGroupGloo::{name}: Incorrect tensor list size {len(tensors)}. List size "
+            f"should be {ranks}, same as size of the process group."
+        )
 
 
-def _rooted(name: str, tensor: Tensor, given: list[Tensor] | None, rank: int | None, group: Any,
-            group_rank: int | None, async_op: bool, steps: Callable[..., Steps]) -> Work | None:
+def _rooted(
+    name: str,
+    tensor: Tensor,
+    given: list[Tensor] | None,
+    rank: int | None,
+    group: Any,
+    group_rank: int | None,
+    async_op: bool,
+    steps: Callable[..., Steps],
+) -> Work | None:
     """gather or scatter: each rank's tensor and the root's list; steps(group, root, list) tells how."""
     tensors = given or []
     check_tensor(tensor, "tensor")
@@ -49,9 +69,16 @@ def _rooted(name: str, tensor: Tensor, given: list[Tensor] | None, rank: int | N
     return group.begin(name, steps(group, root, tensors), note(tensor), written, async_op)
 
 
-def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
-           async_op: bool = False, group_dst: int | None = None) -> Work | None:
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """The rank dst's (0's by default) gather_list[r] becomes the rank r's `tensor`; others give no list."""
+
     def steps(group: Any, root: int, outputs: list[Tensor]) -> Steps:
         whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype)
         yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if outputs else None, root)
@@ -60,9 +87,16 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     return _rooted("gather", tensor, gather_list, dst, group, group_dst, async_op, steps)
 
 
-def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
-            group: Any = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """`tensor` becomes number `rank` of the rank src's (0's by default) scatter_list; others give no list."""
+
     def steps(group: Any, root: int, inputs: list[Tensor]) -> Steps:
         buffer = Buffer(tensor, load=False)
         yield group.wire.scatter(Buffer(joined(inputs)).array if inputs else None, buffer.array, root)
@@ -71,8 +105,12 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     return _rooted("scatter", tensor, scatter_list, src, group, group_src, async_op, steps)
 
 
-def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
-               async_op: bool = False) -> Work | None:
+def all_to_all(
+    output_tensor_list: list[Tensor],
+    input_tensor_list: list[Tensor],
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
     """output_tensor_list[r] becomes number `rank` of the rank r's input_tensor_list; sizes may differ."""
     if (group := member(group, "all_to_all")) is None:
         return None
@@ -86,16 +124,25 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
     def steps() -> Steps:
         received = [t.numel() for t in output_tensor_list]
         whole = rushlight.empty(sum(received), dtype=output_tensor_list[0].dtype)
-        yield group.wire.alltoall(Buffer(joined(input_tensor_list)).array, Buffer(whole).array,
-                                  [t.numel() for t in input_tensor_list], received)
+        yield group.wire.alltoall(
+            Buffer(joined(input_tensor_list)).array,
+            Buffer(whole).array,
+            [t.numel() for t in input_tensor_list],
+            received,
+        )
         hand_out(whole, output_tensor_list)
 
     return group.begin("all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op)
 
 
-def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None,
-                      input_split_sizes: Sequence[int] | None = None, group: Any = None,
-                      async_op: bool = False) -> Work | None:
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
     """Part r of `input` (split in its first dim, evenly by default) goes to rank r, whose part comes back."""
     if (group := member(group, "all_to_all_single")) is None:
         return None

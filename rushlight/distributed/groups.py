@@ -1,4 +1,5 @@
 """Process groups: who belongs to them, and starting and ending the world of all ranks."""
+
 from __future__ import annotations
 
 import atexit
@@ -8,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.backends import Backend, checked_backend
 from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
@@ -17,14 +18,23 @@ from rushlight.distributed.watch import Watch
 from rushlight.distributed.wire import INSTALL, SoloWire, installed, start_mpi
 from rushlight.distributed.work import Work
 
-LINGER = 3.0    # seconds for which a rank that ends waits for the others to read what it has sent
+LINGER = 3.0  # seconds for which a rank that ends waits for the others to read what it has sent
 
 
 class ProcessGroup:
     """Some of the ranks, and the operations among them."""
 
-    def __init__(self, name: str, desc: str, ranks: list[int], wire: SoloWire, watch: Watch,
-                 timeout: timedelta, backend: str, store: Store) -> None:
+    def __init__(
+        self,
+        name: str,
+        desc: str,
+        ranks: list[int],
+        wire: SoloWire,
+        watch: Watch,
+        timeout: timedelta,
+        backend: str,
+        store: Store,
+    ) -> None:
         self.group_name, self.group_desc, self.ranks, self.wire = name, desc, ranks, wire
         self.timeout, self.backend, self.store = timeout, backend, store
         self.lane = Lane(name, ranks, watch, timeout.total_seconds())
@@ -42,8 +52,15 @@ class ProcessGroup:
         """The backend's name."""
         return Backend.GLOO if self.backend in ("undefined", "cpu:gloo") else self.backend
 
-    def begin(self, name: str, steps: Steps, note: Callable[[], str], result: list[Any], async_op: bool,
-              timeout: timedelta | None = None) -> Work | None:
+    def begin(
+        self,
+        name: str,
+        steps: Steps,
+        note: Callable[[], str],
+        result: list[Any],
+        async_op: bool,
+        timeout: timedelta | None = None,
+    ) -> Work | None:
         """Enter an operation; its Work if it is to go on in the background, else None when it is over."""
         operation = self.lane.submit(name, steps, note, async_op, timeout)
         if async_op:
@@ -61,8 +78,8 @@ class _World:
         self.default: ProcessGroup | None = None
         self.groups: dict[str, ProcessGroup] = {}
         self.watch = Watch()
-        self.made = 0       # groups that all ranks have heard of: the next one's name
-        self.begun = 0      # how often init_process_group was called
+        self.made = 0  # groups that all ranks have heard of: the next one's name
+        self.begun = 0  # how often init_process_group was called
 
     def place(self) -> str:
         """What this rank is in the middle of, for others that wait for it."""
@@ -108,8 +125,9 @@ def default_group(what: ProcessGroup | int | None = None) -> Any:
     if what is not None:
         return what
     if world.default is None:
-        raise ValueError("Default process group has not been initialized, please make sure to call "
-                         "init_process_group.")
+        raise ValueError(
+            "Default process group has not been initialized, please make sure to call init_process_group."
+        )
     return world.default
 
 
@@ -122,10 +140,18 @@ def checked_timeout(timeout: timedelta | None) -> timedelta:
     return timeout
 
 
-def init_process_group(backend: str | None = None, init_method: str | None = None,
-                       timeout: timedelta | None = None, world_size: int = -1, rank: int = -1,
-                       store: Store | None = None, group_name: str = "", pg_options: Any = None,
-                       device_id: Any = None, _ranks: list[int] | None = None) -> None:
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Store | None = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+    _ranks: list[int] | None = None,
+) -> None:
     """Join the world of all ranks.
 
     backend: None, "gloo", "mpi" or "cpu:gloo"; all mean the one there is. Ranks meet by `init_method`
@@ -209,9 +235,16 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     world.default = None
 
 
-def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None,
-              backend: str | None = None, pg_options: Any = None, use_local_synchronization: bool = False,
-              group_desc: str | None = None, device_id: Any = None, sort_ranks: bool = True) -> Any:
+def new_group(
+    ranks: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> Any:
     """A group of some of the ranks; all ranks of the world call this, in the same order.
 
     With use_local_synchronization only its members do. A rank that is no member gets NON_GROUP_MEMBER.
@@ -222,8 +255,10 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
         raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
     for rank in chosen:
         if not 0 <= rank < everybody.size():
-            raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {everybody.size() - 1} "
-                             f"(world_size={everybody.size()})")
+            raise ValueError(
+                f"Rank {rank} is out of range. Valid ranks are 0 to {everybody.size() - 1} "
+                f"(world_size={everybody.size()})"
+            )
     if sort_ranks:
         chosen.sort()
     limit = checked_timeout(timeout)
@@ -234,10 +269,19 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
         called, world.made = str(world.made), world.made + 1
     if everybody.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER
-    wire = _patiently(lambda: everybody.wire.part(chosen, zlib.crc32(str(chosen).encode()) % 30_000),
-                      f"new_group({chosen})")
-    made = ProcessGroup(called, group_desc or "undefined", chosen, wire, world.watch, limit, name,
-                        PrefixStore(called, everybody.store))
+    wire = _patiently(
+        lambda: everybody.wire.part(chosen, zlib.crc32(str(chosen).encode()) % 30_000), f"new_group({chosen})"
+    )
+    made = ProcessGroup(
+        called,
+        group_desc or "undefined",
+        chosen,
+        wire,
+        world.watch,
+        limit,
+        name,
+        PrefixStore(called, everybody.store),
+    )
     world.groups[called] = made
     return made
 
@@ -263,13 +307,20 @@ def _patiently(call: Callable[[], SoloWire], what: str) -> SoloWire:
     return made[0]
 
 
-def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = None,
-                  timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
-                  group_desc: str | None = None) -> tuple[Any, list[Any]]:
+def new_subgroups(
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups of `group_size` neighbours; (this rank's own, all of them). ValueError where they do not fit."""
     if group_size is None:
-        raise ValueError("Default group size only takes effect when CUDA is available. If your subgroup uses "
-                         "a backend that does not depend on CUDA, please pass in 'group_size' correctly.")
+        raise ValueError(
+            "Default group size only takes effect when CUDA is available. If your subgroup uses "
+            "a backend that does not depend on CUDA, please pass in 'group_size' correctly."
+        )
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
     ranks = get_process_group_ranks(default_group(group))
@@ -277,14 +328,17 @@ def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = No
         raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({len(ranks)})")
     if len(ranks) % group_size:
         raise ValueError(f"The world size ({len(ranks)}) must be divisible by '{group_size=}'")
-    parts = [ranks[at:at + group_size] for at in range(0, len(ranks), group_size)]
+    parts = [ranks[at : at + group_size] for at in range(0, len(ranks), group_size)]
     return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
 
 
-def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]],
-                                 timeout: timedelta | None = None, backend: str | None = None,
-                                 pg_options: Any = None, group_desc: str | None = None
-                                 ) -> tuple[Any, list[Any]]:
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups of the ranks given; (this rank's own or None, all of them). ValueError where two overlap."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")

@@ -5,6 +5,7 @@ job's ranks (hubjobs.py) and of the launcher's agents (hubnodes.py). It runs in 
 the launcher's agent of the first node, or as the thread of a `TCPStore(is_master=True)`; never in a process
 that starts MPI, whose start holds the interpreter's lock. Only the standard library is needed.
 """
+
 from __future__ import annotations
 
 import os
@@ -28,7 +29,7 @@ class Caller:
     def __init__(self, hub: Hub, sock: socket.socket) -> None:
         self.hub, self.socket = hub, sock
         self.role: Any = None
-        self.text: Command | None = None    # what takes lines of text, once the caller speaks those
+        self.text: Command | None = None  # what takes lines of text, once the caller speaks those
         self.closed = False
         self._in, self._out = bytearray(), bytearray()
         sock.setblocking(False)
@@ -46,7 +47,7 @@ class Caller:
         """Send what is still to be sent; the rest when the socket says so."""
         try:
             while self._out:
-                del self._out[:self.socket.send(self._out)]
+                del self._out[: self.socket.send(self._out)]
         except BlockingIOError:
             pass
         except OSError:
@@ -105,8 +106,7 @@ class Hub:
         self._selector.register(listener, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
         self.values, self.jobs, self.nodes = Values(self), Jobs(self), Nodes(self)
-        self.commands: dict[str, Command] = (
-            self.values.commands | self.jobs.commands | self.nodes.commands)
+        self.commands: dict[str, Command] = self.values.commands | self.jobs.commands | self.nodes.commands
 
     def run(self, alone_for: float | None = None) -> None:
         """Serve; with `alone_for` until the last caller has gone, or none has come for so many seconds."""
@@ -196,11 +196,17 @@ def in_thread(listener: socket.socket) -> Hub:
 def in_process(listener: socket.socket, alone_for: float) -> None:
     """A hub in a process of its own, which ends by itself when its callers have gone."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    code = (f"import sys; sys.path.insert(0, {root!r})\n"
-            f"from rushlight.distributed.hub import main; main({listener.fileno()}, {alone_for!r})")
+    code = (
+        f"import sys; sys.path.insert(0, {root!r})\n"
+        f"from rushlight.distributed.hub import main; main({listener.fileno()}, {alone_for!r})"
+    )
     # Its own session: an interrupt from the keyboard is for the ranks, and the hub outlives them.
-    subprocess.Popen([sys.executable, "-S", "-c", code], pass_fds=[listener.fileno()],
-                     stdin=subprocess.DEVNULL, start_new_session=True)
+    subprocess.Popen(
+        [sys.executable, "-S", "-c", code],
+        pass_fds=[listener.fileno()],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     listener.close()
 
 

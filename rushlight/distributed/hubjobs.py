@@ -4,6 +4,7 @@ A rank holds two connections. On the first ("watch") it says who it is, is let g
 hears of failures and of ranks that have left. The other becomes MPI's own connection to its process manager
 and speaks MPICH's wire protocol PMI-1, which is lines of words such as `cmd=put key=a value=b`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,10 +14,14 @@ if TYPE_CHECKING:
     from rushlight.distributed.hub import Caller, Command, Hub
 
 # What PMI-1's questions are answered with, whoever asks.
-_ALWAYS = {"init": "cmd=response_to_init pmi_version=1 pmi_subversion=1",
-           "get_maxes": "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=4096",
-           "get_appnum": "cmd=appnum appnum=0", "get_my_kvsname": "cmd=my_kvsname kvsname={job.name}",
-           "get_universe_size": "cmd=universe_size size={job.size}", "finalize": "cmd=finalize_ack"}
+_ALWAYS = {
+    "init": "cmd=response_to_init pmi_version=1 pmi_subversion=1",
+    "get_maxes": "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=4096",
+    "get_appnum": "cmd=appnum appnum=0",
+    "get_my_kvsname": "cmd=my_kvsname kvsname={job.name}",
+    "get_universe_size": "cmd=universe_size size={job.size}",
+    "finalize": "cmd=finalize_ack",
+}
 # How much an accusation tells: a rank that MPI aborted, or that stopped because another failed, is a victim;
 # a connection that closed tells less than an exception or the way a process ended.
 VICTIM, VANISHED, CAUSE = 0, 1, 2
@@ -29,7 +34,7 @@ class Trial:
         self._hub, self._decided = hub, decided
         self.verdict: tuple[int, str] | None = None
         self._suspects: list[tuple[int, int, str]] = []
-        self.hold = 0.01    # seconds; longer where a launcher is going to say how the process ended
+        self.hold = 0.01  # seconds; longer where a launcher is going to say how the process ended
 
     def accuse(self, weight: int, rank: int, reason: str) -> None:
         """Something was seen that says that the rank failed."""
@@ -54,7 +59,7 @@ class Job:
     def __init__(self, hub: Hub, name: str, size: int) -> None:
         self.name, self.size = name, size
         self.ranks: dict[int, Caller] = {}
-        self.managed: dict[int, Caller] = {}    # connections that speak PMI
+        self.managed: dict[int, Caller] = {}  # connections that speak PMI
         self.hosts: dict[int, str] = {}
         self.victims: set[int] = set()
         self.left: set[int] = set()
@@ -62,7 +67,7 @@ class Job:
         self.trial = Trial(hub, self._failed)
         self._values: dict[str, str] = {}
         self._at_barrier, self._problem = 0, ""
-        self._stuck: dict[int, dict[int, str]] = {}     # who asked where the others are, and what they said
+        self._stuck: dict[int, dict[int, str]] = {}  # who asked where the others are, and what they said
 
     def tell(self, *fields: str | int) -> None:
         """Tell all ranks that are still there."""
@@ -72,7 +77,7 @@ class Job:
     def _failed(self, rank: int, reason: str) -> None:
         self.tell("failed", rank, reason)
         for caller in list(self.managed.values()):
-            if not self.started:    # ends whoever waits within MPI's start
+            if not self.started:  # ends whoever waits within MPI's start
                 caller.send(f"cmd=barrier_out rc=-1 msg=rank_{rank}_failed\n".encode())
 
     # --- what ranks say ---
@@ -80,7 +85,7 @@ class Job:
     def enter(self, caller: Caller, rank: int, size: int, host: str) -> None:
         """A rank is there; the last one lets all go. Those who do not fit end the job."""
         self._problem = self._problem or self._misfit(rank, size, host)
-        if self._problem:   # also for those who come later
+        if self._problem:  # also for those who come later
             caller.reply("refused", self._problem)
             self.tell("refused", self._problem)
             return
@@ -91,8 +96,10 @@ class Job:
 
     def _misfit(self, rank: int, size: int, host: str) -> str:
         if size != self.size:
-            return (f"rank {rank} ({host}) has WORLD_SIZE={size}, but others of this job have "
-                    f"WORLD_SIZE={self.size}; start all ranks with the same world size")
+            return (
+                f"rank {rank} ({host}) has WORLD_SIZE={size}, but others of this job have "
+                f"WORLD_SIZE={self.size}; start all ranks with the same world size"
+            )
         if not 0 <= rank < size:
             return f"rank {rank} does not lie in a world of {size}"
         if rank in self.ranks:
@@ -181,8 +188,14 @@ class Jobs:
         self._hub = hub
         self._jobs: dict[str, Job] = {}
         self.commands: dict[str, Command] = {
-            "watch": self._watch, "pmi": self._pmi, "started": self._started, "bye": self._bye,
-            "fail": self._fail, "stuck": self._stuck, "at": self._at}
+            "watch": self._watch,
+            "pmi": self._pmi,
+            "started": self._started,
+            "bye": self._bye,
+            "fail": self._fail,
+            "stuck": self._stuck,
+            "at": self._at,
+        }
 
     def of(self, generation: str) -> list[Job]:
         """The jobs of a launcher's generation of workers."""
@@ -195,9 +208,12 @@ class Jobs:
         job, rank = caller.role
         job.ranks.pop(rank, None)
         if rank not in job.left:
-            job.trial.accuse(VANISHED, rank, f"its process on {job.hosts[rank]} has gone without a word "
-                                             "(killed, crashed or os._exit)")
-        if len(job.left) == job.size and not job.victims:   # of one that failed, others will ask
+            job.trial.accuse(
+                VANISHED,
+                rank,
+                f"its process on {job.hosts[rank]} has gone without a word (killed, crashed or os._exit)",
+            )
+        if len(job.left) == job.size and not job.victims:  # of one that failed, others will ask
             self._jobs.pop(job.name, None)
 
     def _watch(self, caller: Caller, fields: list[bytes]) -> None:
@@ -230,7 +246,7 @@ class Jobs:
         weight, reason = int(fields[0]), fields[1].decode()
         if weight == VICTIM:
             job.victims.add(rank)
-            job.tell("hurry")   # who has left may end at once: that says more
+            job.tell("hurry")  # who has left may end at once: that says more
         job.trial.accuse(weight, rank, reason)
 
     def _stuck(self, caller: Caller, fields: list[bytes]) -> None:

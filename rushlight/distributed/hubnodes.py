@@ -3,6 +3,7 @@
 A generation begins when enough nodes have joined. When one of its workers or nodes fails, the hub says which
 and why, the agents stop their workers, and if restarts are left the nodes that remain begin the next one.
 """
+
 from __future__ import annotations
 
 import signal
@@ -14,8 +15,8 @@ from rushlight.distributed.hubjobs import CAUSE, VANISHED, VICTIM, Trial
 if TYPE_CHECKING:
     from rushlight.distributed.hub import Caller, Command, Hub
 
-LAST_CALL = 3.0     # seconds to wait for more nodes when there are enough
-SILENCE = 10.0      # seconds after which a node, or the hub, that says nothing is taken for lost
+LAST_CALL = 3.0  # seconds to wait for more nodes when there are enough
+SILENCE = 10.0  # seconds after which a node, or the hub, that says nothing is taken for lost
 
 
 class Node:
@@ -24,7 +25,7 @@ class Node:
     def __init__(self, caller: Caller, host: str, workers: int, wanted: int) -> None:
         self.caller, self.host, self.workers, self.wanted = caller, host, workers, wanted
         self.ready, self.done = True, False
-        self.first = 0      # the rank of its first worker
+        self.first = 0  # the rank of its first worker
         self.heard = time.monotonic()
 
 
@@ -34,15 +35,20 @@ class Nodes:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._nodes: list[Node] = []
-        self._members: list[Node] = []      # of the generation that runs
+        self._members: list[Node] = []  # of the generation that runs
         self._attempt, self._restarts = -1, 0
         self._least = self._most = self._limit = 0
         self._run = ""
         self._ended = False
         self._looked = 0.0
         self._trial: Trial | None = None
-        self.commands: dict[str, Command] = {"join": self._join, "exit": self._exit, "done": self._done,
-                                             "stopped": self._stopped, "beat": self._beat}
+        self.commands: dict[str, Command] = {
+            "join": self._join,
+            "exit": self._exit,
+            "done": self._done,
+            "stopped": self._stopped,
+            "beat": self._beat,
+        }
 
     def knows(self, job: str) -> bool:
         """Whether agents of this hub started the job."""
@@ -70,8 +76,11 @@ class Nodes:
             self._least, self._most, self._limit, self._run = int(least), int(most), int(limit), run
             self._hub.later(1.0, self._look)
         if run != self._run or len(self._nodes) == self._most or self._ended:
-            caller.reply("end", f"run {self._run!r} does not take this node (run {run!r}): it has "
-                                f"{len(self._nodes)} of {self._most} nodes")
+            caller.reply(
+                "end",
+                f"run {self._run!r} does not take this node (run {run!r}): it has "
+                f"{len(self._nodes)} of {self._most} nodes",
+            )
             return
         caller.role = Node(caller, host, int(workers), int(wanted))
         self._nodes.append(caller.role)
@@ -158,7 +167,7 @@ class Nodes:
     def _look(self) -> None:
         now = time.monotonic()
         for node in list(self._nodes):
-            if now - self._looked > 3.0:    # this process was itself stopped
+            if now - self._looked > 3.0:  # this process was itself stopped
                 node.heard = now
             elif now - node.heard > SILENCE:
                 self._hub.drop(node.caller)

@@ -1,4 +1,5 @@
 """The hub's store: a HashStore that callers ask by message, and callers that wait for keys."""
+
 from __future__ import annotations
 
 from functools import partial

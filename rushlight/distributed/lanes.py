@@ -5,6 +5,7 @@ ranks begin a group's operations in the same order, and whoever waits for one mo
 its result runs what is before it, and itself, with no thread in between. MPI's blocking calls are never used:
 a request that is tested can be left when another rank has failed.
 """
+
 from __future__ import annotations
 
 import os
@@ -21,7 +22,7 @@ from rushlight.distributed.watch import Watch
 from rushlight.distributed.wire import Request
 
 Steps = Iterator[Request]
-_abandoned: list[Any] = []      # operations given up: MPI may still write to their arrays
+_abandoned: list[Any] = []  # operations given up: MPI may still write to their arrays
 
 
 class Operation:
@@ -29,12 +30,12 @@ class Operation:
 
     def __init__(self, lane: Lane, name: str, number: int, steps: Steps, note: Callable[[], str]) -> None:
         self.lane, self.name, self.number, self.steps, self.note = lane, name, number, steps, note
-        self.ranks, self.patience = lane.ranks, 0.0     # who takes part; how long one may have left
-        self.timeout, self.eager = lane.timeout, 0.002      # for how long it is tested without sleeping
+        self.ranks, self.patience = lane.ranks, 0.0  # who takes part; how long one may have left
+        self.timeout, self.eager = lane.timeout, 0.002  # for how long it is tested without sleeping
         self.finished = False
         self.error: BaseException | None = None
         self.then: list[Callable[[], None]] = []
-        self.request: Request | None = None     # a transfer's, which is begun at once
+        self.request: Request | None = None  # a transfer's, which is begun at once
 
     def __str__(self) -> str:
         return f"{self.name} #{self.number} {self.note()}"
@@ -86,8 +87,14 @@ class Lane:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, name: str, steps: Steps, note: Callable[[], str], background: bool,
-               timeout: timedelta | None = None) -> Operation:
+    def submit(
+        self,
+        name: str,
+        steps: Steps,
+        note: Callable[[], str],
+        background: bool,
+        timeout: timedelta | None = None,
+    ) -> Operation:
         """Enter an operation; with `background` the lane's thread runs it if nobody waits for it before."""
         with self.bell:
             self.number += 1
@@ -108,7 +115,7 @@ class Lane:
                 while not self._waiting and not self._closed:
                     self.bell.wait()
             with self._running:
-                self._next(0.0)     # the main thread has better to do than to wait for Python's lock
+                self._next(0.0)  # the main thread has better to do than to wait for Python's lock
 
     def _next(self, eager: float = 0.002) -> None:
         try:
@@ -144,8 +151,12 @@ class Lane:
         while not test():
             waited = time.monotonic() - begun
             if watch.news:
-                watch.check(str(operation), self.group, operation.number,
-                            operation.ranks if waited >= operation.patience else [])
+                watch.check(
+                    str(operation),
+                    self.group,
+                    operation.number,
+                    operation.ranks if waited >= operation.patience else [],
+                )
             if waited < operation.eager:
                 os.sched_yield()
             else:
@@ -173,22 +184,30 @@ class Lane:
     def _too_late(self, operation: Operation) -> str:
         places = self.watch.places()
         table = "".join(f"\n  rank {rank}: {place}" for rank, place in sorted(places.items()))
-        return (f"[rank {self.watch.rank}] {operation} in group {self.group!r} timed out after "
-                f"{operation.timeout:g} s. Ranks must call the same collectives in the same order; where "
-                f"they are:{table}")
+        return (
+            f"[rank {self.watch.rank}] {operation} in group {self.group!r} timed out after "
+            f"{operation.timeout:g} s. Ranks must call the same collectives in the same order; where "
+            f"they are:{table}"
+        )
 
 
 class Transfers(Lane):
     """Sending and receiving between two ranks: begun at once, in no order, moved on by who waits."""
 
-    def submit(self, name: str, steps: Steps, note: Callable[[], str], background: bool,
-               timeout: timedelta | None = None) -> Operation:
+    def submit(
+        self,
+        name: str,
+        steps: Steps,
+        note: Callable[[], str],
+        background: bool,
+        timeout: timedelta | None = None,
+    ) -> Operation:
         """Begin a transfer."""
         self.number += 1
         operation = Operation(self, name, self.number, steps, note)
         operation.request = next(steps)
         operation.steps = chain([operation.request], steps)
-        operation.patience = 1.0    # what was sent before its sender left is still on its way
+        operation.patience = 1.0  # what was sent before its sender left is still on its way
         return operation
 
     def finish(self, operation: Operation) -> None:

@@ -2,6 +2,7 @@
 
 Only the standard library is needed, so that a hub's process starts quickly.
 """
+
 from __future__ import annotations
 
 import socket
@@ -34,7 +35,7 @@ def unpack(buffer: bytearray) -> list[bytes] | None:
     fields, at = [], 4
     while at < end:
         size = _COUNT.unpack_from(buffer, at)[0]
-        fields.append(bytes(buffer[at + 4:at + 4 + size]))
+        fields.append(bytes(buffer[at + 4 : at + 4 + size]))
         at += 4 + size
     del buffer[:end]
     return fields
@@ -94,7 +95,9 @@ def connect(host: str, port: int, timeout: float) -> socket.socket:
             return made
         except OSError as error:
             if time.monotonic() + pause > end:
-                raise TimeoutError(f"The client socket has timed out after {timeout * 1000:.0f}ms while "
-                                   f"trying to connect to ({host}, {port}): {error}.") from None
+                raise TimeoutError(
+                    f"The client socket has timed out after {timeout * 1000:.0f}ms while "
+                    f"trying to connect to ({host}, {port}): {error}."
+                ) from None
         time.sleep(pause)
         pause = min(0.25, pause * 1.5)

@@ -1,4 +1,5 @@
 """Collectives on any objects that can be pickled, which is safe among ranks that trust each other only."""
+
 from __future__ import annotations
 
 import pickle
@@ -23,7 +24,7 @@ def _packed(values: list[Any]) -> tuple[Array, Array]:
 
 def _unpacked(data: Array, sizes: Array) -> list[Any]:
     ends = np.cumsum(sizes)
-    return [pickle.loads(data[end - size:end].tobytes()) for end, size in zip(ends, sizes)]
+    return [pickle.loads(data[end - size : end].tobytes()) for end, size in zip(ends, sizes)]
 
 
 def _gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> Steps:
@@ -32,7 +33,7 @@ def _gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> S
     sizes = np.empty(wire.size, np.int64)
     yield wire.allgather(size, sizes)
     padded, rows = np.zeros(sizes.max(), np.uint8), np.empty((wire.size, sizes.max()), np.uint8)
-    padded[:data.size] = data
+    padded[: data.size] = data
     if root is None:
         yield wire.allgather(padded, rows)
     else:
@@ -47,11 +48,16 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
         return
     found: list[Any] = []
     group.begin("all_gather_object", _gathered(group.wire, obj, found, None), lambda: "", [], False)
-    object_list[:len(found)] = found
+    object_list[: len(found)] = found
 
 
-def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None,
-                  group: Any = None, group_dst: int | None = None) -> None:
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
+) -> None:
     """The rank dst's (0's by default) object_gather_list[r] becomes the rank r's `obj`; others give none."""
     group = default_group(group)
     root = root_rank(group, dst, group_dst, 0)
@@ -61,11 +67,16 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
     found: list[Any] = []
     group.begin("gather_object", _gathered(group.wire, obj, found, root), lambda: "", [], False)
     if object_gather_list:
-        object_gather_list[:len(found)] = found
+        object_gather_list[: len(found)] = found
 
 
-def broadcast_object_list(object_list: list[Any], src: int | None = None, group: Any = None,
-                          device: Any = None, group_src: int | None = None) -> None:
+def broadcast_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+) -> None:
     """The objects in `object_list` become the rank src's (0's by default), on all ranks."""
     group = default_group(group)
     root = root_rank(group, src, group_src, 0)
@@ -86,9 +97,13 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
     group.begin("broadcast_object_list", steps(), lambda: "", [], False)
 
 
-def scatter_object_list(scatter_object_output_list: list[Any],
-                        scatter_object_input_list: list[Any] | None = None, src: int | None = None,
-                        group: Any = None, group_src: int | None = None) -> None:
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    group_src: int | None = None,
+) -> None:
     """scatter_object_output_list[0] becomes number `rank` of the rank src's (0's by default) input list."""
     group = default_group(group)
     root = root_rank(group, src, group_src, 0)
@@ -107,16 +122,22 @@ def scatter_object_list(scatter_object_output_list: list[Any],
         if group.rank() == root:
             rows = np.zeros((group.size(), sizes.max()), np.uint8)
             for row, part in zip(rows, np.split(data, np.cumsum(sizes)[:-1])):
-                row[:part.size] = part
+                row[: part.size] = part
         mine = np.empty(sizes.max(), np.uint8)
         yield group.wire.scatter(rows, mine, root)
-        scatter_object_output_list[0] = pickle.loads(mine[:sizes[group.rank()]].tobytes())
+        scatter_object_output_list[0] = pickle.loads(mine[: sizes[group.rank()]].tobytes())
 
     group.begin("scatter_object_list", steps(), lambda: "", [], False)
 
 
-def send_object_list(object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None,
-                     group_dst: int | None = None, use_batch: bool = False) -> None:
+def send_object_list(
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
     """Send the objects to a rank, which calls recv_object_list with a list of the same length."""
     if member(group, "send_object_list") is not None:
         data, sizes = _packed(object_list)
@@ -124,8 +145,14 @@ def send_object_list(object_list: list[Any], dst: int | None = None, group: Any 
         send(rushlight.from_numpy(data), dst, group, group_dst=group_dst)
 
 
-def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
-                     group_src: int | None = None, use_batch: bool = False) -> int:
+def recv_object_list(
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
     """Receive objects into the list; the sender's rank in the world, -1 outside the group."""
     if member(group, "recv_object_list") is None:
         return -1

@@ -6,6 +6,7 @@ ranks, whichever is full first. When the last one is out, the end of backward is
 give the averages back to the parameters. The first iteration has one bucket; then buckets are laid out in the
 order in which rank 0 got its gradients, a small one first, so that communication begins early.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -13,8 +14,8 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.autograd import hooks
-from rushlight.base.callers import warn
+from rushlight._engine.autograd import hooks
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.common import words
 
 Tensor = Any
@@ -48,7 +49,7 @@ class Bucket:
         for p in params:
             # Laid out as the parameter lies, where that is dense, so that copies are straight.
             dense = p.is_contiguous() or p.dim() == 4 and p.is_contiguous(memory_format=torch.channels_last)
-            part = self.flat[offset:offset + p.numel()]
+            part = self.flat[offset : offset + p.numel()]
             self.views.append(part.as_strided(p.shape, p.stride(), offset) if dense else part.view(p.shape))
             offset += p.numel()
         self.pending = len(params)
@@ -95,8 +96,17 @@ class Reducer:
     gradient is not sent, as it is without one on all ranks.
     """
 
-    def __init__(self, params: list[Tensor], names: list[str], group: Any, caps: tuple[float, float],
-                 find_unused: bool, as_view: bool, static: bool, skip: bool = False) -> None:
+    def __init__(
+        self,
+        params: list[Tensor],
+        names: list[str],
+        group: Any,
+        caps: tuple[float, float],
+        find_unused: bool,
+        as_view: bool,
+        static: bool,
+        skip: bool = False,
+    ) -> None:
         self.params, self.names, self.group, self.caps = params, names, group, caps
         self.find_unused, self.as_view, self.static, self.skip = find_unused, as_view, static, skip
         self.hook: tuple[Any, Callable[..., Any]] | None = None
@@ -280,9 +290,15 @@ class Reducer:
             return
         absent = [n for n, seen in enumerate(self.marked) if not seen]
         cause = words("changed" if self.static else "unused")
-        raise RuntimeError(words("unfinished", cause=cause, rank=dist.get_rank(self.group),
-                                 names=", ".join(self.names[n] for n in absent),
-                                 numbers=" ".join(map(str, absent))))
+        raise RuntimeError(
+            words(
+                "unfinished",
+                cause=cause,
+                rank=dist.get_rank(self.group),
+                names=", ".join(self.names[n] for n in absent),
+                numbers=" ".join(map(str, absent)),
+            )
+        )
 
     def shadow(self) -> None:
         """The communication of one backward, with zeros, by a rank that has no inputs left."""
@@ -292,8 +308,11 @@ class Reducer:
             bucket.flat.zero_()
             works.append(self.communicate(GradBucket(bucket, index, index == last)))
         if self.find_unused and not self.static:
-            works.append(dist.all_reduce(torch.zeros(len(self.params), dtype=torch.int32), group=self.group,
-                                         async_op=True))
+            works.append(
+                dist.all_reduce(
+                    torch.zeros(len(self.params), dtype=torch.int32), group=self.group, async_op=True
+                )
+            )
         for work in works:
             work.wait()
         self.order = self.order or list(range(len(self.params)))

@@ -1,4 +1,5 @@
 """ReduceOp, and what a reduction of a tensor is in MPI's terms."""
+
 from __future__ import annotations
 
 import enum
@@ -41,14 +42,20 @@ class ReduceOp(metaclass=_ReduceOpType):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
 
 
-_MPI = {"AVG": "SUM", "PRODUCT": "PROD"}   # where MPI's name is another
+_MPI = {"AVG": "SUM", "PRODUCT": "PROD"}  # where MPI's name is another
 _OF_BOOLS = {"SUM": "MAX", "BOR": "MAX", "PROD": "MIN", "BAND": "MIN"}
-SMALL = 1 << 16     # bytes
-_COMBINED = {RedOpType.SUM: rushlight.Tensor.add_, RedOpType.AVG: rushlight.Tensor.add_,
-             RedOpType.PRODUCT: rushlight.Tensor.mul_, RedOpType.MIN: rushlight.minimum,
-             RedOpType.MAX: rushlight.maximum}
-_REDUCED = frozenset(getattr(rushlight, name) for name in (
-    "float32 float64 float16 bfloat16 int8 uint8 int32 int64 bool complex64 complex128").split())
+SMALL = 1 << 16  # bytes
+_COMBINED = {
+    RedOpType.SUM: rushlight.Tensor.add_,
+    RedOpType.AVG: rushlight.Tensor.add_,
+    RedOpType.PRODUCT: rushlight.Tensor.mul_,
+    RedOpType.MIN: rushlight.minimum,
+    RedOpType.MAX: rushlight.maximum,
+}
+_REDUCED = frozenset(
+    getattr(rushlight, name)
+    for name in ("float32 float64 float16 bfloat16 int8 uint8 int32 int64 bool complex64 complex128").split()
+)
 _CXX = {"int8": "Char", "uint8": "Byte", "int32": "Int", "int64": "Long", "bool": "Bool"}
 
 
@@ -61,8 +68,10 @@ def check_moved(*tensors: Any) -> None:
 def check_op(name: str, dtype: Any, op: Any) -> RedOpType:
     """The reduction as PyTorch's gloo takes it: TypeError, ValueError, RuntimeError for others."""
     if not isinstance(op, RedOpType):
-        raise TypeError(f"{name}(): incompatible function arguments. Expected op to be a torch.distributed."
-                        f"ReduceOp, got {op!r}")
+        raise TypeError(
+            f"{name}(): incompatible function arguments. Expected op to be a torch.distributed."
+            f"ReduceOp, got {op!r}"
+        )
     if dtype.is_complex and op not in (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM):
         kind = ValueError if name == "all_reduce" else RuntimeError
         raise kind(f"{name} does not support {op} on complex tensors")
@@ -74,8 +83,10 @@ def check_op(name: str, dtype: Any, op: Any) -> RedOpType:
     if real and op in (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR):
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
     if op == RedOpType.AVG and not real:
-        raise RuntimeError("result type Float can't be cast to the desired output type "
-                           f"{_CXX[str(dtype).rpartition('.')[2]]}")
+        raise RuntimeError(
+            "result type Float can't be cast to the desired output type "
+            f"{_CXX[str(dtype).rpartition('.')[2]]}"
+        )
     return op
 
 
@@ -88,13 +99,17 @@ class Buffer:
     def __init__(self, tensor: Any, load: bool = True) -> None:
         plain = tensor.detach()
         if plain.layout != rushlight.strided:
-            raise RuntimeError(f"collectives take dense tensors, got one of layout {plain.layout}; "
-                               "call .to_dense() before")
+            raise RuntimeError(
+                f"collectives take dense tensors, got one of layout {plain.layout}; call .to_dense() before"
+            )
         self._into = None
         if not plain.is_contiguous() or plain.is_conj() or plain.is_neg():
             self._into = plain
-            plain = plain.resolve_conj().resolve_neg().contiguous() if load else rushlight.empty(
-                plain.shape, dtype=plain.dtype)
+            plain = (
+                plain.resolve_conj().resolve_neg().contiguous()
+                if load
+                else rushlight.empty(plain.shape, dtype=plain.dtype)
+            )
         self._plain = plain
         self.array: Array = plain._a.reshape(-1)
 
@@ -161,13 +176,16 @@ def _all_reduced_halves(wire: SoloWire, data: Array, op: RedOpType) -> Steps:
         _combine(parts, data, op)
         return
     part = -(-data.size // wire.size)
-    whole = data if data.size == part * wire.size else np.concatenate(
-        [data, np.zeros(part * wire.size - data.size, data.dtype)])
+    whole = (
+        data
+        if data.size == part * wire.size
+        else np.concatenate([data, np.zeros(part * wire.size - data.size, data.dtype)])
+    )
     mine = np.empty(part, data.dtype)
     yield from scattered(wire, whole, mine, [part] * wire.size, op)
     yield wire.allgather(mine, whole)
     if whole is not data:
-        data[:] = whole[:data.size]
+        data[:] = whole[: data.size]
 
 
 def _combine(parts: Array, into: Array, op: RedOpType) -> None:

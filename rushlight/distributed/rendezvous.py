@@ -1,4 +1,5 @@
 """How ranks find each other: env://, tcp:// and file://, each of which ends in a store."""
+
 from __future__ import annotations
 
 import os
@@ -15,11 +16,12 @@ from rushlight.distributed.stores import FileStore, HashStore, PrefixStore, Stor
 from rushlight.distributed.wire import adopt_mpi
 
 default_pg_timeout = timedelta(minutes=30)
-_hubs: dict[int, None] = {}     # ports at which helpers of this process listen
+_hubs: dict[int, None] = {}  # ports at which helpers of this process listen
 
 
-def rendezvous(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = default_pg_timeout,
-               **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
+def rendezvous(
+    url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = default_pg_timeout, **kwargs: Any
+) -> Iterator[tuple[Store, int, int]]:
     """Yields (store, rank, world_size). ValueError for what is missing, RuntimeError for unknown schemes."""
     parts = urlsplit(url)
     handler = _HANDLERS.get(parts.scheme)
@@ -35,6 +37,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, timeout: timedelt
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> None:
     """Let `handler(url, timeout=)`, a generator as `rendezvous` is, answer for a scheme."""
+
     def answer(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
         return next(handler(parts.geturl(), timeout=timeout))
 
@@ -46,16 +49,19 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> Non
 def _number(given: dict[str, str], name: str, scheme: str) -> int:
     if name not in given:
         what = "world size" if name == "world_size" else name
-        raise ValueError(f"Error initializing torch.distributed using {scheme}:// rendezvous: {what} "
-                         "parameter missing")
+        raise ValueError(
+            f"Error initializing torch.distributed using {scheme}:// rendezvous: {what} parameter missing"
+        )
     return int(given[name])
 
 
 def _env(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
     def need(name: str) -> str:
         if not (value := given.get(name.lower()) or os.environ.get(name)):
-            raise ValueError("Error initializing torch.distributed using env:// rendezvous: environment "
-                             f"variable {name} expected, but not set")
+            raise ValueError(
+                "Error initializing torch.distributed using env:// rendezvous: environment "
+                f"variable {name} expected, but not set"
+            )
         return value
 
     if "rank" not in given and "RANK" not in os.environ and "PMI_RANK" in os.environ:
@@ -69,8 +75,9 @@ def _started_by_mpi(timeout: timedelta) -> tuple[Store, int, int]:
     wire = adopt_mpi()
     expected = int(os.environ.get("SLURM_NTASKS", wire.size))
     if wire.size != expected:
-        raise DistBackendError(f"MPI has started with {wire.size} ranks, but SLURM_NTASKS={expected}: "
-                               "use srun --mpi=pmi2")
+        raise DistBackendError(
+            f"MPI has started with {wire.size} ranks, but SLURM_NTASKS={expected}: use srun --mpi=pmi2"
+        )
     port = _start_helper(0, timeout) if wire.rank == 0 else 0
     host, port = wire.told_by_first((socket.gethostname(), port))
     store = TCPStore("127.0.0.1" if host == socket.gethostname() else host, port, None, False, timeout)
@@ -94,7 +101,10 @@ def _file(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store,
 
 
 _HANDLERS: dict[str, Callable[[Any, dict[str, str], timedelta], tuple[Store, int, int]]] = {
-    "env": _env, "tcp": _tcp, "file": _file}
+    "env": _env,
+    "tcp": _tcp,
+    "file": _file,
+}
 
 
 def _tcp_store(host: str, port: int, rank: int, size: int, timeout: timedelta) -> Store:
@@ -126,7 +136,7 @@ def meet(store: Store, rank: int, size: int, timeout: timedelta) -> tuple[str, i
         if isinstance(base, HashStore) and size > 1:
             raise DistBackendError("a HashStore is seen by one process only: use a TCPStore or a FileStore")
         if isinstance(base, TCPStore) and base._hub is None:
-            where = f"{base.host} {base.port}"      # the store's own process is a hub
+            where = f"{base.host} {base.port}"  # the store's own process is a hub
         else:
             where = f"{_address(base)} {_start_helper(0, timeout)}"
         run = os.environ.get("TORCHELASTIC_RUN_ID", "none")

@@ -1,9 +1,10 @@
 """torch.distributed.rpc, as PyTorch has it where it was built without it: only to ask whether it is there."""
+
 from __future__ import annotations
 
 from typing import Any
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 
 def is_available() -> bool:
@@ -12,6 +13,6 @@ def is_available() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    from rushlight.base.elsewhere import attribute
+    from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)

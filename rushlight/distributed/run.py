@@ -7,6 +7,7 @@
 Programs are run as `python -m rushlight` runs them: `import torch` is Rushlight. Options and the environment
 that workers see are torchrun's.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 
 from rushlight.distributed.agent import Agent, Plan
 
-_OPTIONS = (    # name, default, what it is
+_OPTIONS = (  # name, default, what it is
     ("nnodes", "1:1", "number of nodes, or MIN:MAX"),
     ("nproc-per-node", "1", "workers on this node: a number, auto, cpu or gpu"),
     ("rdzv-backend", "static", "static (with --node-rank) or c10d"),
@@ -40,19 +41,27 @@ _SHORT = {"redirects": "-r", "tee": "-t", "module": "-m"}
 
 def parser() -> argparse.ArgumentParser:
     """torchrun's options, each also with _ for -, and from the environment as PET_NAME."""
-    made = argparse.ArgumentParser("rushlight-run", description="Start a program in several processes.",
-                                   allow_abbrev=False)
+    made = argparse.ArgumentParser(
+        "rushlight-run", description="Start a program in several processes.", allow_abbrev=False
+    )
 
     def add(name: str, **how: object) -> None:
-        names = [f"--{name}", *([f"--{name.replace('-', '_')}"] if "-" in name else []),
-                 *([_SHORT[name]] if name in _SHORT else [])]
-        made.add_argument(*names, dest=name.replace("-", "_"), **how)   # type: ignore[arg-type]
+        names = [
+            f"--{name}",
+            *([f"--{name.replace('-', '_')}"] if "-" in name else []),
+            *([_SHORT[name]] if name in _SHORT else []),
+        ]
+        made.add_argument(*names, dest=name.replace("-", "_"), **how)  # type: ignore[arg-type]
 
     for name, default, text in _OPTIONS:
         add(name, default=os.environ.get(f"PET_{name.upper().replace('-', '_')}", default), help=text)
     for name in ("redirects", "tee"):
-        add(name, default="0", help="1: stdout, 2: stderr, 3: both; to files in --log-dir"
-                                    + (" and to the console" if name == "tee" else ""))
+        add(
+            name,
+            default="0",
+            help="1: stdout, 2: stderr, 3: both; to files in --log-dir"
+            + (" and to the console" if name == "tee" else ""),
+        )
     add("standalone", action="store_true", help="one node, which meets at a free port")
     add("module", action="store_true", help="the program is a module, as with python -m")
     add("no-python", action="store_true", help="the program is a command of its own, not run by Python")
@@ -66,8 +75,9 @@ def _workers(text: str) -> int:
         return int(text)
     if text in ("auto", "cpu"):
         return os.cpu_count() or 1
-    raise ValueError("Cuda is not available." if text == "gpu"
-                     else f"Unsupported nproc_per_node value: {text}")
+    raise ValueError(
+        "Cuda is not available." if text == "gpu" else f"Unsupported nproc_per_node value: {text}"
+    )
 
 
 def plan(arguments: Sequence[str]) -> Plan:
@@ -77,17 +87,28 @@ def plan(arguments: Sequence[str]) -> Plan:
     least, most = int(least), int(most or least)
     workers = _workers(given.nproc_per_node)
     if not 0 < least <= most or workers < 1:
-        raise ValueError(f"--nnodes {given.nnodes}: expected 1 <= MIN <= MAX; --nproc-per-node {workers}: "
-                         "expected 1 or more")
+        raise ValueError(
+            f"--nnodes {given.nnodes}: expected 1 <= MIN <= MAX; --nproc-per-node {workers}: "
+            "expected 1 or more"
+        )
     script = [*(["-m"] if given.module else []), given.training_script, *given.training_script_args]
     conf = dict(pair.split("=", 1) for pair in given.rdzv_conf.split(",") if pair)
     python = [] if given.no_python else [sys.executable, "-u", "-m", "rushlight.distributed.worker"]
-    made = Plan([*python, *script], workers, least, most, restarts=int(given.max_restarts),
-                run=given.rdzv_id, role=given.role,
-                timeout=float(conf.get("join_timeout") or conf.get("timeout") or 600), log_dir=given.log_dir,
-                redirects=int(given.redirects), tee=int(given.tee))
+    made = Plan(
+        [*python, *script],
+        workers,
+        least,
+        most,
+        restarts=int(given.max_restarts),
+        run=given.rdzv_id,
+        role=given.role,
+        timeout=float(conf.get("join_timeout") or conf.get("timeout") or 600),
+        log_dir=given.log_dir,
+        redirects=int(given.redirects),
+        tee=int(given.tee),
+    )
     if workers > 1 and "OMP_NUM_THREADS" not in os.environ:
-        made.environment = {"OMP_NUM_THREADS": "1"}     # as torchrun: workers share the processors
+        made.environment = {"OMP_NUM_THREADS": "1"}  # as torchrun: workers share the processors
     if given.standalone or (most == 1 and given.rdzv_backend == "c10d" and not given.rdzv_endpoint):
         made.least = made.most = 1
         made.run = uuid.uuid4().hex

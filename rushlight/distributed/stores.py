@@ -1,4 +1,5 @@
 """Stores: keys and values that all ranks see. Values are bytes; keys may be waited for."""
+
 from __future__ import annotations
 
 import fcntl
@@ -201,7 +202,7 @@ class FileStore(Store):
                 if int(closed or 0) >= self._world_size:
                     os.unlink(self._path)
         except Exception:
-            pass    # the interpreter may be ending
+            pass  # the interpreter may be ending
 
     def list_keys(self) -> list[str]:
         """The keys."""
@@ -218,12 +219,20 @@ class TCPStore(Store):
 
     libuvBackend = True
 
-    def __init__(self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False,
-                 timeout: timedelta = timedelta(seconds=300), wait_for_workers: bool = True,
-                 multi_tenant: bool = False, master_listen_fd: int | None = None, use_libuv: bool = True
-                 ) -> None:
+    def __init__(
+        self,
+        host_name: str,
+        port: int,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: timedelta = timedelta(seconds=300),
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
+        use_libuv: bool = True,
+    ) -> None:
         super().__init__()
-        from rushlight.distributed.hub import in_thread     # which has a store of its own
+        from rushlight.distributed.hub import in_thread  # which has a store of its own
 
         self._timeout, self.host, self.port = timeout, host_name, port
         self._hub = in_thread(_listener(port, master_listen_fd)) if is_master else None
@@ -243,8 +252,10 @@ class TCPStore(Store):
         here, end = self.add("init/", 1), time.monotonic() + self._timeout.total_seconds()
         while self._hub is not None and here < workers:
             if time.monotonic() > end:
-                raise DistStoreError(f"Timed out after {self._timeout.total_seconds():.0f} seconds waiting "
-                                     f"for clients. {here}/{workers} clients joined.")
+                raise DistStoreError(
+                    f"Timed out after {self._timeout.total_seconds():.0f} seconds waiting "
+                    f"for clients. {here}/{workers} clients joined."
+                )
             time.sleep(0.005)
             here = self.add("init/", 0)
 
@@ -255,7 +266,7 @@ class TCPStore(Store):
         if hasattr(self, "_line"):
             self._line.close()
         if getattr(self, "_hub", None) is not None:
-            self._hub.stop()    # type: ignore[union-attr]
+            self._hub.stop()  # type: ignore[union-attr]
 
     def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
         try:
@@ -263,8 +274,9 @@ class TCPStore(Store):
         except Lost as error:
             raise DistNetworkError(f"the store at {self.host}:{self.port} has gone: {error}") from None
         if kind == b"timeout":
-            raise DistStoreError(_late([f.decode() if isinstance(f, bytes) else str(f) for f in fields[2:]],
-                                       float(fields[1])))
+            raise DistStoreError(
+                _late([f.decode() if isinstance(f, bytes) else str(f) for f in fields[2:]], float(fields[1]))
+            )
         if kind == b"error":
             raise DistNetworkError(values[0].decode())
         return values
@@ -286,8 +298,14 @@ class TCPStore(Store):
 
 
 # What the store's process is asked as it is, and how the answer is read.
-_READ: dict[str, Callable[[bytes], Any]] = {"set": lambda none: None, "add": int, "append": lambda none: None,
-                                            "compare_set": bytes, "delete_key": b"1".__eq__, "num_keys": int}
+_READ: dict[str, Callable[[bytes], Any]] = {
+    "set": lambda none: None,
+    "add": int,
+    "append": lambda none: None,
+    "compare_set": bytes,
+    "delete_key": b"1".__eq__,
+    "num_keys": int,
+}
 ASKED = (*_READ, "check", "list_keys")
 
 
@@ -312,9 +330,11 @@ def _listener(port: int, descriptor: int | None) -> Any:
     try:
         return socket.create_server(("", port), backlog=512)
     except OSError as error:
-        raise DistNetworkError(f"The server socket has failed to listen on any local network address. "
-                               f"port: {port}, useIpv6: false, code: {-(error.errno or 0)}, "
-                               f"name: {error.strerror}") from None
+        raise DistNetworkError(
+            f"The server socket has failed to listen on any local network address. "
+            f"port: {port}, useIpv6: false, code: {-(error.errno or 0)}, "
+            f"name: {error.strerror}"
+        ) from None
 
 
 class PrefixStore(Store):
@@ -344,7 +364,7 @@ class PrefixStore(Store):
 
     def list_keys(self) -> list[str]:
         start = self._key("")
-        return [key[len(start):] for key in self.underlying_store.list_keys() if key.startswith(start)]
+        return [key[len(start) :] for key in self.underlying_store.list_keys() if key.startswith(start)]
 
     def clone(self) -> PrefixStore:
         return PrefixStore(self._prefix, self.underlying_store.clone())

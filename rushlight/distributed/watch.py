@@ -1,4 +1,5 @@
 """A rank's connection to the hub: hearing who has failed or left, and saying so of itself."""
+
 from __future__ import annotations
 
 import json
@@ -13,7 +14,7 @@ from typing import Any
 from rushlight.distributed.errors import DistBackendError, RankFailure
 from rushlight.distributed.messages import Line, Lost
 
-VICTIM, CAUSE = 0, 2    # weights of an accusation, as in hubjobs.py
+VICTIM, CAUSE = 0, 2  # weights of an accusation, as in hubjobs.py
 
 
 class Watch:
@@ -24,7 +25,7 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self.news = self.orderly = False    # orderly: all ranks have said good-bye
+        self.news = self.orderly = False  # orderly: all ranks have said good-bye
         self.failed: tuple[int, str] | None = None
         self.left: dict[int, dict[str, int]] = {}
         self.place: Callable[[], str] = lambda: "in no operation"
@@ -63,7 +64,7 @@ class Watch:
 
     def _say(self, *fields: Any) -> None:
         try:
-            if self._line is not None and self._pid == os.getpid():     # not where this rank was forked
+            if self._line is not None and self._pid == os.getpid():  # not where this rank was forked
                 self._line.send(*fields)
         except Lost:
             pass
@@ -105,8 +106,11 @@ class Watch:
         for rank in ranks:
             if rank in self.left and self.left[rank].get(group, 0) < number:
                 reason = f"it left after operation #{self.left[rank].get(group, 0)} of this group"
-                raise RankFailure(f"[rank {self.rank}] {what} aborted: rank {rank} does not take part: "
-                                  f"{reason}", rank, reason)
+                raise RankFailure(
+                    f"[rank {self.rank}] {what} aborted: rank {rank} does not take part: {reason}",
+                    rank,
+                    reason,
+                )
 
     def places(self) -> dict[int, str]:
         """Where the ranks are, each in its own words."""

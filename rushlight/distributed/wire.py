@@ -4,6 +4,7 @@ A wire's methods begin an operation on contiguous NumPy arrays and return what `
 it is over; until then nobody may touch the arrays. Data that is only moved goes as bytes, so any dtype does.
 `MPIWire` is one communicator of MPICH through mpi4py; `SoloWire` is a world of one rank and needs nothing.
 """
+
 from __future__ import annotations
 
 import os
@@ -15,9 +16,11 @@ import numpy as np
 
 from rushlight.distributed.messages import Line
 
-INSTALL = ("torch.distributed with more than one rank needs MPICH and mpi4py: pip install 'rushlight[dist]' "
-           "(mpi4py>=4.1.1,<5 and mpich>=5.0.2,<6)")
-ANYBODY = -1    # a sender that is not known beforehand
+INSTALL = (
+    "torch.distributed with more than one rank needs MPICH and mpi4py: pip install 'rushlight[dist]' "
+    "(mpi4py>=4.1.1,<5 and mpich>=5.0.2,<6)"
+)
+ANYBODY = -1  # a sender that is not known beforehand
 Array = np.ndarray[Any, Any]
 
 
@@ -76,7 +79,7 @@ class SoloWire:
     """
 
     size, rank = 1, 0
-    adopted = False     # whether mpiexec has started it, which takes an end without finalize() for a failure
+    adopted = False  # whether mpiexec has started it, which takes an end without finalize() for a failure
 
     def _nothing(self, *arguments: Any) -> Request:
         return Done()
@@ -109,8 +112,12 @@ class MPIWire(SoloWire):
         self.rank, self.size = communicator.Get_rank(), communicator.Get_size()
 
     def _numbers(self, data: Array) -> list[Any]:
-        kinds = {"f": "FLOAT DOUBLE", "i": "INT8_T INT16_T INT32_T INT64_T", "u": "UINT8_T UINT16_T UINT32_T",
-                 "c": "C_FLOAT_COMPLEX C_DOUBLE_COMPLEX"}[data.dtype.kind].split()
+        kinds = {
+            "f": "FLOAT DOUBLE",
+            "i": "INT8_T INT16_T INT32_T INT64_T",
+            "u": "UINT8_T UINT16_T UINT32_T",
+            "c": "C_FLOAT_COMPLEX C_DOUBLE_COMPLEX",
+        }[data.dtype.kind].split()
         smallest = {"f": 4, "c": 8}.get(data.dtype.kind, 1)
         name = kinds[(data.dtype.itemsize // smallest).bit_length() - 1]
         return [data, data.size, getattr(self._mpi, name)]
@@ -139,13 +146,16 @@ class MPIWire(SoloWire):
         return self._comm.Iscatter(self._bytes(source), self._bytes(into), root)
 
     def reduce_scatter(self, source: Array, into: Array, counts: Sequence[int], op: str) -> Request:
-        return self._comm.Ireduce_scatter(self._numbers(source), self._numbers(into), list(counts),
-                                          getattr(self._mpi, op))
+        return self._comm.Ireduce_scatter(
+            self._numbers(source), self._numbers(into), list(counts), getattr(self._mpi, op)
+        )
 
     def alltoall(self, source: Array, into: Array, sent: Sequence[int], received: Sequence[int]) -> Request:
         # Ialltoallv moves one piece each time that it is tested; messages of its own between any two do not.
-        parts = (np.split(source.reshape(-1), np.cumsum(sent)[:-1]),
-                 np.split(into.reshape(-1), np.cumsum(received)[:-1]))
+        parts = (
+            np.split(source.reshape(-1), np.cumsum(sent)[:-1]),
+            np.split(into.reshape(-1), np.cumsum(received)[:-1]),
+        )
         tag = self._comm.Get_attr(self._mpi.TAG_UB)
         requests = []
         for step in range(1, self.size):
@@ -182,12 +192,13 @@ class MPIWire(SoloWire):
         return MPIWire(made)
 
 
-_world: list[MPIWire] = []      # MPI starts once in a process
+_world: list[MPIWire] = []  # MPI starts once in a process
 
 
 def installed() -> bool:
     """Whether MPI's packages are there."""
     from importlib.util import find_spec
+
     return find_spec("mpi4py") is not None
 
 
@@ -198,9 +209,11 @@ def start_mpi(host: str, port: int, job: str, rank: int, size: int) -> MPIWire:
     """
     if _world:
         if (_world[0].rank, _world[0].size) != (rank, size):
-            raise RuntimeError(f"MPI has been started in this process as rank {_world[0].rank} of "
-                               f"{_world[0].size}, and cannot be again as rank {rank} of {size}; "
-                               "use a new process, or new_group() within the world")
+            raise RuntimeError(
+                f"MPI has been started in this process as rank {_world[0].rank} of "
+                f"{_world[0].size}, and cannot be again as rank {rank} of {size}; "
+                "use a new process, or new_group() within the world"
+            )
         return _world[0]
     line = Line(host, port)
     line.call("pmi", job, rank)
@@ -213,11 +226,13 @@ def start_mpi(host: str, port: int, job: str, rank: int, size: int) -> MPIWire:
     try:
         _world.append(_initialize())
     finally:
-        for name in settings:   # children of this process are no ranks
+        for name in settings:  # children of this process are no ranks
             del os.environ[name]
     if (_world[0].rank, _world[0].size) != (rank, size):
-        raise RuntimeError(f"MPI has started as rank {_world[0].rank} of {_world[0].size}, not as {rank} of "
-                           f"{size}: it did not take this job's process manager; is it MPICH?")
+        raise RuntimeError(
+            f"MPI has started as rank {_world[0].rank} of {_world[0].size}, not as {rank} of "
+            f"{size}: it did not take this job's process manager; is it MPICH?"
+        )
     return _world[0]
 
 
@@ -232,6 +247,7 @@ def adopt_mpi() -> MPIWire:
 
 def _initialize() -> MPIWire:
     import mpi4py
+
     mpi4py.rc.initialize = mpi4py.rc.finalize = False  # its end would wait for ranks that may have failed
     from mpi4py import MPI
 

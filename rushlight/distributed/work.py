@@ -1,4 +1,5 @@
 """Handles of operations under way: Work, and the Future that it gives."""
+
 from __future__ import annotations
 
 import concurrent.futures
@@ -16,7 +17,7 @@ class Future(concurrent.futures.Future[Any]):
 
     def __init__(self, *, devices: Any = None) -> None:
         super().__init__()
-        self._help: Callable[[], Any] = lambda: None    # moves on what the value comes from
+        self._help: Callable[[], Any] = lambda: None  # moves on what the value comes from
 
     def wait(self) -> Any:
         """Wait for it; the value."""

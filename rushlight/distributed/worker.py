@@ -1,4 +1,5 @@
 """A worker of the launcher: `python -m rushlight` that ends with the agent that started it."""
+
 import ctypes
 import os
 import signal
@@ -16,7 +17,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
         return
-    if os.getppid() == 1 and not import_module("rushlight.base.config").knobs.agent:
+    if os.getppid() == 1 and not import_module("rushlight._engine.core.settings").knobs.agent:
         sys.exit("the launcher has ended")
 
 

@@ -1,14 +1,15 @@
 """torch.distributions: parametric distributions that programs draw from, weigh values by and compare.
 
-A class is loaded when it is first named; base/homes.tsv says which file declares it. What all share is in
+A class is loaded when it is first named; homes.tsv says which file declares it. What all share is in
 distribution.py, where values may lie in constraints.py, maps between such sets in transforms.py.
 """
+
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from rushlight.base.lazy import homes, lazy_names, public
+from rushlight._engine.lazy import homes, lazy_names, public
 
 _HOMES = homes(__name__)
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)

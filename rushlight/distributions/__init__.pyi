@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """torch.distributions: parametric distributions that programs draw from, weigh values by and compare.
 
-A class is loaded when it is first named; base/homes.tsv says which file declares it. What all share is in
+A class is loaded when it is first named; homes.tsv says which file declares it. What all share is in
 distribution.py, where values may lie in constraints.py, maps between such sets in transforms.py.
 """
 from importlib.machinery import ModuleSpec

@@ -1,4 +1,5 @@
 """Distributions of classes."""
+
 import math
 
 import rushlight as torch
@@ -6,7 +7,12 @@ from rushlight.distributions import constraints
 from rushlight.distributions.counts import Binomial
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import (
-    broadcast_all, lazy_property, logits_to_probs, one_of, probs_to_logits)
+    broadcast_all,
+    lazy_property,
+    logits_to_probs,
+    one_of,
+    probs_to_logits,
+)
 from rushlight.nn.functional import one_hot
 
 
@@ -20,8 +26,13 @@ class Categorical(Distribution):
         name, given = one_of(probs, logits)
         if given.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        setattr(self, name, given / given.sum(-1, keepdim=True) if logits is None
-                else given - given.logsumexp(-1, keepdim=True))
+        setattr(
+            self,
+            name,
+            given / given.sum(-1, keepdim=True)
+            if logits is None
+            else given - given.logsumexp(-1, keepdim=True),
+        )
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
@@ -36,7 +47,8 @@ class Categorical(Distribution):
 
     # The classes' numbers.
     support = constraints.dependent_property(
-        lambda self: constraints.integer_interval(0, self._num_events - 1), is_discrete=True, event_dim=0)
+        lambda self: constraints.integer_interval(0, self._num_events - 1), is_discrete=True, event_dim=0
+    )
 
     mean = variance = property(lambda self: self._all(math.nan, self.probs))
     mode = property(lambda self: self.probs.argmax(-1))
@@ -125,7 +137,8 @@ class Multinomial(OfClasses):
 
     # Counts that sum to at most total_count.
     support = constraints.dependent_property(
-        lambda self: constraints.multinomial(self.total_count), is_discrete=True, event_dim=1)
+        lambda self: constraints.multinomial(self.total_count), is_discrete=True, event_dim=1
+    )
 
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))

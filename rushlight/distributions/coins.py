@@ -1,4 +1,5 @@
 """Distributions of a probability, which may be given by its log-odds instead."""
+
 import math
 
 import rushlight as torch
@@ -7,7 +8,13 @@ from rushlight.distributions.constraints import boolean, nonnegative_integer, un
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.utils import (
-    broadcast_all, clamp_probs, lazy_property, logits_to_probs, one_of, probs_to_logits)
+    broadcast_all,
+    clamp_probs,
+    lazy_property,
+    logits_to_probs,
+    one_of,
+    probs_to_logits,
+)
 from rushlight.nn.functional import binary_cross_entropy_with_logits
 
 
@@ -89,20 +96,25 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
 
     def _cont_bern_log_norm(self):
         """log C(p) = log(log-odds / (2 p - 1))."""
-        return self._either(lambda p, odds: torch.log(odds.abs()) - torch.log((1 - 2 * p).abs()),
-                            lambda x: math.log(2) + (4 / 3 + 104 / 45 * x**2) * x**2)
+        return self._either(
+            lambda p, odds: torch.log(odds.abs()) - torch.log((1 - 2 * p).abs()),
+            lambda x: math.log(2) + (4 / 3 + 104 / 45 * x**2) * x**2,
+        )
 
     @property
     def mean(self):
         """p / (2 p - 1) - 1 / log-odds."""
-        return self._either(lambda p, odds: p / (2 * p - 1) - 1 / odds,
-                            lambda x: 0.5 + (1 / 3 + 16 / 45 * x**2) * x)
+        return self._either(
+            lambda p, odds: p / (2 * p - 1) - 1 / odds, lambda x: 0.5 + (1 / 3 + 16 / 45 * x**2) * x
+        )
 
     @property
     def variance(self):
         """p (p - 1) / (1 - 2 p)^2 + 1 / log-odds^2."""
-        return self._either(lambda p, odds: p * (p - 1) / (1 - 2 * p) ** 2 + 1 / odds**2,
-                            lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2)
+        return self._either(
+            lambda p, odds: p * (p - 1) / (1 - 2 * p) ** 2 + 1 / odds**2,
+            lambda x: 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2,
+        )
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
@@ -117,14 +129,16 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
     def cdf(self, value):
         """The probability of what is not larger."""
         value = self._checked(value)
-        found = self._either(lambda p, _: (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1),
-                             lambda _: value)
+        found = self._either(
+            lambda p, _: (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1), lambda _: value
+        )
         return torch.where(value <= 0, 0.0, torch.where(value >= 1, 1.0, found))
 
     def icdf(self, value):
         """What has this probability below it."""
         return self._either(
-            lambda p, odds: (torch.log1p(-p + value * (2 * p - 1)) - torch.log1p(-p)) / odds, lambda _: value)
+            lambda p, odds: (torch.log1p(-p + value * (2 * p - 1)) - torch.log1p(-p)) / odds, lambda _: value
+        )
 
     def entropy(self):
         """In nats."""
@@ -143,7 +157,8 @@ class Geometric(LogOdds):
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) "
                 f"of distribution {self!r} to be positive but found invalid values:\n"
-                f"{self.probs.data[~(self.probs > 0)]}")
+                f"{self.probs.data[~(self.probs > 0)]}"
+            )
 
     mean = property(lambda self: 1 / self.probs - 1)
     mode = property(lambda self: torch.zeros_like(self.probs))

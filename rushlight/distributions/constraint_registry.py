@@ -20,8 +20,9 @@ class ConstraintRegistry:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
         if not (isinstance(kind, type) and issubclass(kind, constraints.Constraint)):
-            raise TypeError("Expected constraint to be either a Constraint subclass or instance, but got "
-                            f"{constraint}")
+            raise TypeError(
+                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}"
+            )
         self._registry[kind] = factory
         return factory
 
@@ -37,32 +38,46 @@ biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
 
 def _beyond(bound, sign):
     return lambda c: transforms.ComposeTransform(
-        [transforms.ExpTransform(), transforms.AffineTransform(getattr(c, bound), sign)])
+        [transforms.ExpTransform(), transforms.AffineTransform(getattr(c, bound), sign)]
+    )
 
 
 def _between(c):
     bounds = c.lower_bound, c.upper_bound
     if all(isinstance(b, (int, float)) for b in bounds) and bounds == (0, 1):
         return transforms.SigmoidTransform()
-    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(
-        c.lower_bound, c.upper_bound - c.lower_bound)])
+    return transforms.ComposeTransform(
+        [
+            transforms.SigmoidTransform(),
+            transforms.AffineTransform(c.lower_bound, c.upper_bound - c.lower_bound),
+        ]
+    )
 
 
 for _registry in (biject_to, transform_to):
     for _constraint, _factory in [
-            (constraints.real, lambda c: transforms.identity_transform),
-            (constraints.greater_than, _beyond("lower_bound", 1)),
-            (constraints.greater_than_eq, _beyond("lower_bound", 1)),
-            (constraints.less_than, _beyond("upper_bound", -1)),
-            (constraints.interval, _between),
-            (constraints.half_open_interval, _between),
-            (constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform()),
-            (constraints.independent, lambda c, to=_registry: transforms.IndependentTransform(
-                to(c.base_constraint), c.reinterpreted_batch_ndims)),
-            (constraints.cat, lambda c, to=_registry: transforms.CatTransform(
-                [to(part) for part in c.cseq], c.dim, c.lengths)),
-            (constraints.stack, lambda c, to=_registry: transforms.StackTransform(
-                [to(part) for part in c.cseq], c.dim))]:
+        (constraints.real, lambda c: transforms.identity_transform),
+        (constraints.greater_than, _beyond("lower_bound", 1)),
+        (constraints.greater_than_eq, _beyond("lower_bound", 1)),
+        (constraints.less_than, _beyond("upper_bound", -1)),
+        (constraints.interval, _between),
+        (constraints.half_open_interval, _between),
+        (constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform()),
+        (
+            constraints.independent,
+            lambda c, to=_registry: transforms.IndependentTransform(
+                to(c.base_constraint), c.reinterpreted_batch_ndims
+            ),
+        ),
+        (
+            constraints.cat,
+            lambda c, to=_registry: transforms.CatTransform([to(part) for part in c.cseq], c.dim, c.lengths),
+        ),
+        (
+            constraints.stack,
+            lambda c, to=_registry: transforms.StackTransform([to(part) for part in c.cseq], c.dim),
+        ),
+    ]:
         _registry.register(_constraint, _factory)
 
 biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())

@@ -38,8 +38,10 @@ class _Dependent(Constraint):
 
     def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         """The same with more known."""
-        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
-                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
+        )
 
     def check(self, value):
         """ValueError: there is nothing to check by."""
@@ -74,8 +76,10 @@ class _Wrapped(Constraint):
     """What a constraint of one more kind shares with the one that it is made of."""
 
     def __init__(self, base_constraint):
-        demand(isinstance(base_constraint, Constraint),
-                f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        demand(
+            isinstance(base_constraint, Constraint),
+            f"base_constraint must be a Constraint, got {type(base_constraint).__name__}",
+        )
         self.base_constraint = base_constraint
 
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
@@ -87,10 +91,14 @@ class _IndependentConstraint(_Wrapped):
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         super().__init__(base_constraint)
-        demand(isinstance(reinterpreted_batch_ndims, int), "reinterpreted_batch_ndims must be an int, got "
-                f"{type(reinterpreted_batch_ndims).__name__}")
-        demand(reinterpreted_batch_ndims >= 0,
-                f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
+        demand(
+            isinstance(reinterpreted_batch_ndims, int),
+            f"reinterpreted_batch_ndims must be an int, got {type(reinterpreted_batch_ndims).__name__}",
+        )
+        demand(
+            reinterpreted_batch_ndims >= 0,
+            f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}",
+        )
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
@@ -132,8 +140,10 @@ class _Parts(Constraint):
     event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
 
     def _within(self, value):
-        demand(-value.dim() <= self.dim < value.dim(),
-                f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+        demand(
+            -value.dim() <= self.dim < value.dim(),
+            f"dim {self.dim} out of range for value with {value.dim()} dimensions",
+        )
 
 
 class _Cat(_Parts):
@@ -142,8 +152,10 @@ class _Cat(_Parts):
     def __init__(self, cseq, dim=0, lengths=None):
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        demand(len(self.lengths) == len(self.cseq),
-                f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+        demand(
+            len(self.lengths) == len(self.cseq),
+            f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})",
+        )
 
     def check(self, value):
         """Whether each part is allowed."""
@@ -155,8 +167,9 @@ class _Cat(_Parts):
 class _Stack(_Parts):
     """Constraints of parts as torch.stack joins them."""
 
-    event_dim = property(lambda self: (lambda most: most + (self.dim + most < 0))(
-        max(c.event_dim for c in self.cseq)))
+    event_dim = property(
+        lambda self: (lambda most: most + (self.dim + most < 0))(max(c.event_dim for c in self.cseq))
+    )
 
     def check(self, value):
         """Whether each part is allowed."""
@@ -196,8 +209,17 @@ def _whole(value):
 
 def _set(name, check, doc, event_dim=0, discrete=False, base=Constraint):
     """A class of constraints by what its members answer: check(the constraint, a value)."""
-    return type(name, (base,), {"check": check, "__doc__": doc, "event_dim": event_dim,
-                                "is_discrete": discrete, "__module__": __name__})
+    return type(
+        name,
+        (base,),
+        {
+            "check": check,
+            "__doc__": doc,
+            "event_dim": event_dim,
+            "is_discrete": discrete,
+            "__module__": __name__,
+        },
+    )
 
 
 _Boolean = _set("_Boolean", lambda c, x: (x == 0) | (x == 1), "0 and 1.", discrete=True)
@@ -205,17 +227,39 @@ _Real = _set("_Real", lambda c, x: x == x, "All numbers but nan.")
 _GreaterThan = _set("_GreaterThan", lambda c, x: c.lower_bound < x, "Above the bound.", base=_From)
 _GreaterThanEq = _set("_GreaterThanEq", lambda c, x: c.lower_bound <= x, "The bound and above.", base=_From)
 _LessThan = _set("_LessThan", lambda c, x: x < c.upper_bound, "Below the bound.", base=_To)
-_Interval = _set("_Interval", lambda c, x: (c.lower_bound <= x) & (x <= c.upper_bound),
-                 "From the one bound to the other.", base=_FromTo)
-_HalfOpenInterval = _set("_HalfOpenInterval", lambda c, x: (c.lower_bound <= x) & (x < c.upper_bound),
-                         "From the one bound to below the other.", base=_FromTo)
+_Interval = _set(
+    "_Interval",
+    lambda c, x: (c.lower_bound <= x) & (x <= c.upper_bound),
+    "From the one bound to the other.",
+    base=_FromTo,
+)
+_HalfOpenInterval = _set(
+    "_HalfOpenInterval",
+    lambda c, x: (c.lower_bound <= x) & (x < c.upper_bound),
+    "From the one bound to below the other.",
+    base=_FromTo,
+)
 _IntegerInterval = _set(
-    "_IntegerInterval", lambda c, x: _whole(x) & (c.lower_bound <= x) & (x <= c.upper_bound),
-    "Whole numbers from the one bound to the other.", discrete=True, base=_FromTo)
-_IntegerLessThan = _set("_IntegerLessThan", lambda c, x: _whole(x) & (x <= c.upper_bound),
-                        "Whole numbers up to the bound.", discrete=True, base=_To)
-_IntegerGreaterThan = _set("_IntegerGreaterThan", lambda c, x: _whole(x) & (x >= c.lower_bound),
-                           "Whole numbers from the bound.", discrete=True, base=_From)
+    "_IntegerInterval",
+    lambda c, x: _whole(x) & (c.lower_bound <= x) & (x <= c.upper_bound),
+    "Whole numbers from the one bound to the other.",
+    discrete=True,
+    base=_FromTo,
+)
+_IntegerLessThan = _set(
+    "_IntegerLessThan",
+    lambda c, x: _whole(x) & (x <= c.upper_bound),
+    "Whole numbers up to the bound.",
+    discrete=True,
+    base=_To,
+)
+_IntegerGreaterThan = _set(
+    "_IntegerGreaterThan",
+    lambda c, x: _whole(x) & (x >= c.lower_bound),
+    "Whole numbers from the bound.",
+    discrete=True,
+    base=_From,
+)
 
 
 # --- sets of vectors and matrices -----------------------------------------------------------------
@@ -247,8 +291,9 @@ def _corr_cholesky(_, value):
 
 
 def _square(_, value):
-    return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool,
-                      device=value.device)
+    return torch.full(
+        value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device
+    )
 
 
 def _symmetric(_, value):
@@ -266,20 +311,37 @@ def _positive_semidefinite(_, value):
     return torch.linalg.eigvalsh(value).ge(0).all(-1) if found.all() else found
 
 
-_OneHot = _set("_OneHot", lambda c, x: ((x == 0) | (x == 1)).all(-1) & x.sum(-1).eq(1),
-               "Vectors of zeros and a one.", 1, True)
-_Simplex = _set("_Simplex", lambda c, x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6),
-                "Vectors of probabilities.", 1)
+_OneHot = _set(
+    "_OneHot",
+    lambda c, x: ((x == 0) | (x == 1)).all(-1) & x.sum(-1).eq(1),
+    "Vectors of zeros and a one.",
+    1,
+    True,
+)
+_Simplex = _set(
+    "_Simplex", lambda c, x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), "Vectors of probabilities.", 1
+)
 _LowerTriangular = _set("_LowerTriangular", lambda c, x: _lower_triangular(x), "Zero above the diagonal.", 2)
-_LowerCholesky = _set("_LowerCholesky", lambda c, x: _lower_cholesky(x),
-                      "Lower triangular with a positive diagonal.", 2)
+_LowerCholesky = _set(
+    "_LowerCholesky", lambda c, x: _lower_cholesky(x), "Lower triangular with a positive diagonal.", 2
+)
 _CorrCholesky = _set("_CorrCholesky", _corr_cholesky, "Lower Cholesky factors whose rows have length 1.", 2)
 _Square = _set("_Square", _square, "Square matrices.", 2)
 _Symmetric = _set("_Symmetric", _symmetric, "Symmetric matrices.", 2, base=_Square)
-_PositiveSemidefinite = _set("_PositiveSemidefinite", _positive_semidefinite,
-                             "Symmetric matrices without negative eigenvalues.", 2, base=_Symmetric)
-_PositiveDefinite = _set("_PositiveDefinite", _positive_definite,
-                         "Symmetric matrices with positive eigenvalues.", 2, base=_Symmetric)
+_PositiveSemidefinite = _set(
+    "_PositiveSemidefinite",
+    _positive_semidefinite,
+    "Symmetric matrices without negative eigenvalues.",
+    2,
+    base=_Symmetric,
+)
+_PositiveDefinite = _set(
+    "_PositiveDefinite",
+    _positive_definite,
+    "Symmetric matrices with positive eigenvalues.",
+    2,
+    base=_Symmetric,
+)
 
 dependent, dependent_property, independent = _Dependent(), _DependentProperty, _IndependentConstraint
 boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()

@@ -49,7 +49,8 @@ class Binomial(LogOdds):
 
     # 0 to the number of trials.
     support = constraints.dependent_property(
-        lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True, event_dim=0)
+        lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True, event_dim=0
+    )
 
     mean = property(lambda self: self.total_count * self.probs)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
@@ -91,8 +92,11 @@ class NegativeBinomial(LogOdds):
     rate is a gamma variable.
     """
 
-    arg_constraints = {"total_count": constraints.greater_than_eq(0),
-                       "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
 
     def __init__(self, total_count, probs=None, logits=None, validate_args=None):

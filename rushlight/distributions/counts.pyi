@@ -2,7 +2,7 @@
 """Distributions of counts."""
 from rushlight.distributions.coins import LogOdds
 from rushlight.distributions.exp_family import ExponentialFamily
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Binomial(LogOdds):

@@ -1,4 +1,5 @@
 """What transforms make of normal and Cauchy numbers."""
+
 import math
 
 import rushlight as torch
@@ -65,8 +66,9 @@ class LogNormal(TransformedDistribution):
     support, has_rsample = positive, True
 
     def __init__(self, loc, scale, validate_args=None):
-        super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(),
-                         validate_args=validate_args)
+        super().__init__(
+            Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args
+        )
 
     loc, scale = of_base("loc"), of_base("scale")
     mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
@@ -84,8 +86,11 @@ class LogisticNormal(TransformedDistribution):
 
     def __init__(self, loc, scale, validate_args=None):
         base = Normal(loc, scale, validate_args=validate_args)
-        super().__init__(base if base.batch_shape else base.expand([1]), StickBreakingTransform(),
-                         validate_args=validate_args)
+        super().__init__(
+            base if base.batch_shape else base.expand([1]),
+            StickBreakingTransform(),
+            validate_args=validate_args,
+        )
 
     loc = property(lambda self: self.base_dist.base_dist.loc)
     scale = property(lambda self: self.base_dist.base_dist.scale)

@@ -1,7 +1,7 @@
 """What distributions have in common: shapes, parameters, and checks of parameters and values."""
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.distributions.constraints import is_dependent
 from rushlight.distributions.utils import absent, broadcast_all, lazy_property
 
@@ -21,9 +21,11 @@ class Distribution:
     _validate_args = __debug__
 
     arg_constraints, support, mean, mode, variance = (
-        property(absent(name)) for name in ("arg_constraints", "support", "mean", "mode", "variance"))
+        property(absent(name)) for name in ("arg_constraints", "support", "mean", "mode", "variance")
+    )
     rsample, log_prob, cdf, icdf, enumerate_support, entropy = map(
-        absent, ("rsample", "log_prob", "cdf", "icdf", "enumerate_support", "entropy"))
+        absent, ("rsample", "log_prob", "cdf", "icdf", "enumerate_support", "entropy")
+    )
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
         self._batch_shape, self._event_shape = torch.Size(batch_shape), torch.Size(event_shape)
@@ -92,7 +94,7 @@ class Distribution:
     def _expanded(self, name, value, batch_shape):
         """An attribute for a new batch shape: parameters and distributions are expanded."""
         if isinstance(value, Distribution):
-            return value.expand(batch_shape + value.batch_shape[len(self._batch_shape):])
+            return value.expand(batch_shape + value.batch_shape[len(self._batch_shape) :])
         if name in self._constrained and isinstance(value, torch.Tensor):
             own = value.dim() - self._constrained[name].event_dim
             return value.expand(batch_shape + value.shape[own:])
@@ -103,7 +105,8 @@ class Distribution:
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method "
-                "must also define a custom .expand() method.")
+                "must also define a custom .expand() method."
+            )
         return self.__new__(type(self)) if _instance is None else _instance
 
     # --- what follows from other answers ----------------------------------------------------------
@@ -128,8 +131,11 @@ class Distribution:
 
     def __repr__(self):
         given = [(name, vars(self)[name]) for name in self.arg_constraints if name in vars(self)]
-        return f"{type(self).__name__}(" + ", ".join(
-            f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given) + ")"
+        return (
+            f"{type(self).__name__}("
+            + ", ".join(f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in given)
+            + ")"
+        )
 
     # --- checks -----------------------------------------------------------------------------------
 
@@ -137,9 +143,11 @@ class Distribution:
         try:
             constraints = self.arg_constraints
         except NotImplementedError:
-            warn(f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
-                 "{}` or initialize the distribution with `validate_args=False` to turn off "
-                 "validation.")
+            warn(
+                f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
+                "{}` or initialize the distribution with `validate_args=False` to turn off "
+                "validation."
+            )
             return
         for name, constraint in constraints.items():
             derived = name not in vars(self) and isinstance(getattr(type(self), name), lazy_property)
@@ -150,7 +158,8 @@ class Distribution:
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
                     f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
-                    f"values:\n{value}")
+                    f"values:\n{value}"
+                )
 
     def _checked(self, value):
         """A value to be weighed, if it is one of these distributions' or checks are off."""
@@ -163,20 +172,25 @@ class Distribution:
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         own, event = self._extended_shape(), self._event_shape
-        if value.shape[value.dim() - len(event):] != event:
-            raise ValueError("The right-most size of value must match event_shape: "
-                             f"{value.shape} vs {event}.")
+        if value.shape[value.dim() - len(event) :] != event:
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {event}."
+            )
         if any(a != b and 1 not in (a, b) for a, b in zip(reversed(value.shape), reversed(own))):
-            raise ValueError("Value is not broadcastable with batch_shape+event_shape: "
-                             f"{value.shape} vs {own}.")
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {own}."
+            )
         try:
             support = self.support
         except NotImplementedError:
-            warn(f"{type(self)} does not define `support` to enable sample validation. Please "
-                 "initialize the distribution with `validate_args=False` to turn off validation.")
+            warn(
+                f"{type(self)} does not define `support` to enable sample validation. Please "
+                "initialize the distribution with `validate_args=False` to turn off validation."
+            )
             return
         if not support.check(value).all():
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be "
                 f"within the support ({support!r}) of the distribution {self!r}, but found invalid "
-                f"values:\n{value}")
+                f"values:\n{value}"
+            )

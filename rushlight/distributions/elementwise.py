@@ -1,4 +1,5 @@
 """Transforms of numbers."""
+
 import math
 
 import rushlight as torch
@@ -10,10 +11,21 @@ from rushlight.nn.functional import softplus
 
 def _increasing(name, codomain, call, inverse, jacobian, doc):
     """A class of transforms of all numbers without parameters: y of x, x of y, log dy / dx of x."""
-    return type(name, (Alike,), {
-        "domain": constraints.real, "codomain": codomain, "bijective": True, "sign": +1, "__doc__": doc,
-        "__module__": __name__, "_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y),
-        "log_abs_det_jacobian": lambda self, x, y: jacobian(x)})
+    return type(
+        name,
+        (Alike,),
+        {
+            "domain": constraints.real,
+            "codomain": codomain,
+            "bijective": True,
+            "sign": +1,
+            "__doc__": doc,
+            "__module__": __name__,
+            "_call": lambda self, x: call(x),
+            "_inverse": lambda self, y: inverse(y),
+            "log_abs_det_jacobian": lambda self, x, y: jacobian(x),
+        },
+    )
 
 
 def _inside(y):
@@ -26,20 +38,34 @@ def clipped_sigmoid(x):
     return _inside(torch.sigmoid(x))
 
 
-ExpTransform = _increasing("ExpTransform", constraints.positive, lambda x: x.exp(), lambda y: y.log(),
-                           lambda x: x, "y = exp(x).")
+ExpTransform = _increasing(
+    "ExpTransform", constraints.positive, lambda x: x.exp(), lambda y: y.log(), lambda x: x, "y = exp(x)."
+)
 SigmoidTransform = _increasing(
-    "SigmoidTransform", constraints.unit_interval, clipped_sigmoid,
-    lambda y: _inside(y).log() - (-_inside(y)).log1p(), lambda x: -softplus(-x) - softplus(x),
-    "y = 1 / (1 + exp(-x)), kept inside (0, 1); the inverse is the log-odds.")
+    "SigmoidTransform",
+    constraints.unit_interval,
+    clipped_sigmoid,
+    lambda y: _inside(y).log() - (-_inside(y)).log1p(),
+    lambda x: -softplus(-x) - softplus(x),
+    "y = 1 / (1 + exp(-x)), kept inside (0, 1); the inverse is the log-odds.",
+)
 SoftplusTransform = _increasing(
-    "SoftplusTransform", constraints.positive, softplus, lambda y: (-y).expm1().neg().log() + y,
-    lambda x: -softplus(-x), "y = log(1 + exp(x)).")
+    "SoftplusTransform",
+    constraints.positive,
+    softplus,
+    lambda y: (-y).expm1().neg().log() + y,
+    lambda x: -softplus(-x),
+    "y = log(1 + exp(x)).",
+)
 # The Jacobian is in a form that does not cancel for large x.
 TanhTransform = _increasing(
-    "TanhTransform", constraints.interval(-1.0, 1.0), torch.tanh, torch.atanh,
+    "TanhTransform",
+    constraints.interval(-1.0, 1.0),
+    torch.tanh,
+    torch.atanh,
     lambda x: 2 * (math.log(2) - x - softplus(-2 * x)),
-    "y = tanh(x); its inverse is not finite at -1 and 1, which a cache avoids.")
+    "y = tanh(x); its inverse is not finite at -1 and 1, which a cache avoids.",
+)
 
 
 class AbsTransform(Alike):
@@ -102,8 +128,11 @@ class AffineTransform(Transform):
     codomain = domain
 
     def __eq__(self, other):
-        return (isinstance(other, AffineTransform) and _equal(self.loc, other.loc)
-                and _equal(self.scale, other.scale))
+        return (
+            isinstance(other, AffineTransform)
+            and _equal(self.loc, other.loc)
+            and _equal(self.scale, other.scale)
+        )
 
     @property
     def sign(self):
@@ -118,11 +147,14 @@ class AffineTransform(Transform):
 
     def log_abs_det_jacobian(self, x, y):
         """log |scale|, summed over the value's dims."""
-        found = (self.scale.abs().log() if isinstance(self.scale, torch.Tensor)
-                 else torch.full_like(x, math.log(abs(self.scale))))
+        found = (
+            self.scale.abs().log()
+            if isinstance(self.scale, torch.Tensor)
+            else torch.full_like(x, math.log(abs(self.scale)))
+        )
         if not self.event_dim:
             return found.expand(x.shape)
-        return found.reshape((*found.shape[:-self.event_dim], -1)).sum(-1).expand(x.shape[:-self.event_dim])
+        return found.reshape((*found.shape[: -self.event_dim], -1)).sum(-1).expand(x.shape[: -self.event_dim])
 
     def forward_shape(self, shape):
         """Broadcast with loc's and scale's."""

@@ -1,9 +1,16 @@
 """Distributions of extremes and of what lasts."""
+
 import math
 
 import rushlight as torch
 from rushlight.distributions.constraints import (
-    dependent_property, greater_than_eq, interval, positive, real, unit_interval)
+    dependent_property,
+    greater_than_eq,
+    interval,
+    positive,
+    real,
+    unit_interval,
+)
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.elementwise import AffineTransform, ExpTransform, PowerTransform
 from rushlight.distributions.gamma import Exponential
@@ -21,11 +28,21 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = torch.finfo(self.loc.dtype)
-        base = Uniform(torch.full_like(self.loc, limits.tiny), torch.full_like(self.loc, 1 - limits.eps),
-                       validate_args=validate_args)
-        super().__init__(base, [ExpTransform().inv, AffineTransform(0, -torch.ones_like(self.scale)),
-                                ExpTransform().inv, AffineTransform(loc, -self.scale)],
-                         validate_args=validate_args)
+        base = Uniform(
+            torch.full_like(self.loc, limits.tiny),
+            torch.full_like(self.loc, 1 - limits.eps),
+            validate_args=validate_args,
+        )
+        super().__init__(
+            base,
+            [
+                ExpTransform().inv,
+                AffineTransform(0, -torch.ones_like(self.scale)),
+                ExpTransform().inv,
+                AffineTransform(loc, -self.scale),
+            ],
+            validate_args=validate_args,
+        )
 
     mean = property(lambda self: self.loc + self.scale * euler_constant)
     mode = property(lambda self: self.loc)
@@ -60,8 +77,11 @@ class Weibull(TransformedDistribution):
 
     mean = property(lambda self: self.scale * self._moment(1))
     variance = property(lambda self: self.scale.pow(2) * (self._moment(2) - self._moment(1).pow(2)))
-    mode = property(lambda self: self.scale * (
-        (self.concentration - 1) / self.concentration) ** self.concentration_reciprocal)
+    mode = property(
+        lambda self: (
+            self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
+        )
+    )
 
     def entropy(self):
         """In nats."""
@@ -76,8 +96,11 @@ class Pareto(TransformedDistribution):
 
     def __init__(self, scale, alpha, validate_args=None):
         self.scale, self.alpha = broadcast_all(scale, alpha)
-        super().__init__(Exponential(self.alpha, validate_args=validate_args),
-                         [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
+        super().__init__(
+            Exponential(self.alpha, validate_args=validate_args),
+            [ExpTransform(), AffineTransform(0, self.scale)],
+            validate_args=validate_args,
+        )
 
     # From scale on.
     support = dependent_property(lambda self: greater_than_eq(self.scale), is_discrete=False, event_dim=0)
@@ -86,8 +109,9 @@ class Pareto(TransformedDistribution):
 
     # inf where alpha is at most 1 or 2.
     mean = property(lambda self: self._power(1) * self.scale / (self._power(1) - 1))
-    variance = property(lambda self: self.scale.pow(2) * self._power(2) / (
-        (self._power(2) - 1).pow(2) * (self._power(2) - 2)))
+    variance = property(
+        lambda self: self.scale.pow(2) * self._power(2) / ((self._power(2) - 1).pow(2) * (self._power(2) - 2))
+    )
 
     def _power(self, least):
         return self.alpha.clamp(min=least)
@@ -126,8 +150,9 @@ class GeneralizedPareto(Distribution):
         return torch.where(there, moment(torch.where(there, self.concentration, most / 2)), math.nan)
 
     mean = property(lambda self: self._moment(1, lambda c: self.loc + self.scale / (1 - c)))
-    variance = property(lambda self: self._moment(
-        0.5, lambda c: self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c))))
+    variance = property(
+        lambda self: self._moment(0.5, lambda c: self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)))
+    )
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
@@ -173,11 +198,20 @@ class Kumaraswamy(TransformedDistribution):
 
     def __init__(self, concentration1, concentration0, validate_args=None):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(torch.zeros_like(self.concentration0), torch.ones_like(self.concentration0),
-                       validate_args=validate_args)
-        super().__init__(base, [PowerTransform(self.concentration0.reciprocal()), AffineTransform(1.0, -1.0),
-                                PowerTransform(self.concentration1.reciprocal())],
-                         validate_args=validate_args)
+        base = Uniform(
+            torch.zeros_like(self.concentration0),
+            torch.ones_like(self.concentration0),
+            validate_args=validate_args,
+        )
+        super().__init__(
+            base,
+            [
+                PowerTransform(self.concentration0.reciprocal()),
+                AffineTransform(1.0, -1.0),
+                PowerTransform(self.concentration1.reciprocal()),
+            ],
+            validate_args=validate_args,
+        )
 
     def _moment(self, n):
         """The mean of x^n: b B(1 + n / a, b)."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.transformed_distribution import TransformedDistribution
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class GeneralizedPareto(Distribution):

@@ -1,4 +1,5 @@
 """Gamma distributions and what is made of gamma numbers."""
+
 import math
 
 import rushlight as torch
@@ -60,8 +61,12 @@ class Gamma(ExponentialFamily):
     def log_prob(self, value):
         """The logarithm of the density; value may be a number."""
         value = self._checked(torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
-        return (torch.xlogy(self.concentration, self.rate) + torch.xlogy(self.concentration - 1, value)
-                - self.rate * value - torch.lgamma(self.concentration))
+        return (
+            torch.xlogy(self.concentration, self.rate)
+            + torch.xlogy(self.concentration - 1, value)
+            - self.rate * value
+            - torch.lgamma(self.concentration)
+        )
 
     cdf = lambda self, value: torch.special.gammainc(self.concentration, self.rate * self._checked(value))
 
@@ -97,11 +102,17 @@ class InverseGamma(TransformedDistribution):
     mode = property(lambda self: self.rate / (self.concentration + 1))
 
     # inf where the concentration is at most 1 or 2.
-    mean = property(lambda self: torch.where(
-        self.concentration > 1, self.rate / (self.concentration - 1), math.inf))
+    mean = property(
+        lambda self: torch.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+    )
 
-    variance = property(lambda self: torch.where(self.concentration > 2, self.rate.square() / (
-        (self.concentration - 1).square() * (self.concentration - 2)), math.inf))
+    variance = property(
+        lambda self: torch.where(
+            self.concentration > 2,
+            self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2)),
+            math.inf,
+        )
+    )
 
     def entropy(self):
         """In nats."""
@@ -125,11 +136,19 @@ class FisherSnedecor(Distribution):
 
     # nan where a number of degrees is too small.
     mean = property(lambda self: self._above(2) / (self._above(2) - 2))
-    mode = property(lambda self: (
-        (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)).masked_fill(self.df1 <= 2, math.nan))
-    variance = property(lambda self: (
-        2 * self._above(4).pow(2) * (self.df1 + self._above(4) - 2)
-        / (self.df1 * (self._above(4) - 2).pow(2) * (self._above(4) - 4))))
+    mode = property(
+        lambda self: ((self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)).masked_fill(
+            self.df1 <= 2, math.nan
+        )
+    )
+    variance = property(
+        lambda self: (
+            2
+            * self._above(4).pow(2)
+            * (self.df1 + self._above(4) - 2)
+            / (self.df1 * (self._above(4) - 2).pow(2) * (self._above(4) - 4))
+        )
+    )
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the degrees."""
@@ -174,13 +193,19 @@ class StudentT(Distribution):
     def log_prob(self, value):
         """The logarithm of the density."""
         y = (self._checked(value) - self.loc) / self.scale
-        norm = (self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi)
-                + torch.lgamma(0.5 * self.df) - torch.lgamma(0.5 * (self.df + 1)))
+        norm = (
+            self.scale.log()
+            + 0.5 * self.df.log()
+            + 0.5 * math.log(math.pi)
+            + torch.lgamma(0.5 * self.df)
+            - torch.lgamma(0.5 * (self.df + 1))
+        )
         return -0.5 * (self.df + 1) * torch.log1p(y**2 / self.df) - norm
 
     def entropy(self):
         """In nats."""
         half, more = 0.5 * self.df, 0.5 * (self.df + 1)
         beta = torch.lgamma(half) + math.lgamma(0.5) - torch.lgamma(more)
-        return (self.scale.log() + more * (torch.digamma(more) - torch.digamma(half))
-                + 0.5 * self.df.log() + beta)
+        return (
+            self.scale.log() + more * (torch.digamma(more) - torch.digamma(half)) + 0.5 * self.df.log() + beta
+        )

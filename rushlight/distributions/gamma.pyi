@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.transformed_distribution import TransformedDistribution
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Chi2(Gamma):

@@ -19,7 +19,7 @@ PyTorch's own figures are by series and fitted fractions, which are good to some
 import numpy as np
 
 import rushlight as torch
-from rushlight.autograd.function import Function, once_differentiable
+from rushlight._engine.autograd.function import Function, once_differentiable
 
 # Where h has fallen to -DEPTH nothing is left in double precision.
 _DEPTH = 40.0
@@ -48,12 +48,14 @@ def _integral(height, slope, logarithm, end):
 def _gamma_grad(a, x):
     right = x >= a
     # Bounds of the end: h's parabola or exponential on the right, the line of its far slope on the left.
-    ahead = torch.minimum(2 * _DEPTH / ((x - a) + ((x - a) ** 2 + 2 * _DEPTH * x).sqrt()),
-                          torch.log(2 + 2 * _DEPTH / x))
+    ahead = torch.minimum(
+        2 * _DEPTH / ((x - a) + ((x - a) ** 2 + 2 * _DEPTH * x).sqrt()), torch.log(2 + 2 * _DEPTH / x)
+    )
     end = torch.where(right, ahead, -(_DEPTH + x) / a)
     level = x.log() - torch.digamma(a)
-    return x * _integral(lambda u: a * u - x * torch.expm1(u), lambda u: a - x * torch.exp(u),
-                         lambda u: level + u, end)
+    return x * _integral(
+        lambda u: a * u - x * torch.expm1(u), lambda u: a - x * torch.exp(u), lambda u: level + u, end
+    )
 
 
 def _beta_grad(a, total, x):
@@ -67,9 +69,12 @@ def _beta_grad(a, total, x):
         # In a form whose exponential does not overflow: of s, or of s exp(-u).
         return u.clamp(min=0) + torch.log1p(near * torch.expm1(-u.abs()))
 
-    return x * _integral(lambda u: a * u - total * log_s(u),
-                         lambda u: a - total * x / (x + (1 - x) * torch.exp(-u)),
-                         lambda u: level + u - log_s(u), end)
+    return x * _integral(
+        lambda u: a * u - total * log_s(u),
+        lambda u: a - total * x / (x + (1 - x) * torch.exp(-u)),
+        lambda u: level + u - log_s(u),
+        end,
+    )
 
 
 def _in_double(function, sample, *parameters):

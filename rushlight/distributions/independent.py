@@ -13,15 +13,18 @@ class Independent(Distribution):
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
-            raise ValueError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
-                             f"actual {reinterpreted_batch_ndims} vs {len(batch)}")
+            raise ValueError(
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
+            )
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         cut = len(batch) - reinterpreted_batch_ndims
         super().__init__(batch[:cut], batch[cut:] + base_distribution.event_shape, validate_args)
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
     has_enumerate_support = property(
-        lambda self: self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support)
+        lambda self: self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
+    )
 
     @constraints.dependent_property
     def support(self):

@@ -2,7 +2,7 @@
 """Batches of distributions as distributions of larger values."""
 from collections.abc import Sequence
 from rushlight.distributions.distribution import Distribution
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Independent(Distribution):

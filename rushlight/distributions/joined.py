@@ -22,10 +22,14 @@ class _Joined(Transform):
     codomain = dependent_property(lambda self: self._constraint([t.codomain for t in self.transforms]))
 
     def _checked(self, value, size, what, name):
-        demand(-value.dim() <= self.dim < value.dim(),
-                f"dim {self.dim} out of range for {name} with {value.dim()} dimensions")
-        demand(value.size(self.dim) == size,
-                f"{name}.size({self.dim}) = {value.size(self.dim)} must equal {what} {size}")
+        demand(
+            -value.dim() <= self.dim < value.dim(),
+            f"dim {self.dim} out of range for {name} with {value.dim()} dimensions",
+        )
+        demand(
+            value.size(self.dim) == size,
+            f"{name}.size({self.dim}) = {value.size(self.dim)} must equal {what} {size}",
+        )
         return value
 
     def _each(self, function, *values):
@@ -65,8 +69,10 @@ class CatTransform(_Joined):
     def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
-        demand(len(self.lengths) == len(self.transforms),
-                f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
+        demand(
+            len(self.lengths) == len(self.transforms),
+            f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})",
+        )
 
     event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
     length = property(lambda self: sum(self.lengths))
@@ -80,7 +86,9 @@ class CatTransform(_Joined):
 
     def log_abs_det_jacobian(self, x, y):
         """The parts', joined; their sum if the dim is one of a value's."""
-        found = [sum_rightmost(part, self.event_dim - t.event_dim)
-                 for t, part in zip(self.transforms, self._jacobians(x, y))]
+        found = [
+            sum_rightmost(part, self.event_dim - t.event_dim)
+            for t, part in zip(self.transforms, self._jacobians(x, y))
+        ]
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
         return torch.cat(found, dim) if dim < 0 else sum(found)

@@ -1,6 +1,6 @@
 """kl_divergence(p, q), the mean under p of log p(x) - log q(x), and a table of functions for it."""
 
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.distributions.distribution import Distribution
 
 __all__ = ["register_kl", "kl_divergence"]
@@ -22,20 +22,27 @@ def register_kl(type_p, type_q):
         _KL_REGISTRY[type_p, type_q] = function
         _KL_MEMOIZE.clear()
         return function
+
     return register
 
 
 def _closest(type_p, type_q):
     """The function of the nearest base classes; RuntimeWarning if p and q disagree."""
-    near = {(p, q): (type_p.__mro__.index(p), type_q.__mro__.index(q)) for p, q in _KL_REGISTRY
-            if issubclass(type_p, p) and issubclass(type_q, q)}
+    near = {
+        (p, q): (type_p.__mro__.index(p), type_q.__mro__.index(q))
+        for p, q in _KL_REGISTRY
+        if issubclass(type_p, p) and issubclass(type_q, q)
+    }
     if not near:
         return None
     by_p = min(near, key=lambda pair: near[pair])
     by_q = min(near, key=lambda pair: near[pair][::-1])
     if _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
-        warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
-             f"register_kl({by_p[0].__name__}, {by_q[1].__name__})", RuntimeWarning)
+        warn(
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
+            f"register_kl({by_p[0].__name__}, {by_q[1].__name__})",
+            RuntimeWarning,
+        )
     return _KL_REGISTRY[by_p]
 
 
@@ -44,8 +51,9 @@ def kl_divergence(p, q):
     pair = type(p), type(q)
     function = _KL_MEMOIZE.get(pair) or _closest(*pair)
     if function is None:
-        raise NotImplementedError(f"No KL(p || q) is implemented for p type {pair[0].__name__} and q type "
-                                  f"{pair[1].__name__}")
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {pair[0].__name__} and q type {pair[1].__name__}"
+        )
     _KL_MEMOIZE[pair] = function
     return function(p, q)
 

@@ -2,6 +2,7 @@
 
 The source of a formula is the definition, with the family's own moments, unless it says another.
 """
+
 import math
 
 import rushlight as torch
@@ -22,6 +23,7 @@ def _bernoulli(p, q):
     def part(share, other, sign):
         found = share * (softplus(sign * q.logits) - softplus(sign * p.logits))
         return found.masked_fill(other == 0, math.inf).masked_fill(share == 0, 0)
+
     return part(p.probs, q.probs, -1) + part(1 - p.probs, 1 - q.probs, 1)
 
 
@@ -34,16 +36,22 @@ def _categorical(p, q):
 @_within(d.Binomial)
 def _binomial(p, q):
     if (p.total_count < q.total_count).any():
-        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not "
-                                  "implemented")
+        raise NotImplementedError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented"
+        )
     found = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
     return found.masked_fill(p.total_count > q.total_count, math.inf)
 
 
 @_within(d.ContinuousBernoulli)
 def _continuous_bernoulli(p, q):
-    return (p.mean * (p.logits - q.logits) + p._cont_bern_log_norm() + torch.log1p(-p.probs)
-            - q._cont_bern_log_norm() - torch.log1p(-q.probs))
+    return (
+        p.mean * (p.logits - q.logits)
+        + p._cont_bern_log_norm()
+        + torch.log1p(-p.probs)
+        - q._cont_bern_log_norm()
+        - torch.log1p(-q.probs)
+    )
 
 
 @_within(d.Dirichlet)
@@ -57,8 +65,13 @@ def _dirichlet(p, q):
 @_within(d.Gamma)
 def _gamma(p, q):
     a, b = p.concentration, q.concentration
-    return (b * (p.rate / q.rate).log() + torch.lgamma(b) - torch.lgamma(a) + (a - b) * torch.digamma(a)
-            + (q.rate - p.rate) * (a / p.rate))
+    return (
+        b * (p.rate / q.rate).log()
+        + torch.lgamma(b)
+        - torch.lgamma(a)
+        + (a - b) * torch.digamma(a)
+        + (q.rate - p.rate) * (a / p.rate)
+    )
 
 
 @_within(d.Exponential)
@@ -91,8 +104,13 @@ def _pareto(p, q):
 @_within(d.Gumbel)
 def _gumbel(p, q):
     ratio, away = p.scale / q.scale, (p.loc - q.loc) / q.scale
-    return (away - ratio.log() + ratio * euler_constant + torch.exp((1 + ratio).lgamma() - away)
-            - (1 + euler_constant))
+    return (
+        away
+        - ratio.log()
+        + ratio * euler_constant
+        + torch.exp((1 + ratio).lgamma() - away)
+        - (1 + euler_constant)
+    )
 
 
 @_within(d.Cauchy)
@@ -117,8 +135,10 @@ _within(d.Poisson)(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate
 @_within(d.ExponentialFamily)
 def _exponential_family(p, q):
     if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be "
-                                  "computed using Bregman divergences")
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be "
+            "computed using Bregman divergences"
+        )
     return bregman(p, q)
 
 
@@ -152,8 +172,10 @@ def _roots(p):
 
 def _trace(q, root):
     """tr(Q^-1 R R^T)."""
+
     def squares(matrix):
         return matrix.pow(2).flatten(-2).sum(-1)
+
     if not _few(q):
         return squares(torch.linalg.solve_triangular(q._unbroadcasted_scale_tril, root, upper=False))
     inner = torch.linalg.solve_triangular(q._capacitance_tril, q._weighed() @ root, upper=False)
@@ -163,8 +185,10 @@ def _trace(q, root):
 def _vectors(p, q):
     if p.event_shape != q.event_shape:
         kind = "Low Rank " if _few(p) and _few(q) else "(Low Rank) " if _few(p) or _few(q) else ""
-        raise ValueError(f"KL-divergence between two {kind}Multivariate Normals with different event shapes "
-                         "cannot be computed")
+        raise ValueError(
+            f"KL-divergence between two {kind}Multivariate Normals with different event shapes "
+            "cannot be computed"
+        )
     above, below = (v._logdet() if _few(v) else 2 * half_logdet(v._unbroadcasted_scale_tril) for v in (q, p))
     away = q.loc - p.loc
     distance = q._mahalanobis(away) if _few(q) else mahalanobis(q._unbroadcasted_scale_tril, away)

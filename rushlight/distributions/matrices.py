@@ -1,8 +1,9 @@
 """Distributions of matrices."""
+
 import math
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.distributions import constraints
 from rushlight.distributions.constraints import corr_cholesky, positive
 from rushlight.distributions.distribution import Distribution
@@ -23,12 +24,14 @@ class Wishart(ScaleMatrix, ExponentialFamily):
     support, has_rsample = constraints.positive_definite, True
     _mean_carrier_measure = 0
 
-    def __init__(self, df, covariance_matrix=None, precision_matrix=None,
-                 scale_tril=None, validate_args=None):
+    def __init__(
+        self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
+    ):
         name, matrix = the_one(locals(), AssertionError)
         if matrix.dim() < 2:
-            raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch "
-                             "dimensions")
+            raise ValueError(
+                "scale_tril must be at least two-dimensional, with optional leading batch dimensions"
+            )
         batch, event = matrix.shape[:-2], matrix.shape[-2:]
         if isinstance(df, torch.Tensor):
             batch = torch.broadcast_shapes(batch, df.shape)
@@ -40,15 +43,18 @@ class Wishart(ScaleMatrix, ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
         setattr(self, name, matrix.expand((*batch, -1, -1)))
         if (self.df < p).any():
-            warn("Low df values detected. Singular samples are highly likely to occur for "
-                 "ndim - 1 < df < ndim.")
+            warn(
+                "Low df values detected. Singular samples are highly likely to occur for "
+                "ndim - 1 < df < ndim."
+            )
         super().__init__(batch, event, validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
         degrees = self.df.unsqueeze(-1) - torch.arange(p, dtype=matrix.dtype, device=matrix.device)
         self._dist_chi2 = Chi2(degrees.expand((*batch, p)))
 
     arg_constraints = property(
-        lambda self: {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)})
+        lambda self: {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
+    )
 
     def _times(self, factor, matrix):
         return factor.expand(self._batch_shape)[..., None, None] * matrix
@@ -74,8 +80,9 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
         drawn = roots.clamp(min=torch.finfo(roots.dtype).eps).diag_embed()
         i, j = torch.tril_indices(p, p, offset=-1)
-        drawn[..., i, j] = torch.randn((*sample_shape, *self._batch_shape, p * (p - 1) // 2),
-                                       dtype=drawn.dtype, device=drawn.device)
+        drawn[..., i, j] = torch.randn(
+            (*sample_shape, *self._batch_shape, p * (p - 1) // 2), dtype=drawn.dtype, device=drawn.device
+        )
         factor = self._unbroadcasted_scale_tril @ drawn
         return factor @ factor.mT
 
@@ -118,7 +125,8 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         return (p + 1) * size + torch.mvlgamma(half, p) - (self.df - p - 1) / 2 * digammas + self.df * p / 2
 
     _natural_params = property(
-        lambda self: (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2))
+        lambda self: (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
+    )
 
     def _log_normalizer(self, x, y):
         p = self._event_shape[-1]
@@ -165,6 +173,5 @@ class LKJCholesky(Distribution):
         powers = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - rows
         free = self.dim - 1
         alpha = self.concentration + 0.5 * free
-        norm = (0.5 * free * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, free)
-                - torch.lgamma(alpha) * free)
+        norm = 0.5 * free * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, free) - torch.lgamma(alpha) * free
         return (powers * diagonal.log()).sum(-1) - norm

@@ -6,7 +6,7 @@ from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.gamma import Chi2
 from rushlight.distributions.shares import Beta
 from rushlight.distributions.vectors import ScaleMatrix
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class LKJCholesky(Distribution):

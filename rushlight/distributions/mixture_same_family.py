@@ -16,19 +16,25 @@ class MixtureSameFamily(Distribution):
 
     def __init__(self, mixture_distribution, component_distribution, validate_args=None):
         if not isinstance(mixture_distribution, Categorical):
-            raise ValueError(" The Mixture distribution needs to be an  instance of "
-                             "torch.distributions.Categorical")
+            raise ValueError(
+                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
+            )
         if not isinstance(component_distribution, Distribution):
-            raise ValueError("The Component distribution needs to be an instance of "
-                             "torch.distributions.Distribution")
+            raise ValueError(
+                "The Component distribution needs to be an instance of torch.distributions.Distribution"
+            )
         chosen, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
         if any(a != b and 1 not in (a, b) for a, b in zip(reversed(chosen), reversed(batch))):
-            raise ValueError(f"`mixture_distribution.batch_shape` ({chosen}) is not compatible with "
-                             f"`component_distribution.batch_shape`({batch})")
+            raise ValueError(
+                f"`mixture_distribution.batch_shape` ({chosen}) is not compatible with "
+                f"`component_distribution.batch_shape`({batch})"
+            )
         classes, k = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if classes != k:
-            raise ValueError(f"`mixture_distribution component` ({classes}) does not equal "
-                             f"`component_distribution.batch_shape[-1]` ({k})")
+            raise ValueError(
+                f"`mixture_distribution component` ({classes}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({k})"
+            )
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution
         super().__init__(batch, component_distribution.event_shape, validate_args)
@@ -38,7 +44,8 @@ class MixtureSameFamily(Distribution):
 
     # What all components allow.
     support = constraints.dependent_property(
-        lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support))
+        lambda self: constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
+    )
 
     def _mixed(self, value):
         """The mean over the components of (*batch, K, *event)."""

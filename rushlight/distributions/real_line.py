@@ -1,9 +1,16 @@
 """Distributions of numbers by their place and width."""
+
 import math
 
 import rushlight as torch
 from rushlight.distributions.constraints import (
-    dependent_property, greater_than, interval, less_than, positive, real)
+    dependent_property,
+    greater_than,
+    interval,
+    less_than,
+    positive,
+    real,
+)
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
 

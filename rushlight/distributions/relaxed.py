@@ -7,7 +7,7 @@ from rushlight.distributions.coins import LogOdds
 from rushlight.distributions.constraints import real, unit_interval
 from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight.distributions.transforms import ExpTransform, SigmoidTransform
-from rushlight.distributions.utils import of_base, broadcast_all, clamp_probs, probs_to_logits
+from rushlight.distributions.utils import broadcast_all, clamp_probs, of_base, probs_to_logits
 
 
 class LogitRelaxedBernoulli(LogOdds):
@@ -43,8 +43,9 @@ class RelaxedBernoulli(TransformedDistribution):
     support, has_rsample = unit_interval, True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(),
-                         validate_args=validate_args)
+        super().__init__(
+            LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args
+        )
 
     temperature, logits, probs = map(of_base, ("temperature", "logits", "probs"))
 
@@ -83,7 +84,10 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     support, has_rsample = constraints.simplex, True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args),
-                         ExpTransform(), validate_args=validate_args)
+        super().__init__(
+            ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args),
+            ExpTransform(),
+            validate_args=validate_args,
+        )
 
     temperature, logits, probs = map(of_base, ("temperature", "logits", "probs"))

@@ -41,15 +41,19 @@ class Dirichlet(ExponentialFamily):
 
     def log_prob(self, value):
         """The logarithm of the density."""
-        return (torch.xlogy(self.concentration - 1, self._checked(value)).sum(-1)
-                - self._log_normalizer(self.concentration))
+        return torch.xlogy(self.concentration - 1, self._checked(value)).sum(-1) - self._log_normalizer(
+            self.concentration
+        )
 
     def entropy(self):
         """In nats."""
         c = self.concentration
         k, total = c.size(-1), c.sum(-1)
-        return (self._log_normalizer(c) - (k - total) * torch.digamma(total)
-                - ((c - 1) * torch.digamma(c)).sum(-1))
+        return (
+            self._log_normalizer(c)
+            - (k - total) * torch.digamma(total)
+            - ((c - 1) * torch.digamma(c)).sum(-1)
+        )
 
     _natural_params = property(lambda self: (self.concentration,))
 

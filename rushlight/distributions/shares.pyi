@@ -2,7 +2,7 @@
 """Distributions of probabilities."""
 from collections.abc import Sequence
 from rushlight.distributions.exp_family import ExponentialFamily
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Beta(ExponentialFamily):

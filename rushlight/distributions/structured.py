@@ -1,4 +1,5 @@
 """Transforms of vectors and matrices."""
+
 import math
 
 import rushlight as torch
@@ -28,16 +29,18 @@ class ReshapeTransform(Transform):
             raise ValueError("in_shape, out_shape have different numbers of elements")
 
     domain = constraints.dependent_property(
-        lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+        lambda self: constraints.independent(constraints.real, len(self.in_shape))
+    )
     codomain = constraints.dependent_property(
-        lambda self: constraints.independent(constraints.real, len(self.out_shape)))
+        lambda self: constraints.independent(constraints.real, len(self.out_shape))
+    )
 
-    _call = lambda self, x: x.reshape(x.shape[:x.dim() - len(self.in_shape)] + self.out_shape)
+    _call = lambda self, x: x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
 
-    _inverse = lambda self, y: y.reshape(y.shape[:y.dim() - len(self.out_shape)] + self.in_shape)
+    _inverse = lambda self, y: y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
 
     # 0.
-    log_abs_det_jacobian = lambda self, x, y: x.new_zeros(x.shape[:x.dim() - len(self.in_shape)])
+    log_abs_det_jacobian = lambda self, x, y: x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     # out_shape for in_shape.
     forward_shape = lambda self, shape: _exchanged(shape, self.in_shape, self.out_shape)

@@ -1,4 +1,5 @@
 """What transforms have in common, and transforms made of others: inverses, chains, of larger values."""
+
 import functools
 import operator
 
@@ -205,10 +206,12 @@ class IndependentTransform(Transform):
 
     domain = constraints.dependent_property(
         lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims),
-        is_discrete=False)
+        is_discrete=False,
+    )
     codomain = constraints.dependent_property(
         lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims),
-        is_discrete=False)
+        is_discrete=False,
+    )
     bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
 

@@ -27,13 +27,14 @@ class TransformedDistribution(Distribution):
         before, after = whole.domain.event_dim, whole.codomain.event_dim
         shape = base.batch_shape + base.event_shape
         if len(shape) < before:
-            raise ValueError("base_distribution needs to have shape with size at least "
-                             f"{before}, but got {shape}.")
+            raise ValueError(
+                f"base_distribution needs to have shape with size at least {before}, but got {shape}."
+            )
         # Parameters of the transforms may have a larger batch than the base.
         made = torch.Size(whole.forward_shape(shape))
         expanded = torch.Size(whole.inverse_shape(made))
         if shape != expanded:
-            base = base.expand(expanded[:len(expanded) - dims])
+            base = base.expand(expanded[: len(expanded) - dims])
         self.base_dist = Independent(base, before - dims) if before > dims else base
         cut = len(made) - max(after, dims + after - before)
         super().__init__(made[:cut], made[cut:], validate_args=validate_args)
@@ -42,7 +43,7 @@ class TransformedDistribution(Distribution):
         if name != "base_dist":
             return super()._expanded(name, value, batch_shape)
         shape = torch.Size(ComposeTransform(self.transforms).inverse_shape(batch_shape + self._event_shape))
-        return value.expand(shape[:len(shape) - len(value.event_shape)])
+        return value.expand(shape[: len(shape) - len(value.event_shape)])
 
     @constraints.dependent_property(is_discrete=False)
     def support(self):
@@ -72,8 +73,9 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             dims += transform.domain.event_dim - transform.codomain.event_dim
-            found = found - sum_rightmost(transform.log_abs_det_jacobian(x, y),
-                                          dims - transform.domain.event_dim)
+            found = found - sum_rightmost(
+                transform.log_abs_det_jacobian(x, y), dims - transform.domain.event_dim
+            )
             y = x
         return found + sum_rightmost(self.base_dist.log_prob(y), dims - len(self.base_dist.event_shape))
 

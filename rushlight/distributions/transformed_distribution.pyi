@@ -2,7 +2,7 @@
 """Distributions of what transforms make of another distribution's values."""
 from collections.abc import Sequence
 from rushlight.distributions.distribution import Distribution
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class TransformedDistribution(Distribution):

@@ -7,14 +7,23 @@ from rushlight.overrides import is_tensor_like
 
 euler_constant = 0.57721566490153286060
 
-__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property",
-           "tril_matrix_to_vec", "vec_to_tril_matrix"]
+__all__ = [
+    "broadcast_all",
+    "logits_to_probs",
+    "clamp_probs",
+    "probs_to_logits",
+    "lazy_property",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
 
 
 def absent(name):
     """A method that raises NotImplementedError."""
+
     def method(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self)} does not implement {name}")
+
     return method
 
 
@@ -30,8 +39,10 @@ def broadcast_all(*values):
     ValueError for anything else.
     """
     if not all(is_tensor_like(v) or isinstance(v, (int, float, bool)) for v in values):
-        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects "
-                         "implementing __torch_function__.")
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects "
+            "implementing __torch_function__."
+        )
     like = next((v for v in values if isinstance(v, torch.Tensor)), torch.empty(()))
     number = partial(torch.tensor, dtype=like.dtype, device=like.device)
     found = [v if is_tensor_like(v) else number(v) for v in values]
@@ -106,8 +117,10 @@ def vec_to_tril_matrix(vec, diag=0):
     shift = 1 + 2 * diag
     n = (-shift + (shift**2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > torch.finfo(vec.dtype).eps:
-        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the "
-                         "lower triangular part of a square D x D matrix.")
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the "
+            "lower triangular part of a square D x D matrix."
+        )
     found = vec.new_zeros((*vec.shape[:-1], round(n), round(n)))
     found[..., _below(round(n), diag, vec)] = vec
     return found

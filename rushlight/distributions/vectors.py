@@ -1,4 +1,5 @@
 """Normal distributions of vectors."""
+
 import math
 
 import rushlight as torch
@@ -6,9 +7,11 @@ from rushlight.distributions import constraints
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.utils import lazy_property
 
-
-MATRICES = {"covariance_matrix": constraints.positive_definite,
-            "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
+MATRICES = {
+    "covariance_matrix": constraints.positive_definite,
+    "precision_matrix": constraints.positive_definite,
+    "scale_tril": constraints.lower_cholesky,
+}
 
 
 def the_one(arguments, error):
@@ -55,7 +58,8 @@ class ScaleMatrix(Distribution):
 
     # The covariance of a vector's elements.
     covariance_matrix = lazy_property(
-        lambda self: self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT))
+        lambda self: self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+    )
 
     @lazy_property
     def precision_matrix(self):
@@ -69,14 +73,17 @@ class MultivariateNormal(ScaleMatrix):
     arg_constraints = {"loc": constraints.real_vector, **MATRICES}
     support, has_rsample = constraints.real_vector, True
 
-    def __init__(self, loc, covariance_matrix=None, precision_matrix=None,
-                 scale_tril=None, validate_args=None):
+    def __init__(
+        self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
+    ):
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         name, matrix = the_one(locals(), ValueError)
         if matrix.dim() < 2:
-            raise ValueError(f"{name}{' matrix' * (name == 'scale_tril')} must be at least two-dimensional, "
-                             "with optional leading batch dimensions")
+            raise ValueError(
+                f"{name}{' matrix' * (name == 'scale_tril')} must be at least two-dimensional, "
+                "with optional leading batch dimensions"
+            )
         batch = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.loc = loc.expand((*batch, -1))
         setattr(self, name, matrix.expand((*batch, -1, -1)))
@@ -85,7 +92,8 @@ class MultivariateNormal(ScaleMatrix):
 
     mean = mode = property(lambda self: self.loc)
     variance = property(
-        lambda self: self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape()))
+        lambda self: self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape())
+    )
 
     def rsample(self, sample_shape=()):
         """Vectors drawn, whose gradient flows into the parameters."""
@@ -95,8 +103,9 @@ class MultivariateNormal(ScaleMatrix):
     def log_prob(self, value):
         """The logarithm of the density."""
         away = mahalanobis(self._unbroadcasted_scale_tril, self._checked(value) - self.loc)
-        return (-0.5 * (self._event_shape[0] * math.log(2 * math.pi) + away)
-                - half_logdet(self._unbroadcasted_scale_tril))
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + away) - half_logdet(
+            self._unbroadcasted_scale_tril
+        )
 
     def entropy(self):
         """In nats."""
@@ -111,9 +120,11 @@ class LowRankMultivariateNormal(ScaleMatrix):
     determinant lemma and the inverse by Woodbury's identity, in O(n m^2) operations.
     """
 
-    arg_constraints = {"loc": constraints.real_vector,
-                       "cov_factor": constraints.independent(constraints.real, 2),
-                       "cov_diag": constraints.positive_vector}
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.positive_vector,
+    }
     support, has_rsample = constraints.real_vector, True
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
@@ -121,8 +132,9 @@ class LowRankMultivariateNormal(ScaleMatrix):
             raise ValueError("loc must be at least one-dimensional.")
         event = loc.shape[-1:]
         if cov_factor.dim() < 2:
-            raise ValueError("cov_factor must be at least two-dimensional, with optional leading batch "
-                             "dimensions")
+            raise ValueError(
+                "cov_factor must be at least two-dimensional, with optional leading batch dimensions"
+            )
         if cov_factor.shape[-2:-1] != event:
             raise ValueError(f"cov_factor must be a batch of matrices with shape {event[0]} x m")
         if cov_diag.shape[-1:] != event:
@@ -130,8 +142,10 @@ class LowRankMultivariateNormal(ScaleMatrix):
         try:
             batch = torch.broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
         except RuntimeError as error:
-            raise ValueError(f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
-                             f"cov_diag {cov_diag.shape}") from error
+            raise ValueError(
+                f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
+                f"cov_diag {cov_diag.shape}"
+            ) from error
         self.loc, self.cov_diag = loc.expand(batch + event), cov_diag.expand(batch + event)
         self.cov_factor = cov_factor.expand(batch + cov_factor.shape[-2:])
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
@@ -156,10 +170,15 @@ class LowRankMultivariateNormal(ScaleMatrix):
     def rsample(self, sample_shape=()):
         """Vectors drawn, whose gradient flows into the parameters."""
         shape = self._extended_shape(sample_shape)
-        few, all_ = (torch.empty(size, dtype=self.loc.dtype, device=self.loc.device).normal_()
-                     for size in (shape[:-1] + self.cov_factor.shape[-1:], shape))
-        return (self.loc + (self._unbroadcasted_cov_factor @ few.unsqueeze(-1)).squeeze(-1)
-                + self._unbroadcasted_cov_diag.sqrt() * all_)
+        few, all_ = (
+            torch.empty(size, dtype=self.loc.dtype, device=self.loc.device).normal_()
+            for size in (shape[:-1] + self.cov_factor.shape[-1:], shape)
+        )
+        return (
+            self.loc
+            + (self._unbroadcasted_cov_factor @ few.unsqueeze(-1)).squeeze(-1)
+            + self._unbroadcasted_cov_diag.sqrt() * all_
+        )
 
     def _logdet(self):
         return 2 * half_logdet(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)

@@ -2,7 +2,7 @@
 """Normal distributions of vectors."""
 from collections.abc import Sequence
 from rushlight.distributions.distribution import Distribution
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class LowRankMultivariateNormal(ScaleMatrix):

@@ -1,4 +1,5 @@
 """The von Mises distribution of angles."""
+
 import math
 
 import rushlight as torch
@@ -20,7 +21,8 @@ class VonMises(Distribution):
 
     # The circular variance, 1 - I1(k) / I0(k).
     variance = lazy_property(
-        lambda self: 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration))
+        lambda self: 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
+    )
 
     def log_prob(self, value):
         """The logarithm of the density; i0e is I0(k) exp(-k)."""

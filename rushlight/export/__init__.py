@@ -3,8 +3,9 @@
 `listener.py` records, `tracing.py` tells several records as one graph, `program.py` is the result,
 `saving.py` its file.
 """
+
 from __future__ import annotations
 
-from rushlight.base.lazy import homes, lazy_names
+from rushlight._engine.lazy import homes, lazy_names
 
 __getattr__, __dir__ = lazy_names(globals(), homes(__name__))

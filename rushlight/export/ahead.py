@@ -6,6 +6,7 @@ of what they were made from, the processor and the compiler among that, so that 
 of machine is never found: kernels are compiled there as always, at the first calls. A package's machine code
 is run: load only what you trust.
 """
+
 from __future__ import annotations
 
 import json
@@ -18,8 +19,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._dynamo.api import cudagraph_mark_step_begin as cudagraph_mark_step_begin
-from rushlight.base.config import knobs
-from rushlight.compiler import cache
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.kernels.runtime import cache
 from rushlight.export import settings as config
 from rushlight.export.program import ExportedProgram
 from rushlight.export.saving import load, save
@@ -48,9 +49,14 @@ class AOTICompiledModel:
         return [*self._program.state_dict, *self._program.constants]
 
 
-def aoti_compile_and_package(exported_program: ExportedProgram, _deprecated_unused_args: Any = None,
-                             _deprecated_unused_kwargs: Any = None, *, package_path: Any = None,
-                             inductor_configs: dict[str, Any] | None = None) -> str:
+def aoti_compile_and_package(
+    exported_program: ExportedProgram,
+    _deprecated_unused_args: Any = None,
+    _deprecated_unused_kwargs: Any = None,
+    *,
+    package_path: Any = None,
+    inductor_configs: dict[str, Any] | None = None,
+) -> str:
     """Compile a program for its example inputs into the package `package_path`, a file that ends in .pt2.
 
     Without a path the file lies in the cache of kernels. The answer is the path. inductor_configs: accepted.
@@ -60,8 +66,9 @@ def aoti_compile_and_package(exported_program: ExportedProgram, _deprecated_unus
     if not isinstance(exported_program, ExportedProgram):
         raise ValueError("Only ExportedProgram is supported")
     if exported_program.example_inputs is None:
-        raise RuntimeError("exported_program.example_inputs is required to be set in order for AOTInductor "
-                           "compilation.")
+        raise RuntimeError(
+            "exported_program.example_inputs is required to be set in order for AOTInductor compilation."
+        )
     if package_path is None:
         os.makedirs(cache.directory(), exist_ok=True)
         handle, package_path = tempfile.mkstemp(".pt2", "package-", cache.directory())
@@ -76,17 +83,29 @@ def aoti_compile_and_package(exported_program: ExportedProgram, _deprecated_unus
             root = archive.namelist()[0].partition("/")[0]
             for name in sorted(os.listdir(folder)):
                 archive.write(os.path.join(folder, name), f"{root}/{_FOLDER}{name}")
-            archive.writestr(f"{root}/{_FOLDER}metadata.json", json.dumps({
-                "AOTI_DEVICE_KEY": "cpu", "AOTI_CPU_ISA": torch.backends.cpu.get_cpu_capability(),
-                "AOTI_MACHINE": os.uname().machine, "RUSHLIGHT_EMITTERS": cache.emitter_digest()}))
+            archive.writestr(
+                f"{root}/{_FOLDER}metadata.json",
+                json.dumps(
+                    {
+                        "AOTI_DEVICE_KEY": "cpu",
+                        "AOTI_CPU_ISA": torch.backends.cpu.get_cpu_capability(),
+                        "AOTI_MACHINE": os.uname().machine,
+                        "RUSHLIGHT_EMITTERS": cache.emitter_digest(),
+                    }
+                ),
+            )
     return path
 
 
 def _run_apart(path: str, folder: str) -> None:
     root = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
     code = f"from rushlight.export.ahead import _until_compiled; _until_compiled({path!r})"
-    there = {**os.environ, "RUSHLIGHT_CACHE_DIR": folder, "RUSHLIGHT_CACHE": "1",
-             "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+    there = {
+        **os.environ,
+        "RUSHLIGHT_CACHE_DIR": folder,
+        "RUSHLIGHT_CACHE": "1",
+        "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]),
+    }
     told = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True)
     if told.returncode:
         raise RuntimeError(f"aoti_compile_and_package: the program does not run:\n{told.stderr[-2000:]}")
@@ -101,8 +120,9 @@ def _until_compiled(path: str) -> None:
         model(*args, **kwargs)
 
 
-def aoti_load_package(path: Any, run_single_threaded: bool = False, device_index: int = -1
-                      ) -> AOTICompiledModel:
+def aoti_load_package(
+    path: Any, run_single_threaded: bool = False, device_index: int = -1
+) -> AOTICompiledModel:
     """The model of a package. run_single_threaded, device_index: accepted. RuntimeError for other files."""
     program, metadata = load(path), {}
     with zipfile.ZipFile(path) as archive:
@@ -113,13 +133,20 @@ def aoti_load_package(path: Any, run_single_threaded: bool = False, device_index
             elif own and knobs.cache:
                 cache.put(entry, archive.read(name))
     if not metadata:
-        raise RuntimeError(f"{path} holds an exported program that is not compiled: expected a package of "
-                           "torch._inductor.aoti_compile_and_package; torch.export.load reads it")
+        raise RuntimeError(
+            f"{path} holds an exported program that is not compiled: expected a package of "
+            "torch._inductor.aoti_compile_and_package; torch.export.load reads it"
+        )
     return AOTICompiledModel(program, metadata)
 
 
-def aot_compile(gm: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
-                options: dict[str, Any] | None = None) -> str:
+def aot_compile(
+    gm: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    options: dict[str, Any] | None = None,
+) -> str:
     """Export a module for these arguments, and aoti_compile_and_package it; the path of the package.
 
     options: "aot_inductor.output_path" is where it goes. torch._export.aot_load(path, "cpu") loads it.

@@ -1,5 +1,6 @@
 """Nodes' arguments, sizes and structures as PyTorch's files of exported programs spell them, and read
 back."""
+
 from __future__ import annotations
 
 import ast
@@ -9,24 +10,43 @@ from collections import OrderedDict
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.dtype import NAMED
-from rushlight.base.pytree import LEAF, Tree
+from rushlight._engine.core.dtype import NAMED
+from rushlight._engine.core.pytree import LEAF, Tree
 from rushlight.export.listener import Value
 from rushlight.export.symbols import Sym
 from rushlight.fx.node import Node
 
-DTYPES = {name: code for code, name in enumerate(
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool "
-    "bfloat16".split(), 1)} | {
-    "uint16": 28, "float8_e4m3fn": 29, "float8_e5m2": 30, "float8_e4m3fnuz": 31, "float8_e5m2fnuz": 32,
-    "uint32": 34, "uint64": 35}
+DTYPES = {
+    name: code
+    for code, name in enumerate(
+        "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool "
+        "bfloat16".split(),
+        1,
+    )
+} | {
+    "uint16": 28,
+    "float8_e4m3fn": 29,
+    "float8_e5m2": 30,
+    "float8_e4m3fnuz": 31,
+    "float8_e5m2fnuz": 32,
+    "uint32": 34,
+    "uint64": 35,
+}
 _BY_CODE = {code: NAMED[name] for name, code in DTYPES.items() if name in NAMED}
-_FORMATS = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d,
-            4: torch.preserve_format}
+_FORMATS = {
+    1: torch.contiguous_format,
+    2: torch.channels_last,
+    3: torch.channels_last_3d,
+    4: torch.preserve_format,
+}
 _SYMPY = {ast.Mult: "Mul", ast.Add: "Add", ast.FloorDiv: "FloorDiv"}
 _SIGNS = {"Mul": "*", "Add": "+", "FloorDiv": "//"}
-_KINDS = {tuple: "builtins.tuple", list: "builtins.list", dict: "builtins.dict",
-          OrderedDict: "collections.OrderedDict"}
+_KINDS = {
+    tuple: "builtins.tuple",
+    list: "builtins.list",
+    dict: "builtins.dict",
+    OrderedDict: "collections.OrderedDict",
+}
 
 
 def dtype_code(dtype: Any) -> int:
@@ -88,9 +108,15 @@ def _plain(tree: Any) -> str:
 
 def tensor(value: Any) -> dict[str, Any]:
     """What is known about a tensor."""
-    return {"dtype": dtype_code(value.dtype), "sizes": [size(n) for n in value.shape],
-            "requires_grad": bool(value.requires_grad), "device": {"type": "cpu", "index": None},
-            "strides": [size(n) for n in value.stride()], "storage_offset": {"as_int": 0}, "layout": 7}
+    return {
+        "dtype": dtype_code(value.dtype),
+        "sizes": [size(n) for n in value.shape],
+        "requires_grad": bool(value.requires_grad),
+        "device": {"type": "cpu", "index": None},
+        "strides": [size(n) for n in value.stride()],
+        "storage_offset": {"as_int": 0},
+        "layout": 7,
+    }
 
 
 def tensor_of(told: dict[str, Any]) -> Value:
@@ -107,12 +133,20 @@ def tensor_of(told: dict[str, Any]) -> Value:
 def argument(value: Any, kind: str = "") -> dict[str, Any]:
     """An argument of a node, or an input or output of the graph. kind: the schema's type."""
     if isinstance(value, Node):
-        return {"as_sym_int": {"as_name": value.name}} if isinstance(value.meta.get("val"), Sym) else {
-            "as_tensor": {"name": value.name}}
+        return (
+            {"as_sym_int": {"as_name": value.name}}
+            if isinstance(value.meta.get("val"), Sym)
+            else {"as_tensor": {"name": value.name}}
+        )
     if isinstance(value, (list, tuple)):
         return _listed(list(value), kind)
-    for of, key in ((type(None), "as_none"), (bool, "as_bool"), (int, "as_int"), (float, "as_float"),
-                    (str, "as_string")):
+    for of, key in (
+        (type(None), "as_none"),
+        (bool, "as_bool"),
+        (int, "as_int"),
+        (float, "as_float"),
+        (str, "as_string"),
+    ):
         if isinstance(value, of):
             return {key: True if value is None else value}
     if isinstance(value, torch.dtype):
@@ -143,7 +177,7 @@ def _listed(items: list[Any], kind: str) -> dict[str, Any]:
 def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
     """The argument that `argument` told; KeyError for names of no nodes, ValueError for what is no
     argument."""
-    (key, value), = told.items()
+    ((key, value),) = told.items()
     if key in ("as_tensor", "as_sym_int"):
         return _node_of(value, known)
     if key in ("as_tensors", "as_sym_ints"):
@@ -154,17 +188,24 @@ def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
     items: Any = {"as_bools": bool, "as_ints": int, "as_floats": (int, float), "as_strings": str}.get(key)
     if wanted and isinstance(value, wanted) or items and all(isinstance(item, items) for item in value):
         return value
-    other = {"as_none": lambda: None, "as_scalar_type": lambda: dtype_of(value),
-             "as_layout": lambda: torch.strided,
-             "as_device": lambda: torch.device(value["type"]), "as_memory_format": lambda: _FORMATS[value]}
+    other = {
+        "as_none": lambda: None,
+        "as_scalar_type": lambda: dtype_of(value),
+        "as_layout": lambda: torch.strided,
+        "as_device": lambda: torch.device(value["type"]),
+        "as_memory_format": lambda: _FORMATS[value],
+    }
     if key not in other:
         raise ValueError(f"{told!r} is no argument")
     return other[key]()
 
 
 def _node_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
-    return int(told["as_int"]) if "as_int" in told else known[told["as_name"] if "as_name" in told
-                                                              else told["name"]]
+    return (
+        int(told["as_int"])
+        if "as_int" in told
+        else known[told["as_name"] if "as_name" in told else told["name"]]
+    )
 
 
 # --- structures -----------------------------------------------------------------------------------
@@ -181,8 +222,11 @@ def _structured(tree: Tree) -> dict[str, Any]:
     if tree.kind not in _KINDS:
         raise TypeError(f"torch.export.save: an exported program's file cannot hold a {tree.kind.__name__}")
     context = json.dumps(list(tree.keys)) if tree.kind in (dict, OrderedDict) else "null"
-    return {"type": _KINDS[tree.kind], "context": context,
-            "children_spec": [_structured(c) for c in tree.children_specs]}
+    return {
+        "type": _KINDS[tree.kind],
+        "context": context,
+        "children_spec": [_structured(c) for c in tree.children_specs],
+    }
 
 
 def structure_of(text: str) -> Tree:

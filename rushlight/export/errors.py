@@ -1,4 +1,5 @@
 """What export raises, under PyTorch's names."""
+
 from __future__ import annotations
 
 

@@ -6,6 +6,7 @@ the door, where autocast and profilers stand: it sees each public op with its ar
 are known by identity; nothing is replaced. What has no row (copies, fills, numbers that leave) comes by TAPE,
 as to compile().
 """
+
 from __future__ import annotations
 
 import linecache
@@ -20,18 +21,18 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.base import advanced
-from rushlight.base.pytree import flatten
-from rushlight.base.tape import TAPE
-from rushlight.capture.recorder import root
-from rushlight.dispatch import arguments, methods, state
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch import arguments, interpreters, methods
+from rushlight._engine.numerics import advanced_indexing
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.trace.recorder import root
 from rushlight.export import overloads
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import typename
 from rushlight.fx.node import Node, map_aggregate
-from rushlight.ops.table import ROWS
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _INNER = tuple(f"{_PACKAGE}{room}" for room in ("dispatch", "export", "ops", "tensor", "base", "fx"))
@@ -76,8 +77,12 @@ class Listener:
         self.within: list[str] = []
         self.opened = opened or (lambda row, found: found is None)
         self.paths = {id(m): name for name, m in module.named_modules()}
-        self.attributes = {id(t): f"{p}.{n}".lstrip(".") for p, m in module.named_modules()
-                           for n, t in m.__dict__.items() if isinstance(t, torch.Tensor)}
+        self.attributes = {
+            id(t): f"{p}.{n}".lstrip(".")
+            for p, m in module.named_modules()
+            for n, t in m.__dict__.items()
+            if isinstance(t, torch.Tensor)
+        }
 
     # --- the door --------------------------------------------------------------------------------
 
@@ -90,7 +95,7 @@ class Listener:
         if row.kind == "composite" and out is None and self.opened(row, found):
             self.within.append(overloads.aten_name(row))
             try:
-                result = state.within(self, call, args, kwargs)
+                result = interpreters.within(self, call, args, kwargs)
             finally:
                 self.within.pop()
             if all(id(t) in self.known for t in flatten(result)[0] if isinstance(t, torch.Tensor)):
@@ -106,8 +111,12 @@ class Listener:
             defaults = {p.name: p.default for p in row.params}
             found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
         if found[0] == overloads.named("torch.ops.aten.to.dtype"):
-            self.record(overloads.named("torch.ops.aten._assert_tensor_metadata.default"), found[1][:1], {
-                "dtype": found[1][0].dtype, "device": torch.device("cpu"), "layout": torch.strided}, None)
+            self.record(
+                overloads.named("torch.ops.aten._assert_tensor_metadata.default"),
+                found[1][:1],
+                {"dtype": found[1][0].dtype, "device": torch.device("cpu"), "layout": torch.strided},
+                None,
+            )
         self.record(found[0], found[1], found[2], result)
         return result
 
@@ -115,13 +124,16 @@ class Listener:
         """Brackets: numbers and slices in rows, as they were written: what they are cut to depends on
         sizes."""
         items = index if isinstance(index, tuple) else (index,)
-        if value or not all(i is None or i is ... or type(i) in (int, slice) for i in items) or (
-                items.count(...) > 1):
+        if (
+            value
+            or not all(i is None or i is ... or type(i) in (int, slice) for i in items)
+            or (items.count(...) > 1)
+        ):
             return run(t, index, *value)
         missing = t.dim() - sum(type(i) in (int, slice) for i in items)
         at = items.index(...) if ... in items else len(items)
         found, dim = t, 0
-        for item in (*items[:at], *[slice(None)] * missing, *items[at + 1:]):
+        for item in (*items[:at], *[slice(None)] * missing, *items[at + 1 :]):
             if item is None:
                 found = ROWS["unsqueeze"](found, dim)
             elif type(item) is int:
@@ -171,7 +183,11 @@ class Listener:
             return self.known[id(t)]
         for other in reversed(self.memory.get(id(root(t._m)), ())):
             if (other.shape, other.stride(), other.data_ptr(), other.dtype) == (
-                    t.shape, t.stride(), t.data_ptr(), t.dtype):
+                t.shape,
+                t.stride(),
+                t.data_ptr(),
+                t.dtype,
+            ):
                 self.kept.append(t)
                 self.known[id(t)] = self.known[id(other)]
                 return self.known[id(other)]
@@ -189,8 +205,9 @@ class Listener:
         self.knows(t, node)
         if own is None:
             copied = self.record(overloads.named("torch.ops.aten.lift_fresh_copy.default"), (t,), {}, t)
-            self.known[id(t)] = self.graph.call_function(overloads.named("torch.ops.aten.detach_.default"),
-                                                         (copied,), name="detach_")
+            self.known[id(t)] = self.graph.call_function(
+                overloads.named("torch.ops.aten.detach_.default"), (copied,), name="detach_"
+            )
             self.known[id(t)].meta.update(copied.meta)
         return self.known[id(t)]
 
@@ -210,14 +227,16 @@ class Listener:
             path = self.paths.get(id(own)) if own is not None else None
             if path is not None:
                 modules[f"L__self__{''.join(f'_{p}' for p in path.split('.') if p)}"] = (
-                    path, typename(type(own)))
+                    path,
+                    typename(type(own)),
+                )
             frame = frame.f_back
         found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
         return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
 
 
 class _Tape:
-    """Hears what has no row, as compile()'s recorder does (base/tape.py), and tells the listener."""
+    """Hears what has no row, as compile()'s recorder does (core/recording.py), and tells the listener."""
 
     fuses, once, exports = False, "", True
 
@@ -233,10 +252,11 @@ class _Tape:
             name, given = "copy_.default", (into, values[1])
         elif function is np.copyto and len(operands) == 2:
             name, given = "fill_.Scalar", (into, np.asarray(operands[1]).item())
-        elif function is advanced.write and len(operands) == 3:
+        elif function is advanced_indexing.write and len(operands) == 3:
             by_array = {id(t._m): t for t in self.to.kept}
-            indices = [None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a)))
-                       for a in operands[1]]
+            indices = [
+                None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a))) for a in operands[1]
+            ]
             name, given = "index_put_.default", (into, indices, values[1])
         else:
             return
@@ -250,7 +270,8 @@ class _Tape:
         raise GuardOnDataDependentSymNode(
             f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
             "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
-            f"instead.\n\nThe following call raised this error:\n  {trace}\n")
+            f"instead.\n\nThe following call raised this error:\n  {trace}\n"
+        )
 
     def call(self, function: Any, *args: Any) -> Any:
         """Python that compile() would call again at each replay."""
@@ -266,13 +287,13 @@ class _Tape:
 def listening(listener: Listener) -> Iterator[None]:
     """The listener in this thread's door."""
     tape = _Tape(listener)
-    state.push(listener)
+    interpreters.push(listener)
     TAPE.append(tape)
     try:
         yield
     finally:
         TAPE.remove(tape)
-        state.pop(listener)
+        interpreters.pop(listener)
 
 
 def numbers(node: Node) -> list[Any]:
@@ -286,7 +307,8 @@ def rewritten(node: Node, values: list[Any]) -> None:
     """Give a node what `numbers` tells, changed."""
     rest = iter(values[2:])
     node.args, node.kwargs = map_aggregate(
-        (node.args, node.kwargs), lambda a: (next(rest), a)[1] if isinstance(a, Node) else next(rest))
+        (node.args, node.kwargs), lambda a: (next(rest), a)[1] if isinstance(a, Node) else next(rest)
+    )
 
 
 def is_size(value: Any) -> bool:

@@ -4,6 +4,7 @@ schemas.tsv holds PyTorch's signatures (tests/goldens/record_aten.py writes it).
 row of its name; parameters are paired by name, else by place. Rows that PyTorch has no name for are
 `torch.ops.rushlight.NAME`.
 """
+
 from __future__ import annotations
 
 import operator
@@ -15,15 +16,20 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import rushlight as torch
-from rushlight.base.elsewhere import attribute
-from rushlight.dispatch.door import function, lookup
+from rushlight import _torch_dispatch
+from rushlight._engine.dispatch.dispatcher import function, lookup
+from rushlight._engine.names.alternatives import attribute
+from rushlight._engine.ops.signature import REQUIRED
+from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight.export import spellings
-from rushlight.ops.signature import REQUIRED
-from rushlight.ops.table import NAMES, ROWS, Row, public
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
-_ATEN = {"_to_dtype": "to", "_view": "view", "cross_entropy": "cross_entropy_loss",
-         "unfold_columns": "im2col"}
+_ATEN = {
+    "_to_dtype": "to",
+    "_view": "view",
+    "cross_entropy": "cross_entropy_loss",
+    "unfold_columns": "im2col",
+}
 _ROWS = {aten: row for row, aten in _ATEN.items()} | {"rsub": "sub", "conv2d": "conv2d"}
 # Where PyTorch makes a tensor of a number.
 _TAKES_NUMBERS = frozenset("add sub mul div divide multiply subtract true_divide floor_divide".split())
@@ -98,8 +104,11 @@ def parsed(text: str) -> Schema:
         kind, own, default = re.fullmatch(r"(.+?) (\w+)(?:=(.*))?", part).groups()
         if kind.startswith("ScalarType") and default is not None and default.isdigit():
             default = "None"  # the number of torch.int64, which is what the op makes anyway
-        params.append(Param(own, re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int"),
-                            _value(default), keyword))
+        params.append(
+            Param(
+                own, re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int"), _value(default), keyword
+            )
+        )
     return Schema(name, overload or "default", tuple(params), text)
 
 
@@ -123,7 +132,7 @@ def overloads(name: str) -> dict[str, Overload]:
 def _recorded() -> dict[str, list[tuple[str, bool, tuple[str, ...]]]]:
     """(signature, whether PyTorch makes it of other ops, tags) of all of PyTorch's overloads, by name."""
     found: dict[str, list[tuple[str, bool, tuple[str, ...]]]] = {}
-    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "below", "aten.tsv")
+    path = os.path.join(os.path.dirname(_torch_dispatch.__file__), "aten.tsv")
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             text, made, tags = line.rstrip("\n").split("\t")
@@ -172,7 +181,7 @@ class Overload:
     def function(self) -> Callable[..., Any]:
         """What runs."""
         if self._call is None:
-            from rushlight.below.telling import RUN
+            from rushlight._torch_dispatch.translation import RUN
 
             self._call = special(self._schema) or RUN.get(self._schema.name) or self._of_row()
         return self._call
@@ -202,7 +211,7 @@ class Overload:
     _op = op
 
     def name(self) -> str:
-        """"aten::add.Tensor"; without "default"."""
+        """ "aten::add.Tensor"; without "default"."""
         overload = self._schema.overload_name
         return f"{self.namespace}::{self._schema.name}" + f".{overload}" * (overload != "default")
 
@@ -238,14 +247,20 @@ class Overload:
         base = name[:-1] if self._schema.writes and name.endswith("_") else name
         prefix, _, rest = base.partition("_")
         spaces = [(space, base) for space in _SPACES] + [(prefix, rest)]
-        rows = [self._row] if self._row else [ROWS.get(_ROWS[base])] if base in _ROWS else [
-            found[0] for key in spaces if (found := NAMES.get(key)) is not None]
+        rows = (
+            [self._row]
+            if self._row
+            else [ROWS.get(_ROWS[base])]
+            if base in _ROWS
+            else [found[0] for key in spaces if (found := NAMES.get(key)) is not None]
+        )
         for row in rows:
             matched = pairs(row, self._schema) if row is not None else None
             if row is not None and matched is not None:
                 return row, matched
-        raise NotImplementedError(f"torch.ops.{self} is known to PyTorch, but nothing in Rushlight computes "
-                                  "it")
+        raise NotImplementedError(
+            f"torch.ops.{self} is known to PyTorch, but nothing in Rushlight computes it"
+        )
 
     def _of_row(self) -> Callable[..., Any]:
         name = self._schema.name
@@ -257,8 +272,11 @@ class Overload:
                 raise
             rest = [p.name for p in self._schema.arguments[1:] if p.name != "generator"]
             return lambda self, **given: method(self, *[given[n] for n in rest])
-        call = (lookup("Tensor", name)
-                or lookup("nn.functional", name)) if self._schema.writes else function(row)
+        call = (
+            (lookup("Tensor", name) or lookup("nn.functional", name))
+            if self._schema.writes
+            else function(row)
+        )
         return _translated(call, {theirs: ours for ours, theirs in matched.items()})
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -268,12 +286,14 @@ class Overload:
         unknown = given.keys() - {p.name for p in params}
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > len(params):
-            raise TypeError(f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
-                            f"keywords {sorted(kwargs)}")
+            raise TypeError(
+                f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
+                f"keywords {sorted(kwargs)}"
+            )
         return {p.name: given[p.name] if p.name in given else p.whole_default for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        listening = sys.modules.get("rushlight.below.hearing")
+        listening = sys.modules.get("rushlight._torch_dispatch.delivery")
         call = listening and listening.running(self, args, kwargs)
         return call.run() if call else self.function(**self.bound(args, kwargs))
 
@@ -303,25 +323,37 @@ class Overload:
 
 def _translated(call: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
     def run(**given: Any) -> Any:
-        return call(**{names[k]: _REDUCTIONS[v] if k == "reduction" and isinstance(v, int) else v
-                       for k, v in given.items() if k in names})
+        return call(
+            **{
+                names[k]: _REDUCTIONS[v] if k == "reduction" and isinstance(v, int) else v
+                for k, v in given.items()
+                if k in names
+            }
+        )
+
     return run
 
 
 def special(schema: Schema) -> Callable[..., Any] | None:
     """What computes an op that is no row."""
     found: dict[str, Callable[..., Any]] = {
-        "copy_": lambda self, src, **_: self.copy_(src), "fill_": lambda self, value: self.fill_(value),
-        "zero_": lambda self: self.zero_(), "lift_fresh_copy": lambda self: self.clone(),
-        "detach_": lambda self: self, "detach": lambda self: self.detach(),
+        "copy_": lambda self, src, **_: self.copy_(src),
+        "fill_": lambda self, value: self.fill_(value),
+        "zero_": lambda self: self.zero_(),
+        "lift_fresh_copy": lambda self: self.clone(),
+        "detach_": lambda self: self,
+        "detach": lambda self: self.detach(),
         "alias": lambda self: self.alias(),
-        "sym_size": lambda self, dim: self.shape[dim], "item": lambda self: self.item(),
+        "sym_size": lambda self, dim: self.shape[dim],
+        "item": lambda self: self.item(),
         "_assert_tensor_metadata": lambda **_: None,
-        "contiguous": lambda self, memory_format: self.contiguous(memory_format=memory_format
-                                                                  or torch.contiguous_format),
+        "contiguous": lambda self, memory_format: self.contiguous(
+            memory_format=memory_format or torch.contiguous_format
+        ),
         "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
         "arange": lambda end, start=0, step=1, dtype=None, **_: torch.arange(start, end, step, dtype=dtype),
-        "_to_copy": lambda self, dtype, **_: self.to(dtype or self.dtype, copy=True)}
+        "_to_copy": lambda self, dtype, **_: self.to(dtype or self.dtype, copy=True),
+    }
     return found.get(schema.name) or spellings.meaning(schema.name)
 
 
@@ -359,10 +391,17 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
         return False
     if "[" in kind:
         items, one = value if isinstance(value, (list, tuple)) else [value], kind.split("[")[0]
-        return (isinstance(value, (list, tuple))
-                or kind[-2].isdigit()) and all(fits(one, v, False) for v in items)
-    plain = {"Scalar": (int, float, complex), "int": int, "float": (int, float), "bool": bool, "str": str,
-             "ScalarType": torch.dtype}.get(kind)
+        return (isinstance(value, (list, tuple)) or kind[-2].isdigit()) and all(
+            fits(one, v, False) for v in items
+        )
+    plain = {
+        "Scalar": (int, float, complex),
+        "int": int,
+        "float": (int, float),
+        "bool": bool,
+        "str": str,
+        "ScalarType": torch.dtype,
+    }.get(kind)
     either = kind in ("bool", "Scalar") or not isinstance(value, bool)
     return plain is None or isinstance(value, plain) and either
 
@@ -409,8 +448,11 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     changed = {p.name for p in row.params if not _same(bound[p.name], p.default)}
     for overload in overloads(name).values():
         matched = pairs(row, overload._schema)
-        if row.name in ("std", "var") and bound["unbiased"] is None and (
-                overload._schema.overload_name != "correction"):
+        if (
+            row.name in ("std", "var")
+            and bound["unbiased"] is None
+            and (overload._schema.overload_name != "correction")
+        ):
             continue
         if matched is None or any(k not in matched for k in changed - {"inplace", "_stacklevel"}):
             continue
@@ -451,8 +493,9 @@ def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[A
 @lru_cache(None)
 def own(row: Row) -> Overload:
     """The op of a row that PyTorch has no name for."""
-    params = tuple(Param(p.name, "Tensor" if p.is_tensor else "Any", p.default, p.keyword_only)
-                   for p in row.params)
+    params = tuple(
+        Param(p.name, "Tensor" if p.is_tensor else "Any", p.default, p.keyword_only) for p in row.params
+    )
     return Overload("rushlight", Schema(row.name, "default", params, row.name), row)
 
 
@@ -482,8 +525,9 @@ class Packet:
             raise AttributeError(f"'OpOverloadPacket' object has no attribute '{overload}'")
         found = overloads(self._name).get(overload) or recorded(self._name).get(overload, self._function)
         if found is None:
-            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
-                                 f"'{overload}'")
+            raise AttributeError(
+                f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'"
+            )
         return found
 
     def __deepcopy__(self, memo: Any = None) -> Packet:

@@ -1,4 +1,5 @@
 """ExportedProgram: a graph of aten ops, its state, and what is known about its inputs' sizes."""
+
 from __future__ import annotations
 
 import copy
@@ -6,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.pytree import Tree
+from rushlight._engine.core.pytree import Tree
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbols import Sym, Symbol, ValueRanges
 from rushlight.fx.graph import Graph
@@ -21,9 +22,18 @@ class ExportedProgram:
 
     dialect = "TRAINING"
 
-    def __init__(self, graph_module: GraphModule, signature: ExportGraphSignature, state: dict[str, Any],
-                 constants: dict[str, Any], symbols: list[Symbol], in_spec: Tree, out_spec: Tree,
-                 forward_names: list[str], example_inputs: Any) -> None:
+    def __init__(
+        self,
+        graph_module: GraphModule,
+        signature: ExportGraphSignature,
+        state: dict[str, Any],
+        constants: dict[str, Any],
+        symbols: list[Symbol],
+        in_spec: Tree,
+        out_spec: Tree,
+        forward_names: list[str],
+        example_inputs: Any,
+    ) -> None:
         self._graph_module, self._graph_signature = graph_module, signature
         self._state_dict, self._constants, self._symbols = state, constants, symbols
         self._in_spec, self._out_spec = in_spec, out_spec
@@ -72,8 +82,9 @@ class ExportedProgram:
         return (t for _, t in self.named_buffers())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Unable to call ExportedProgram directly. You should use "
-                           "`exported_program.module()` instead.")
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
 
     def module(self, check_guards: bool = True) -> GraphModule:
         """The program as a module; calling it compares the inputs' sizes with what was exported."""
@@ -102,8 +113,9 @@ class ExportedProgram:
         found.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         return found
 
-    def run_decompositions(self, decomp_table: dict[Any, Any] | None = None,
-                           **options: Any) -> ExportedProgram:
+    def run_decompositions(
+        self, decomp_table: dict[Any, Any] | None = None, **options: Any
+    ) -> ExportedProgram:
         """The program in smaller ops: composite ops as the rows that they consist of.
 
         decomp_table: functions for overloads that are used instead; an empty one takes nothing apart.
@@ -115,8 +127,10 @@ class ExportedProgram:
     def __str__(self) -> str:
         shown = self.graph_module.print_readable(print_output=False).replace("\n", "\n    ")
         signature = str(self.graph_signature).replace("\n", "\n    ")
-        return (f"ExportedProgram:\n    {shown}\nGraph signature: {signature}\n"
-                f"Range constraints: {self.range_constraints}\n")
+        return (
+            f"ExportedProgram:\n    {shown}\nGraph signature: {signature}\n"
+            f"Range constraints: {self.range_constraints}\n"
+        )
 
     def __deepcopy__(self, memo: Any) -> ExportedProgram:
         made = copy.copy(self)
@@ -169,8 +183,9 @@ class _Guards(torch.nn.Module):
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()
         specs, nodes = program.graph_signature.input_specs, program.graph.nodes
-        self.inputs = tuple(_expected(s.arg, n) for s, n in zip(specs, nodes, strict=False)
-                            if s.kind not in _STATE)
+        self.inputs = tuple(
+            _expected(s.arg, n) for s, n in zip(specs, nodes, strict=False) if s.kind not in _STATE
+        )
         self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())
 
     def forward(self, *args: Any) -> None:
@@ -192,8 +207,10 @@ class _Guards(torch.nn.Module):
         if bounds is None or wanted in sizes:
             # An expression of sizes that come later cannot be compared yet.
             known = not isinstance(wanted, str) or bool(sizes)
-            _hold(not known or size == (Sym(wanted, 0).at(sizes) if isinstance(wanted, str) else wanted),
-                  f"{name} == {wanted}")
+            _hold(
+                not known or size == (Sym(wanted, 0).at(sizes) if isinstance(wanted, str) else wanted),
+                f"{name} == {wanted}",
+            )
             return
         _hold(size >= bounds[1], f"{name} >= {bounds[1]}")
         _hold(size <= bounds[2], f"{name} <= {bounds[2]}")
@@ -210,4 +227,3 @@ def _expected(arg: Any, node: Any) -> tuple[Any, ...]:
 def _hold(true: bool, what: str) -> None:
     if not true:
         raise AssertionError(f"Guard failed: {what}")
-

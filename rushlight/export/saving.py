@@ -5,6 +5,7 @@ Tensors are records of bytes beside their descriptions. Everything that is read 
 part of a graph: names are identifiers, targets are known ops, sizes are expressions of + - * //, records have
 their lengths.
 """
+
 from __future__ import annotations
 
 import io
@@ -17,28 +18,43 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.export import arguments as told
-from rushlight.export import overloads
+from rushlight._engine.serialization.atomic import replacing
+from rushlight.export import arguments as told, overloads
 from rushlight.export.program import ExportedProgram
-from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
-                                        TensorArgument, user_output)
+from rushlight.export.signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    TensorArgument,
+    user_output,
+)
 from rushlight.export.symbols import UNBOUNDED, Dim, Place, Sym, Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
-from rushlight.serialize.atomic import replacing
 
-_KINDS = {InputKind.PARAMETER: ("parameter", "parameter_name"), InputKind.BUFFER: ("buffer", "buffer_name"),
-          InputKind.CONSTANT_TENSOR: ("tensor_constant", "tensor_constant_name")}
+_KINDS = {
+    InputKind.PARAMETER: ("parameter", "parameter_name"),
+    InputKind.BUFFER: ("buffer", "buffer_name"),
+    InputKind.CONSTANT_TENSOR: ("tensor_constant", "tensor_constant_name"),
+}
 
 
-def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None,
-         opset_version: dict[str, int] | None = None, pickle_protocol: int = 2) -> None:
+def save(
+    ep: ExportedProgram,
+    f: Any,
+    *,
+    extra_files: dict[str, Any] | None = None,
+    opset_version: dict[str, int] | None = None,
+    pickle_protocol: int = 2,
+) -> None:
     """Write a program to a path or file object. extra_files: further texts by name. TypeError for no
     program."""
     if not isinstance(ep, ExportedProgram):
-        raise TypeError("The 'ep' parameter must be an instance of 'ExportedProgram', got "
-                        f"'{type(ep).__name__}' instead.")
+        raise TypeError(
+            f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead."
+        )
     path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
     name = "archive" if path is None else os.path.splitext(os.path.basename(path))[0]
     with nullcontext(f) if path is None else replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -47,19 +63,31 @@ def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = No
 
 
 def _parts(ep: ExportedProgram, extra: dict[str, Any]) -> dict[str, Any]:
-    parts: dict[str, Any] = {"archive_format": "pt2", "archive_version": "0", ".data/version": "6\n",
-                             "byteorder": "little", "models/model.json": json.dumps(_model(ep))}
-    for folder, name, tensors in (("weights", "weight", ep.state_dict),
-                                  ("constants", "tensor", ep.constants)):
+    parts: dict[str, Any] = {
+        "archive_format": "pt2",
+        "archive_version": "0",
+        ".data/version": "6\n",
+        "byteorder": "little",
+        "models/model.json": json.dumps(_model(ep)),
+    }
+    for folder, name, tensors in (
+        ("weights", "weight", ep.state_dict),
+        ("constants", "tensor", ep.constants),
+    ):
         config: dict[str, Any] = {}
         paths: dict[Any, str] = {}
         for key, t in tensors.items():
-            path = paths.setdefault((t.data_ptr(), tuple(t.shape), t.dtype) if t.numel() else key,
-                                    f"{name}_{len(paths)}")
+            path = paths.setdefault(
+                (t.data_ptr(), tuple(t.shape), t.dtype) if t.numel() else key, f"{name}_{len(paths)}"
+            )
             parts[f"data/{folder}/{path}"] = np.ascontiguousarray(t.detach()._a).tobytes()
             plain = t.detach().contiguous().requires_grad_(t.requires_grad)
-            config[key] = {"path_name": path, "is_param": isinstance(t, torch.nn.Parameter),
-                           "use_pickle": False, "tensor_meta": told.tensor(plain)}
+            config[key] = {
+                "path_name": path,
+                "is_param": isinstance(t, torch.nn.Parameter),
+                "use_pickle": False,
+                "tensor_meta": told.tensor(plain),
+            }
         parts[f"data/{folder}/model_{folder}_config.json"] = json.dumps({"config": config})
     if ep.example_inputs is not None:
         sample = io.BytesIO()
@@ -74,26 +102,55 @@ def _parts(ep: ExportedProgram, extra: dict[str, Any]) -> dict[str, Any]:
 def _model(ep: ExportedProgram) -> dict[str, Any]:
     graph, signature = ep.graph, ep.graph_signature
     held = [n for n in graph.nodes if n.op == "placeholder"]
-    inputs = [told.argument(s.arg.value) if isinstance(s.arg, ConstantArgument)
-              else {"as_tensor": {"name": n.name}} for n, s in zip(held, signature.input_specs, strict=True)]
+    inputs = [
+        told.argument(s.arg.value) if isinstance(s.arg, ConstantArgument) else {"as_tensor": {"name": n.name}}
+        for n, s in zip(held, signature.input_specs, strict=True)
+    ]
     outputs = [told.argument(v) for v in graph.output_node().args[0]]
     values = {n.name: n.meta["val"] for n in graph.nodes if "val" in n.meta}
-    fields = {"inputs": inputs, "outputs": outputs, "nodes": [_node(n) for n in graph.nodes if _told(n)],
+    fields = {
+        "inputs": inputs,
+        "outputs": outputs,
+        "nodes": [_node(n) for n in graph.nodes if _told(n)],
         "tensor_values": {k: told.tensor(v) for k, v in values.items() if not isinstance(v, Sym)},
         "sym_int_values": {k: told.size(v) for k, v in values.items() if isinstance(v, Sym)},
-        "sym_bool_values": {}, "is_single_tensor_return": False, "custom_obj_values": {},
-        "sym_float_values": {}}
+        "sym_bool_values": {},
+        "is_single_tensor_return": False,
+        "custom_obj_values": {},
+        "sym_float_values": {},
+    }
     specs = [_input(s, given) for s, given in zip(signature.input_specs, inputs, strict=True)]
-    call = {"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": told.structure(ep._in_spec),
-        "out_spec": told.structure(ep._out_spec), "forward_arg_names": ep._forward_names}}
-    ranges = {s.name: {"min_val": s.low, "max_val": None if s.high == UNBOUNDED else s.high}
-              for s in ep._symbols}
-    return {"graph_module": {"graph": fields, "signature": {
-        "input_specs": specs, "output_specs": [{"user_output": {"arg": v}} for v in outputs]},
-        "module_call_graph": [call], "metadata": {}, "treespec_namedtuple_fields": {}},
-        "opset_version": {"aten": 10}, "range_constraints": ranges,
+    call = {
+        "fqn": "",
+        "signature": {
+            "inputs": [],
+            "outputs": [],
+            "in_spec": told.structure(ep._in_spec),
+            "out_spec": told.structure(ep._out_spec),
+            "forward_arg_names": ep._forward_names,
+        },
+    }
+    ranges = {
+        s.name: {"min_val": s.low, "max_val": None if s.high == UNBOUNDED else s.high} for s in ep._symbols
+    }
+    return {
+        "graph_module": {
+            "graph": fields,
+            "signature": {
+                "input_specs": specs,
+                "output_specs": [{"user_output": {"arg": v}} for v in outputs],
+            },
+            "module_call_graph": [call],
+            "metadata": {},
+            "treespec_namedtuple_fields": {},
+        },
+        "opset_version": {"aten": 10},
+        "range_constraints": ranges,
         "schema_version": {"major": 8, "minor": 20},
-        "verifiers": ["TRAINING"], "torch_version": torch.__version__, "guards_code": []}
+        "verifiers": ["TRAINING"],
+        "torch_version": torch.__version__,
+        "guards_code": [],
+    }
 
 
 def _told(node: Node) -> bool:
@@ -117,11 +174,19 @@ def _node(node: Node) -> dict[str, Any]:
         types = {p.name: p.type for p in node.target._schema.arguments}
         target = f"torch.ops.{node.target}"
     given = [(1, *pair) for pair in zip(types, node.args, strict=False)]
-    inputs = [{"name": k, "arg": told.argument(v, types[k]), "kind": kind}
-              for kind, k, v in given + [(2, *pair) for pair in node.kwargs.items()]]
+    inputs = [
+        {"name": k, "arg": told.argument(v, types[k]), "kind": kind}
+        for kind, k, v in given + [(2, *pair) for pair in node.kwargs.items()]
+    ]
     trace = {"stack_trace": node.stack_trace} if node.stack_trace else {}
-    return {"target": target, "inputs": inputs, "outputs": _results(node), "metadata": trace,
-            "is_hop_single_tensor_return": None, "name": node.name}
+    return {
+        "target": target,
+        "inputs": inputs,
+        "outputs": _results(node),
+        "metadata": trace,
+        "is_hop_single_tensor_return": None,
+        "name": node.name,
+    }
 
 
 def _results(node: Node) -> list[dict[str, Any]]:
@@ -136,8 +201,9 @@ def _results(node: Node) -> list[dict[str, Any]]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def load(f: Any, *, extra_files: dict[str, Any] | None = None,
-         expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
+def load(
+    f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None
+) -> ExportedProgram:
     """The program in a file that `save`, or PyTorch's, wrote. extra_files: its keys' texts are put in.
 
     RuntimeError for a file that is damaged, or holds no program; FileNotFoundError without one.
@@ -148,10 +214,23 @@ def load(f: Any, *, extra_files: dict[str, Any] | None = None,
             for key in extra_files or {}:
                 extra_files[key] = archive.read(parts[f"extra/{key}"]).decode()
             return _program(lambda part: archive.read(parts[part]), "data/sample_inputs/model.pt" in parts)
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError, AssertionError,
-            SyntaxError, EOFError, StopIteration, zipfile.BadZipFile) as error:
-        raise RuntimeError(f"torch.export.load: {getattr(f, 'name', f)} is damaged, or holds no exported "
-                           f"program: {type(error).__name__}: {error}") from error
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        RuntimeError,
+        AssertionError,
+        SyntaxError,
+        EOFError,
+        StopIteration,
+        zipfile.BadZipFile,
+    ) as error:
+        raise RuntimeError(
+            f"torch.export.load: {getattr(f, 'name', f)} is damaged, or holds no exported "
+            f"program: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _program(read: Any, sampled: bool) -> ExportedProgram:
@@ -165,8 +244,9 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
         if s.kind is not InputKind.USER_INPUT and s.target not in state and s.target not in constants:
             raise KeyError(f"no tensor is named {s.target!r}")
     graph = _graph(told_graph, specs)
-    if set(signature) != {"input_specs", "output_specs"} or any(set(s) != {"user_output"}
-                                                                for s in signature["output_specs"]):
+    if set(signature) != {"input_specs", "output_specs"} or any(
+        set(s) != {"user_output"} for s in signature["output_specs"]
+    ):
         raise NotImplementedError("programs that were taken apart further than export() does are not read")
     outputs = [user_output(v) for v in graph.output_node().args[0]]
     call = model["graph_module"]["module_call_graph"][0]["signature"]
@@ -174,12 +254,22 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     names = [told.identifier(name) for name in call["forward_arg_names"]]
     for key in inner.children_specs[1].keys:
         told.identifier(key)
-    sample = torch.load(io.BytesIO(read("data/sample_inputs/model.pt")),
-                        weights_only=True) if sampled else None
+    sample = (
+        torch.load(io.BytesIO(read("data/sample_inputs/model.pt")), weights_only=True) if sampled else None
+    )
     known = [_symbol(name, bounds) for name, bounds in model["range_constraints"].items()]
     _place(known, specs, graph)
-    return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs), state,
-                           constants, known, inner, outer, names, sample)
+    return ExportedProgram(
+        GraphModule(torch.nn.Module(), graph),
+        ExportGraphSignature(specs, outputs),
+        state,
+        constants,
+        known,
+        inner,
+        outer,
+        names,
+        sample,
+    )
 
 
 def _tensors(read: Any, folder: str) -> dict[str, Any]:
@@ -190,8 +280,9 @@ def _tensors(read: Any, folder: str) -> dict[str, Any]:
         meta, path = told.tensor_of(entry["tensor_meta"]), entry["path_name"]
         key = path, meta.shape, meta._stride
         if key not in made:
-            made[key] = _tensor(read(f"data/{folder}/{path}"), meta,
-                                entry["tensor_meta"]["storage_offset"]["as_int"])
+            made[key] = _tensor(
+                read(f"data/{folder}/{path}"), meta, entry["tensor_meta"]["storage_offset"]["as_int"]
+            )
             if entry["is_param"]:
                 made[key] = torch.nn.Parameter(made[key], requires_grad=meta.requires_grad)
         found[name] = made[key]
@@ -207,7 +298,7 @@ def _tensor(data: bytes, meta: Any, offset: int) -> Any:
 
 
 def _input_of(entry: dict[str, Any]) -> InputSpec:
-    (key, fields), = entry.items()
+    ((key, fields),) = entry.items()
     if key == "constant_input":
         constant = ConstantArgument(told.identifier(fields["name"]), told.argument_of(fields["value"], {}))
         return InputSpec(InputKind.USER_INPUT, constant, None)
@@ -215,8 +306,12 @@ def _input_of(entry: dict[str, Any]) -> InputSpec:
         tensor = TensorArgument(told.identifier(fields["arg"]["as_tensor"]["name"]))
         return InputSpec(InputKind.USER_INPUT, tensor, None)
     kind, (_, name) = next((k, v) for k, v in _KINDS.items() if v[0] == key)
-    return InputSpec(kind, TensorArgument(told.identifier(fields["arg"]["name"])), str(fields[name]),
-                     fields.get("persistent"))
+    return InputSpec(
+        kind,
+        TensorArgument(told.identifier(fields["arg"]["name"])),
+        str(fields[name]),
+        fields.get("persistent"),
+    )
 
 
 def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
@@ -228,6 +323,7 @@ def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
         known[name] = node
         if name in values:
             node.meta["val"] = values[name]
+
     for leaf, spec in enumerate(specs):
         node = graph.placeholder(told.identifier(spec.arg.name))
         node.name, node.meta["leaf"] = spec.arg.name, leaf
@@ -235,8 +331,11 @@ def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
     for entry in fields["nodes"]:
         target = overloads.named(entry["target"])
         args = [told.argument_of(a["arg"], known) for a in entry["inputs"] if a["kind"] == 1]
-        kwargs = {told.identifier(a["name"]): told.argument_of(a["arg"], known)
-                  for a in entry["inputs"] if a["kind"] == 2}
+        kwargs = {
+            told.identifier(a["name"]): told.argument_of(a["arg"], known)
+            for a in entry["inputs"]
+            if a["kind"] == 2
+        }
         name = entry.get("name") or overloads.plain(target)
         node = graph.call_function(target, tuple(args), kwargs, name=told.identifier(name))
         if hasattr(target, "_schema"):
@@ -248,8 +347,13 @@ def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
 
 
 def _kept(graph: Graph, node: Node, outputs: list[Any], keep: Any) -> None:
-    names = [item["name"] for out in outputs for item in (
-        out["as_tensors"] if "as_tensors" in out else [out["as_tensor"]] if "as_tensor" in out else [])]
+    names = [
+        item["name"]
+        for out in outputs
+        for item in (
+            out["as_tensors"] if "as_tensors" in out else [out["as_tensor"]] if "as_tensor" in out else []
+        )
+    ]
     if not outputs:
         return None
     if len(outputs) == 1 and "as_tensors" not in outputs[0]:

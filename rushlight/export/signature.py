@@ -1,4 +1,5 @@
 """torch.export.graph_signature: what an exported program's inputs and outputs are."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -68,8 +69,9 @@ class OutputSpec:
     target: str | None
 
     def __str__(self) -> str:
-        return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None
-                                                       else f" target='{self.target}'")
+        return f"{self.arg.name}: {self.kind.name}" + (
+            "" if self.target is None else f" target='{self.target}'"
+        )
 
 
 def user_output(value: Any) -> OutputSpec:
@@ -87,8 +89,13 @@ def _states(kind: InputKind) -> Any:
 
 def _targets(kind: InputKind, *persistent: bool) -> Any:
     """A property: the names of the state of a kind."""
-    return property(lambda self: tuple(s.target for s in self.input_specs if s.kind is kind and (
-        not persistent or s.persistent in persistent)))
+    return property(
+        lambda self: tuple(
+            s.target
+            for s in self.input_specs
+            if s.kind is kind and (not persistent or s.persistent in persistent)
+        )
+    )
 
 
 def _changed(kind: OutputKind) -> Any:

@@ -3,6 +3,7 @@
 `F.interpolate(x, mode="bilinear")` is one row here and `aten::upsample_bilinear2d` in a graph of PyTorch's.
 SPELLED says it in that direction, `meaning` in the other.
 """
+
 from __future__ import annotations
 
 import math
@@ -11,8 +12,8 @@ from functools import partial
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.ops.nn.interpolation import resized
 from rushlight.nn import functional as F
-from rushlight.ops.resampling import resized
 
 Bound = dict[str, Any]
 # An overload's dotted name, and its arguments by its own names; None where the row's name serves.
@@ -65,14 +66,22 @@ def _grid_sample(given: Bound) -> Spelling:
     if mode not in _GRID_MODES or padding not in _GRID_PADDINGS:
         return None
     return "grid_sampler.default", {
-        "input": given["input"], "grid": given["grid"], "interpolation_mode": _GRID_MODES.index(mode),
-        "padding_mode": _GRID_PADDINGS.index(padding), "align_corners": bool(given["align_corners"])}
+        "input": given["input"],
+        "grid": given["grid"],
+        "interpolation_mode": _GRID_MODES.index(mode),
+        "padding_mode": _GRID_PADDINGS.index(padding),
+        "align_corners": bool(given["align_corners"]),
+    }
 
 
 def _cdist(given: Bound) -> Spelling:
     mode = _CDIST_MODES.index(given["compute_mode"]) if given["compute_mode"] in _CDIST_MODES else 0
-    return "cdist.default", {"x1": given["x1"], "x2": given["x2"], "p": float(given["p"]),
-                             "compute_mode": mode or None}
+    return "cdist.default", {
+        "x1": given["x1"],
+        "x2": given["x2"],
+        "p": float(given["p"]),
+        "compute_mode": mode or None,
+    }
 
 
 def _scatter(given: Bound) -> Spelling:
@@ -110,11 +119,19 @@ def _norm(given: Bound) -> Spelling:
     dims = dim if dim is None else [dim] if isinstance(dim, int) else list(dim)
     if isinstance(order, str) and order != "fro":
         return "linalg_matrix_norm.str_ord", {
-            "self": given["input"], "ord": order, "dim": [-2, -1] if dims is None else dims,
-            "keepdim": given["keepdim"], "dtype": given["dtype"]}
+            "self": given["input"],
+            "ord": order,
+            "dim": [-2, -1] if dims is None else dims,
+            "keepdim": given["keepdim"],
+            "dtype": given["dtype"],
+        }
     return "linalg_vector_norm.default", {
-        "self": given["input"], "ord": 2.0 if order in ("fro", None) else order, "dim": dims,
-        "keepdim": given["keepdim"], "dtype": given["dtype"]}
+        "self": given["input"],
+        "ord": 2.0 if order in ("fro", None) else order,
+        "dim": dims,
+        "keepdim": given["keepdim"],
+        "dtype": given["dtype"],
+    }
 
 
 def _max_pool(dims: int, given: Bound) -> Spelling:
@@ -127,8 +144,10 @@ def _max_pool(dims: int, given: Bound) -> Spelling:
 
 def _adaptive_max_pool(dims: int, given: Bound) -> Spelling:
     sizes = given["output_size"]
-    whole = [n if size is None else size for n, size in zip(
-        given["input"].shape[-dims:], _each(sizes, dims), strict=True)]
+    whole = [
+        n if size is None else size
+        for n, size in zip(given["input"].shape[-dims:], _each(sizes, dims), strict=True)
+    ]
     return f"adaptive_max_pool{dims}d.default", {"self": given["input"], "output_size": whole}
 
 
@@ -145,11 +164,19 @@ def _stft(given: Bound) -> Spelling:
 
 
 SPELLED: dict[str, Callable[[Bound], Spelling]] = {
-    "interpolate": _interpolate, "grid_sample": _grid_sample, "cdist": _cdist, "scatter": _scatter,
-    "split": _split, "tensordot": _tensordot, "norm": _norm, "stft": _stft,
-    "_softmax": _softmax, "_log_softmax": _log_softmax,
+    "interpolate": _interpolate,
+    "grid_sample": _grid_sample,
+    "cdist": _cdist,
+    "scatter": _scatter,
+    "split": _split,
+    "tensordot": _tensordot,
+    "norm": _norm,
+    "stft": _stft,
+    "_softmax": _softmax,
+    "_log_softmax": _log_softmax,
     **{f"max_pool{dims}d_function": partial(_max_pool, dims) for dims in (1, 2, 3)},
-    **{f"adaptive_max_pool{dims}d": partial(_adaptive_max_pool, dims) for dims in (1, 2, 3)}}
+    **{f"adaptive_max_pool{dims}d": partial(_adaptive_max_pool, dims) for dims in (1, 2, 3)},
+}
 
 
 def _resample(mode: str, antialias: bool, **given: Any) -> Any:
@@ -158,7 +185,7 @@ def _resample(mode: str, antialias: bool, **given: Any) -> Any:
     x = given.pop("self") if x is None else x
     size, corners = given.pop("output_size"), given.pop("align_corners", None)
     listed = given.pop("scale_factors", None)
-    scales = list(listed) if listed is not None else [given.get(f"scales_{d}") for d in "dhw"[5 - x.dim():]]
+    scales = list(listed) if listed is not None else [given.get(f"scales_{d}") for d in "dhw"[5 - x.dim() :]]
     if x.dim() == 3 and "scales" in given:
         scales = [given["scales"]]
     if size is not None and any(s is not None for s in scales):
@@ -167,8 +194,13 @@ def _resample(mode: str, antialias: bool, **given: Any) -> Any:
 
 
 def _grid_sampler(**given: Any) -> Any:
-    return F.grid_sample(given["input"], given["grid"], _GRID_MODES[given["interpolation_mode"]],
-                         _GRID_PADDINGS[given["padding_mode"]], given["align_corners"])
+    return F.grid_sample(
+        given["input"],
+        given["grid"],
+        _GRID_MODES[given["interpolation_mode"]],
+        _GRID_PADDINGS[given["padding_mode"]],
+        given["align_corners"],
+    )
 
 
 def _distances(**given: Any) -> Any:
@@ -183,7 +215,13 @@ def meaning(name: str) -> Callable[..., Any] | None:
     """What computes an op of SPELLED's answers, called by its own arguments' names; None for other ops."""
     if name.startswith(("upsample_", "_upsample_")):
         plain = name.removeprefix("_").removesuffix("_aa")
-        mode = next((mode for mode, form in _RESAMPLED.items()
-                     if any(form.format(dims).removeprefix("_") == plain for dims in (1, 2, 3))), None)
+        mode = next(
+            (
+                mode
+                for mode, form in _RESAMPLED.items()
+                if any(form.format(dims).removeprefix("_") == plain for dims in (1, 2, 3))
+            ),
+            None,
+        )
         return None if mode is None else partial(_resample, mode, name.endswith("_aa"))
     return {"grid_sampler": _grid_sampler, "cdist": _distances, "tensordot": _contracted}.get(name)

@@ -4,6 +4,7 @@ An exported program is recorded at several sizes. A number in it that is not the
 expression of the sizes, and `fitted` finds it: nothing is traced symbolically, and nothing is believed that
 one record refutes.
 """
+
 from __future__ import annotations
 
 import ast
@@ -57,7 +58,8 @@ class Dim:
     def __add__(self, other: int) -> Dim:
         if type(other) is not int:
             raise NotImplementedError(
-                f"Attempted to add {other} to {self.__name__}, where an integer was expected. {_LINEAR}")
+                f"Attempted to add {other} to {self.__name__}, where an integer was expected. {_LINEAR}"
+            )
         return self._derived(f"{{}} {'+-'[other < 0]} {abs(other)}", lambda x: x + other)
 
     def __sub__(self, other: int) -> Dim:
@@ -67,7 +69,8 @@ class Dim:
         if type(other) is not int or other <= 0:
             raise NotImplementedError(
                 f"Attempted to multiply {other} with {self.__name__}, where a positive integer was expected. "
-                f"{_LINEAR}")
+                f"{_LINEAR}"
+            )
         return self._derived(f"{other}*{{}}", lambda x: x * other)
 
     __radd__, __rmul__ = __add__, __mul__
@@ -133,24 +136,30 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
         items: Any = given.items() if isinstance(given, dict) else enumerate(given or ())
         shape = getattr(value, "shape", None)
         if given and shape is None:
-            raise UserError(f"Cannot associate shape {given} to non-tensor type {type(value)} (expected "
-                            "None)")
+            raise UserError(
+                f"Cannot associate shape {given} to non-tensor type {type(value)} (expected None)"
+            )
         if isinstance(given, (tuple, list)) and shape is not None and given and len(given) != len(shape):
-            raise UserError(f"Expected dynamic shape spec {given} to have the same length as the actual "
-                            f"tensor shape {shape} (expected {len(shape)}, but got {len(given)} instead)")
+            raise UserError(
+                f"Expected dynamic shape spec {given} to have the same length as the actual "
+                f"tensor shape {shape} (expected {len(shape)}, but got {len(given)} instead)"
+            )
         for d, dim in items:
             if dim is None or isinstance(dim, int) or isinstance(dim, _Hint) and dim.kind == "STATIC":
                 continue
             if not isinstance(dim, (Dim, _Hint)):
-                raise UserError(f"Unexpected dimension mapped to index {d} in input tensor shape {given} "
-                                "(expected None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but "
-                                f"got {dim!r} instead)")
+                raise UserError(
+                    f"Unexpected dimension mapped to index {d} in input tensor shape {given} "
+                    "(expected None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but "
+                    f"got {dim!r} instead)"
+                )
             _placed(found, taken, dim, Place(leaf, d % len(shape)), shape[d], sources[leaf])
     return list(found.values())
 
 
-def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int,
-            source: str) -> None:
+def _placed(
+    found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int, source: str
+) -> None:
     named = isinstance(dim, Dim)
     key = dim.root.__name__ if named else place
     number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
@@ -158,20 +167,25 @@ def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, s
         number += 1
     taken.add(f"s{number}")
     if named and key in found and dim.of(found[key].size) != size:
-        raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
-                        f"{dim.__name__}, where {key} is {found[key].size} elsewhere")
+        raise UserError(
+            f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
+            f"{dim.__name__}, where {key} is {found[key].size} elsewhere"
+        )
     if key not in found:
         hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
         if hint is None:
-            raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
-                            f"{dim.__name__}, where {key} is an integer")
+            raise UserError(
+                f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
+                f"{dim.__name__}, where {key} is an integer"
+            )
         found[key] = Symbol(f"s{number}", hint, dim)
     symbol = found[key]
     if not named or dim.root is dim:
         symbol.name = f"s{number}"  # as PyTorch's, that of the last place
     if named and (dim.root.min, dim.root.max) != (symbol.low, symbol.high):
-        raise UserError(f"Found different definitions {symbol.given} and {dim} for the same symbolic "
-                        "dimension!")
+        raise UserError(
+            f"Found different definitions {symbol.given} and {dim} for the same symbolic dimension!"
+        )
     symbol.places[place] = dim.of if named else lambda x: x
 
 
@@ -207,13 +221,23 @@ class Sym(NamedTuple):
             found = ast.parse(self.expression, mode="eval")
         except SyntaxError:
             raise ValueError(f"{self.expression!r} is no expression of sizes") from None
-        allowed = (ast.Expression, ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mult,
-                   ast.FloorDiv)
+        allowed = (
+            ast.Expression,
+            ast.BinOp,
+            ast.Name,
+            ast.Constant,
+            ast.Load,
+            ast.Add,
+            ast.Sub,
+            ast.Mult,
+            ast.FloorDiv,
+        )
         for node in ast.walk(found):
             constant = isinstance(node, ast.Constant)
             if not isinstance(node, allowed) or constant and type(node.value) is not int:
-                raise ValueError(f"{self.expression!r} is no expression of sizes: only + - * // and whole "
-                                 "numbers")
+                raise ValueError(
+                    f"{self.expression!r} is no expression of sizes: only + - * // and whole numbers"
+                )
         return found
 
 
@@ -236,8 +260,9 @@ def fitted(values: Sequence[int], at: Sequence[dict[str, int]]) -> Sym | int | N
     for monomials in (single, pairs, [*pairs, *((n, n) for n in names)]):
         if len(monomials) > len(at):
             continue
-        rows = np.array([[np.prod([p[n] for n in m], dtype=float) if m else 1.0 for m in monomials]
-                         for p in at])
+        rows = np.array(
+            [[np.prod([p[n] for n in m], dtype=float) if m else 1.0 for m in monomials] for p in at]
+        )
         found = np.rint(np.linalg.lstsq(rows, np.array(values, float), rcond=None)[0]).astype(int)
         if (rows @ found == np.array(values)).all():
             return Sym(_sum({"*".join(m): int(c) for m, c in zip(monomials, found, strict=True)}), values[0])
@@ -249,8 +274,10 @@ def _divided(values: Sequence[int], at: Sequence[dict[str, int]], names: Iterabl
         for plus in range(by):
             rest = {v - (p[name] + plus) // by for v, p in zip(values, at, strict=True)}
             if len(rest) == 1:
-                return Sym(_sum({f"({name} + {plus})//{by}" if plus else f"{name}//{by}": 1, "": rest.pop()}),
-                           values[0])
+                return Sym(
+                    _sum({f"({name} + {plus})//{by}" if plus else f"{name}//{by}": 1, "": rest.pop()}),
+                    values[0],
+                )
     return None
 
 

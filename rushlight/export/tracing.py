@@ -1,4 +1,5 @@
 """export(): a module's call, recorded at several sizes and told as one graph."""
+
 from __future__ import annotations
 
 import inspect
@@ -8,14 +9,20 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.layout import contiguous_strides
-from rushlight.base.pytree import Tree, broadcast, flatten
+from rushlight._engine.core.layout import contiguous_strides
+from rushlight._engine.core.pytree import Tree, broadcast, flatten
 from rushlight.export import overloads
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, rewritten
 from rushlight.export.program import ExportedProgram
-from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
-                                        TensorArgument, user_output)
+from rushlight.export.signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    TensorArgument,
+    user_output,
+)
 from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols, times
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -26,10 +33,16 @@ class _Mismatch(Exception):
     """Two records at different sizes are not of one program."""
 
 
-def export(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
-           dynamic_shapes: Any = None,
-           strict: bool = False, preserve_module_call_signature: tuple[str, ...] = (),
-           prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
+def export(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
     """The program that `mod(*args, **kwargs)` is, as a graph of aten ops with its state.
 
     dynamic_shapes: for each argument (by name, or in order) a dict or sequence of the dimensions that may
@@ -48,8 +61,9 @@ def export(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 class _Call:
     """A module, the inputs, and which of their sizes may change."""
 
-    def __init__(self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any,
-                 opened: Any = None) -> None:
+    def __init__(
+        self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, opened: Any = None
+    ) -> None:
         self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, _held(mod)
         self.leaves, self.spec = flatten((args, kwargs))
         forward = inspect.signature(mod.forward)
@@ -58,8 +72,11 @@ class _Call:
         for name, value in bound.items():
             kind = forward.parameters[name].kind
             many = value if kind is inspect.Parameter.VAR_POSITIONAL else ()
-            named += [(f"{name}_{i}", v) for i, v in enumerate(many)] if many else (
-                list(value.items()) if kind is inspect.Parameter.VAR_KEYWORD else [(name, value)])
+            named += (
+                [(f"{name}_{i}", v) for i, v in enumerate(many)]
+                if many
+                else (list(value.items()) if kind is inspect.Parameter.VAR_KEYWORD else [(name, value)])
+            )
         order = {key: value for key, value in named if key not in kwargs} | kwargs
         self.names = list(order)
         pathed = [part for name, value in order.items() for part in _paths(name, f"L['{name}']", value)]
@@ -87,9 +104,11 @@ class _Call:
     def violated(self, error: Exception) -> str:
         """What PyTorch says where a Dim's values do not all do the same."""
         names = [s.given.__name__ if isinstance(s.given, Dim) else s.name for s in self.symbols]
-        return (f"Constraints violated ({', '.join(names)})! The program does something else at other sizes "
-                f"in the specified range: {error}. Give a range in which it does not, as {names[0]} = "
-                f"Dim({names[0]!r}, max=...), or leave the dimension static.")
+        return (
+            f"Constraints violated ({', '.join(names)})! The program does something else at other sizes "
+            f"in the specified range: {error}. Give a range in which it does not, as {names[0]} = "
+            f"Dim({names[0]!r}, max=...), or leave the dimension static."
+        )
 
     def record(self, sizes: dict[str, int]) -> _Record:
         """The call at some sizes."""
@@ -131,13 +150,16 @@ class _Record:
 
 def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
     """A module's parameters and buffers, as inputs."""
-    found = [(InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{name.replace('.', '_')}"), name), t)
-             for name, t in mod.named_parameters()]
+    found = [
+        (InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{name.replace('.', '_')}"), name), t)
+        for name, t in mod.named_parameters()
+    ]
     for name, t in mod.named_buffers():
         owner, _, last = name.rpartition(".")
         kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
-        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{name.replace('.', '_')}"), name, kept),
-                      t))
+        found.append(
+            (InputSpec(InputKind.BUFFER, TensorArgument(f"b_{name.replace('.', '_')}"), name, kept), t)
+        )
     return found
 
 
@@ -158,18 +180,25 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
         raise UserError(f"Expected dynamic_shapes to be a dict, tuple or list, got {type(shapes)}")
     if isinstance(shapes, dict):
         if shapes.keys() != order.keys():
-            raise UserError("When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
-                            f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}.")
+            raise UserError(
+                "When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
+                f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}."
+            )
         shapes = [shapes[name] for name in order]
     if len(shapes) != len(order):
-        raise UserError("Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` "
-                        f"has {len(order)} elements, but `dynamic_shapes` has {len(shapes)} elements")
+        raise UserError(
+            "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` "
+            f"has {len(order)} elements, but `dynamic_shapes` has {len(shapes)} elements"
+        )
     found = []
     for given, value in zip(shapes, order.values(), strict=True):
         tree = flatten(value)[1]
         whole = given is None or tree.kind is None
-        found += [given] * len(flatten(value)[0]) if whole else (
-            broadcast(given, tree) or _shaped_like(given, value))
+        found += (
+            [given] * len(flatten(value)[0])
+            if whole
+            else (broadcast(given, tree) or _shaped_like(given, value))
+        )
     return found
 
 
@@ -185,7 +214,7 @@ def _resized(t: Any, dim: int, size: int) -> Any:
     if t.shape[dim] == size:
         return t
     if t.shape[dim] == 0:
-        return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1:]])
+        return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1 :]])
     return t.index_select(dim, torch.arange(size) % t.shape[dim])
 
 
@@ -245,7 +274,7 @@ def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]
         found = [1]
         for n in shape[:0:-1]:
             found.append(times(found[-1], n))
-        return tuple(found[::-1][:len(shape)])
+        return tuple(found[::-1][: len(shape)])
     columns = zip(*(v._stride for v in values), strict=True)
     return tuple(column[0] if (found := fitted(column, at)) is None else found for column in columns)
 
@@ -273,8 +302,12 @@ class _Sizes:
             if isinstance(tree, ast.Name):
                 self.made[text] = self._symbol(text)
             else:
-                call = {ast.Mult: operator.mul, ast.Add: operator.add, ast.Sub: operator.sub,
-                        ast.FloorDiv: operator.floordiv}[type(tree.op)]
+                call = {
+                    ast.Mult: operator.mul,
+                    ast.Add: operator.add,
+                    ast.Sub: operator.sub,
+                    ast.FloorDiv: operator.floordiv,
+                }[type(tree.op)]
                 parts = (self._of(tree.left, before, ast), self._of(tree.right, before, ast))
                 parts = parts[::-1] if call is operator.mul and isinstance(parts[0], int) else parts
                 with self.graph.inserting_before(before):
@@ -289,8 +322,11 @@ class _Sizes:
             raise _Mismatch(f"no input has the size {name} itself")
         first = next(n for n in self.graph.nodes if n.op != "placeholder")
         with self.graph.inserting_before(first):
-            node = self.graph.call_function(overloads.named("torch.ops.aten.sym_size.int"),
-                                            (self.leaves[place.leaf], place.dim), name="sym_size_int_1")
+            node = self.graph.call_function(
+                overloads.named("torch.ops.aten.sym_size.int"),
+                (self.leaves[place.leaf], place.dim),
+                name="sym_size_int_1",
+            )
         node.meta["val"] = Sym(name, self.known[name].hint)
         return node
 
@@ -302,20 +338,36 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     specs = [spec for spec, _ in call.held]
     for node in graph.nodes:
         if "constant" in node.meta:
-            specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name),
-                                   node.meta["constant"]))
+            specs.append(
+                InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.meta["constant"])
+            )
     for name, value in zip(call.inputs, call.leaves, strict=True):
         tensor = isinstance(value, torch.Tensor)
-        specs.append(InputSpec(InputKind.USER_INPUT,
-                               TensorArgument(name) if tensor else ConstantArgument(name, value), None))
+        specs.append(
+            InputSpec(
+                InputKind.USER_INPUT, TensorArgument(name) if tensor else ConstantArgument(name, value), None
+            )
+        )
     outputs = [user_output(v) for v in graph.output_node().args[0]]
     # Parameters first.
-    held = dict(sorted(mod.state_dict(keep_vars=True).items(),
-                       key=lambda item: not isinstance(item[1], torch.nn.Parameter)))
+    held = dict(
+        sorted(
+            mod.state_dict(keep_vars=True).items(),
+            key=lambda item: not isinstance(item[1], torch.nn.Parameter),
+        )
+    )
     hidden = {name: b for name, b in mod.named_buffers() if name not in held}
-    return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs),
-                           held, record.listener.constants | hidden, call.symbols, call.spec, record.out,
-                           call.names, (call.args, call.kwargs))
+    return ExportedProgram(
+        GraphModule(torch.nn.Module(), graph),
+        ExportGraphSignature(specs, outputs),
+        held,
+        record.listener.constants | hidden,
+        call.symbols,
+        call.spec,
+        record.out,
+        call.names,
+        (call.args, call.kwargs),
+    )
 
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
@@ -324,19 +376,29 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
 
     def opened(row: Any, found: Any) -> bool:
         return found is None or wanted is None or found[0]._schema.name in wanted
+
     return recorded(program.module(check_guards=False), *program.example_inputs, None, opened, program)
 
 
-def recorded(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, opened: Any,
-             program: ExportedProgram | None = None) -> ExportedProgram:
+def recorded(
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    shapes: Any,
+    opened: Any,
+    program: ExportedProgram | None = None,
+) -> ExportedProgram:
     """export(), with composite rows told in others where opened(row, its overload) says so; of a program
     again."""
     call = _Call(mod, args, kwargs, shapes, opened)
     if program is None:
         return call.told()
     call.symbols, call.names = program._symbols, program._forward_names
-    call.held = [(s, program._tensor(s.target)) for s in program.graph_signature.input_specs
-                 if s.kind is not InputKind.USER_INPUT]
+    call.held = [
+        (s, program._tensor(s.target))
+        for s in program.graph_signature.input_specs
+        if s.kind is not InputKind.USER_INPUT
+    ]
     made = call.program()
     made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}
     return made

@@ -1,4 +1,5 @@
 """torch.export.unflatten: an exported program as a module with the submodules that it came from."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """grad, vjp and jvp of functions; they nest in each other and in vmap."""
+
 from __future__ import annotations
 
 import functools
@@ -6,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.autograd.mode import LOCAL
-from rushlight.base.pytree import flatten, tree_map
-from rushlight.capture.guards import Sight
-from rushlight.transforms import pullback
-from rushlight.transforms.tangents import Forward, dual
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.trace.guards import Sight
+from rushlight._engine.transforms import pullback
+from rushlight._engine.transforms.tangents import Forward, dual
 
 Argnums = int | tuple[int, ...]
 Func = Callable[..., Any]
@@ -41,8 +42,9 @@ def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> list[Any]:
 def split(found: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
     """(results, aux) of a function's answer."""
     if has_aux and not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is "
-                           "True")
+        raise RuntimeError(
+            f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
     return found if has_aux else (found, None)
 
 
@@ -50,8 +52,9 @@ def only_tensors(leaves: list[Any], what: str) -> None:
     """RuntimeError unless all results are tensors."""
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor):
-            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type "
-                               f"{type(leaf)}")
+            raise RuntimeError(
+                f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
 
 
 class Pullback:
@@ -72,6 +75,7 @@ class Pullback:
             found, self.aux = split(function(self.inputs.unflatten(values)), has_aux, what)
             outs, self.tree = flatten(found)
             return outs
+
         self.tensors = [leaves[i] for i in self.places]
         self.outs, self._back = pullback.vjp(flat, self.tensors, Sight(func).known())
         self.count = len(leaves)
@@ -107,16 +111,24 @@ def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> F
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        point = Pullback(func, lambda given: func(*replaced(args, argnums, given), **kwargs),
-                         chosen(argnums, args), has_aux, what)
+        point = Pullback(
+            func,
+            lambda given: func(*replaced(args, argnums, given), **kwargs),
+            chosen(argnums, args),
+            has_aux,
+            what,
+        )
         out = point.tree.unflatten(point.outs)
         if not isinstance(out, torch.Tensor):
             raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {type(out)}")
         if out.ndim:
-            raise RuntimeError(f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with "
-                               f"{out.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+            raise RuntimeError(
+                f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{out.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
         found = point.back([torch.ones_like(out)])
         return found, (point.value(), point.left(point.aux)) if has_aux else point.value()
+
     return wrapper
 
 
@@ -128,6 +140,7 @@ def grad(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> Func:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
+
     return wrapper
 
 
@@ -139,13 +152,18 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         grads, tree = flatten(cotangents)
         if tree != point.tree:
-            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure "
-                               f"of outputs to the function. cotangents: {tree}, primal output: {point.tree}")
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure "
+                f"of outputs to the function. cotangents: {tree}, primal output: {point.tree}"
+            )
         for i, (g, o) in enumerate(zip(grads, point.outs, strict=True)):
             if g.shape != o.shape:
-                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and "
-                                   f"output[{i}] has a shape of {o.shape}.")
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and "
+                    f"output[{i}] has a shape of {o.shape}."
+                )
         return point.back(grads)
+
     return (point.value(), pull, point.left(point.aux)) if has_aux else (point.value(), pull)
 
 
@@ -166,12 +184,15 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
     zeros; strict refuses them.
     """
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call "
-                           "f(*primals).")
+        raise RuntimeError(
+            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     if flatten(primals)[1] != flatten(tangents)[1]:
-        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. Got "
-                           f"primals with structure {flatten(primals)[1]} and tangents with structure "
-                           f"{flatten(tangents)[1]}")
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. Got "
+            f"primals with structure {flatten(primals)[1]} and tangents with structure "
+            f"{flatten(tangents)[1]}"
+        )
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
     with Forward() as level:
         given = tree.unflatten([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
@@ -184,8 +205,10 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
     outs, shape = flatten(found)
     only_tensors(outs, _JVP)
     if strict and not all(map(level.holds, outs)):
-        raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This "
-                           "is not allowed with strict=True.")
+        raise RuntimeError(
+            f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This "
+            "is not allowed with strict=True."
+        )
     others = [o.tangent if level.holds(o) else torch.zeros_like(o) for o in outs]
     answer = shape.unflatten(map(level.primal, outs)), shape.unflatten(others)
     return (*answer, tree_map(level.primal, aux)) if has_aux else answer
@@ -197,12 +220,16 @@ def make(primal: Any, tangent: Any, level: Forward) -> Any:
         if not (t.is_floating_point() or t.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if primal.shape != tangent.shape:
-        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the "
-                           f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
-                           f"while the given forward gradient is of size {list(tangent.shape)}.")
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the "
+            f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
+            f"while the given forward gradient is of size {list(tangent.shape)}."
+        )
     if level.holds(tangent):
-        raise RuntimeError("Trying to set a forward gradient that has a forward gradient at the same level. "
-                           "This is not supported.")
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a forward gradient at the same level. "
+            "This is not supported."
+        )
     return dual(primal.view_as(primal), tangent, level)
 
 
@@ -211,10 +238,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     The derivative is taken anew at each push: func runs again.
     """
+
     def push(*tangents: Any) -> Any:
         for i, (t, p) in enumerate(zip(flatten(tangents)[0], flatten(primals)[0], strict=True)):
             if t.shape != p.shape:
-                raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the "
-                                   f"shape {p.shape} of the corresponding primal.")
+                raise RuntimeError(
+                    f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the "
+                    f"shape {p.shape} of the corresponding primal."
+                )
         return jvp(func, primals, tangents)[1]
+
     return func(*primals), push

@@ -1,4 +1,5 @@
 """Modules as functions of their parameters."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -8,8 +9,15 @@ import rushlight as torch
 from rushlight.nn.utils.stateless import _functional_call
 
 
-def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
-                    tie_weights: bool = True, strict: bool = False) -> Any:
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Any,
+    args: Any = None,
+    kwargs: Any = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """module(*args, **kwargs) with the tensors of a dict of dotted names (or of several dicts) for its own.
 
     tie_weights: a tensor given for one of several names of a parameter stands for all. strict: RuntimeError
@@ -18,15 +26,23 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     given = parameter_and_buffer_dicts
     dicts = list(given) if isinstance(given, Sequence) else [given]
     if not all(isinstance(d, dict) for d in dicts):
-        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, got "
-                         f"{given}")
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, got {given}"
+        )
     found = {name: t for d in dicts for name, t in d.items()}
     if len(found) < sum(map(len, dicts)):
         repeated = [name for name in found if sum(name in d for d in dicts) > 1]
-        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
-                         "ambiguous")
-    return _functional_call(module, given if isinstance(given, dict) else found, args, kwargs,
-                            tie_weights=tie_weights, strict=strict)
+        raise ValueError(
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+        )
+    return _functional_call(
+        module,
+        given if isinstance(given, dict) else found,
+        args,
+        kwargs,
+        tie_weights=tie_weights,
+        strict=strict,
+    )
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -37,8 +53,13 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    return tuple({name: _stacked([s[name] for s in states]) for name in states[0]} for states in (  # type: ignore
-        [dict(m.named_parameters()) for m in models], [dict(m.named_buffers()) for m in models]))
+    return tuple(
+        {name: _stacked([s[name] for s in states]) for name in states[0]}
+        for states in (  # type: ignore
+            [dict(m.named_parameters()) for m in models],
+            [dict(m.named_buffers()) for m in models],
+        )
+    )
 
 
 def _stacked(tensors: list[Any]) -> Any:
@@ -61,5 +82,6 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """Refused: the transforms take in-place ops as they are, and there is no tracer that would not."""
-    raise NotImplementedError("torch.func.functionalize rewrites in-place ops for tracers, of which there "
-                              "are none: leave it away")
+    raise NotImplementedError(
+        "torch.func.functionalize rewrites in-place ops for tracers, of which there are none: leave it away"
+    )

@@ -1,9 +1,10 @@
 """What the text of exported programs calls to take arguments apart and put results together."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base.pytree import Tree, flatten
+from rushlight._engine.core.pytree import Tree, flatten
 
 
 def tree_flatten_spec(given: tuple[list[Any], dict[str, Any]], spec: Tree) -> list[Any]:
@@ -14,9 +15,11 @@ def tree_flatten_spec(given: tuple[list[Any], dict[str, Any]], spec: Tree) -> li
         raise ValueError(f"expected the keywords {list(keys)}, but got {list(kwargs)}")
     leaves, tree = flatten((tuple(args), {key: kwargs[key] for key in keys}))
     if tree != spec:
-        raise ValueError(f"Trying to flatten user inputs with exported input tree spec:\n{spec}\nbut "
-                         f"actually got inputs with tree spec of:\n{tree}\nPlease check that the inputs have "
-                         "the same number and type of args and kwargs as the ones you used when tracing.")
+        raise ValueError(
+            f"Trying to flatten user inputs with exported input tree spec:\n{spec}\nbut "
+            f"actually got inputs with tree spec of:\n{tree}\nPlease check that the inputs have "
+            "the same number and type of args and kwargs as the ones you used when tracing."
+        )
     return leaves
 
 

@@ -4,6 +4,7 @@ The door has bound an op's arguments by name before a Proxy hears of it, and one
 torch.nn.functional.relu. The text of the call that is running tells what was written; where there is no text,
 required arguments count as positional and others as keywords.
 """
+
 from __future__ import annotations
 
 import ast
@@ -13,9 +14,9 @@ from types import FrameType
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.ops.signature import REQUIRED
+from rushlight._engine.ops.table import NAMES, ROWS
 from rushlight.fx import names
-from rushlight.ops.signature import REQUIRED
-from rushlight.ops.table import NAMES, ROWS
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _OURS = ("<rushlight", f"{_PACKAGE}fx", f"{_PACKAGE}dispatch", f"{_PACKAGE}tensor")
@@ -37,7 +38,7 @@ def _call(frame: FrameType | None) -> ast.expr | None:
     lines = linecache.getlines(frame.f_code.co_filename)
     if line is None or end is None or not lines:
         return None
-    part = [text.encode() for text in lines[line - 1:end]]
+    part = [text.encode() for text in lines[line - 1 : end]]
     part[-1] = part[-1][:stop]
     part[0] = part[0][start:]
     try:
@@ -69,8 +70,12 @@ def _in_functional(function: Any, call: ast.expr | None, frame: FrameType | None
     """Whether the function was looked up in nn.functional."""
     if function.__module__ == "rushlight.nn.functional":
         return True
-    if ("nn.functional", function.__name__) not in NAMES or frame is None or not isinstance(
-            call, ast.Call) or not isinstance(call.func, ast.Attribute):
+    if (
+        ("nn.functional", function.__name__) not in NAMES
+        or frame is None
+        or not isinstance(call, ast.Call)
+        or not isinstance(call.func, ast.Attribute)
+    ):
         return False
     owner = ast.unparse(call.func.value).split(".")
     value = frame.f_locals.get(owner[0], frame.f_globals.get(owner[0]))
@@ -96,8 +101,11 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if names.qualified(function).startswith("torch.nn.functional"):
             # PyTorch has it in Python, and hands everything on: what has a default by keyword.
             needed = [p.name for p in row.params if p.default is REQUIRED]
-            return (tuple(given[k] for k in needed),
-                    {k: v for k, v in given.items() if k not in needed and k != "out"}, function)
+            return (
+                tuple(given[k] for k in needed),
+                {k: v for k, v in given.items() if k not in needed and k != "out"},
+                function,
+            )
     plain = isinstance(call, ast.Call) and not any(isinstance(a, ast.Starred) for a in call.args)
     if not plain or not all(k.arg for k in call.keywords):
         given = {p.name: given[p.name] for p in row.params if given.get(p.name) is not p.default}
@@ -105,7 +113,7 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     written = [k.arg for k in call.keywords if k.arg in given]
     others = [v for k, v in given.items() if k not in written]
     spread = row.params and row.params[min(len(row.params), len(call.args)) - 1].varargs
-    return (args if spread else tuple(others[:len(call.args)])), {k: given[k] for k in written}, function
+    return (args if spread else tuple(others[: len(call.args)])), {k: given[k] for k in written}, function
 
 
 def bound(params: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 """The source text of a graph."""
+
 from __future__ import annotations
 
 import math
@@ -15,10 +16,26 @@ from rushlight.fx.node import Node
 if TYPE_CHECKING:
     from rushlight.fx.graph import Graph
 
-_ABBREVIATIONS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
-                  "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "uint16": "u16",
-                  "uint32": "u32", "uint64": "u64", "bool": "b8", "complex64": "c64", "complex128": "c128",
-                  "complex32": "c32", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}
+_ABBREVIATIONS = {
+    "float32": "f32",
+    "float64": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "bool": "b8",
+    "complex64": "c64",
+    "complex128": "c128",
+    "complex32": "c32",
+    "float8_e4m3fn": "f8e4m3fn",
+    "float8_e5m2": "f8e5m2",
+}
 
 
 class PythonCode(NamedTuple):
@@ -35,8 +52,15 @@ class _Writer:
         self.graph, self.root, self.verbose = graph, root, verbose
         self.space = names.Namespace()
         self.globals: dict[str, Any] = {}
-        for name, known in (("inf", math.inf), ("nan", math.nan), ("NoneType", type(None)), ("torch", torch),
-                            ("device", torch.device), ("fx_pytree", _pytree), ("pytree", _pytree)):
+        for name, known in (
+            ("inf", math.inf),
+            ("nan", math.nan),
+            ("NoneType", type(None)),
+            ("torch", torch),
+            ("device", torch.device),
+            ("fx_pytree", _pytree),
+            ("pytree", _pytree),
+        ):
             self.space.used.add(name)
             self.globals[name] = known
         self.names = {node: self.space.create_name(node.name, node) for node in graph.nodes}

@@ -1,4 +1,5 @@
 """Graphs: nodes in order, made, moved and erased by methods."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ class NodeList:
         return len(self._nodes)
 
     def __iter__(self) -> Iterator[Node]:
-        return (node for node in self._nodes[::self._step] if not node._erased)
+        return (node for node in self._nodes[:: self._step] if not node._erased)
 
     def __reversed__(self) -> NodeList:
         return NodeList(self._nodes, -self._step)
@@ -57,8 +58,15 @@ class Graph:
 
     # --- making nodes ----------------------------------------------------------------------------
 
-    def create_node(self, op: str, target: Any, args: tuple[Any, ...] | None = None, kwargs: dict[str,
-                                 Any] | None = None, name: str | None = None, type_expr: Any = None) -> Node:
+    def create_node(
+        self,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:
         """A node at the insertion point (the end, unless within inserting_before or inserting_after)."""
         name = self._namespace.create_name(name or names.suggested(target))
         node = Node(self, name, op, target, args or (), kwargs or {}, type_expr)
@@ -78,21 +86,30 @@ class Graph:
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """What the module holds under a dotted name."""
-        return self.create_node("get_attr", qualified_name, (), {}, qualified_name.replace(".", "_"),
-                                type_expr)
+        return self.create_node(
+            "get_attr", qualified_name, (), {}, qualified_name.replace(".", "_"), type_expr
+        )
 
-    def call_module(self, module_name: str, args: Any = None, kwargs: Any = None,
-                    type_expr: Any = None) -> Node:
+    def call_module(
+        self, module_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None
+    ) -> Node:
         """A call of a submodule."""
         return self.create_node("call_module", module_name, args, kwargs, None, type_expr)
 
-    def call_method(self, method_name: str, args: Any = None, kwargs: Any = None,
-                    type_expr: Any = None) -> Node:
+    def call_method(
+        self, method_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None
+    ) -> Node:
         """A call of a method of args[0]."""
         return self.create_node("call_method", method_name, args, kwargs, None, type_expr)
 
-    def call_function(self, the_function: Callable[..., Any], args: Any = None, kwargs: Any = None,
-                      type_expr: Any = None, name: str | None = None) -> Node:
+    def call_function(
+        self,
+        the_function: Callable[..., Any],
+        args: Any = None,
+        kwargs: Any = None,
+        type_expr: Any = None,
+        name: str | None = None,
+    ) -> Node:
         """A call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
@@ -157,8 +174,10 @@ class Graph:
     def erase_node(self, to_erase: Node) -> None:
         """Take a node out. RuntimeError while another one reads it."""
         if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users "
-                               f"in the graph: {to_erase.users}!")
+            raise RuntimeError(
+                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users "
+                f"in the graph: {to_erase.users}!"
+            )
         if to_erase._erased:
             return
         to_erase._update((), {})
@@ -183,12 +202,16 @@ class Graph:
             for arg in node.all_input_nodes:
                 about = f"Argument '{arg}' of Node '{node}' "
                 if arg.graph is not self:
-                    raise RuntimeError(f"{about}does not belong to this Graph, but was used as an argument! "
-                                       "If you are copying nodes from another graph, make sure to use "
-                                       f"``arg_transform`` on node_copy() to remap values\n{self}")
+                    raise RuntimeError(
+                        f"{about}does not belong to this Graph, but was used as an argument! "
+                        "If you are copying nodes from another graph, make sure to use "
+                        f"``arg_transform`` on node_copy() to remap values\n{self}"
+                    )
                 if arg not in seen:
-                    raise RuntimeError(f"{about}was used before it has been defined! Please check that Nodes "
-                                       f"in the graph are topologically ordered\n{self}")
+                    raise RuntimeError(
+                        f"{about}was used before it has been defined! Please check that Nodes "
+                        f"in the graph are topologically ordered\n{self}"
+                    )
             if node.name in taken:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             seen.add(node)
@@ -197,9 +220,10 @@ class Graph:
                 try:
                     self._module(node.target)
                 except AttributeError:
-                    raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute "
-                                       f"{node.target.rpartition('.')[2]} of {node.target.rpartition('.')[0]}"
-                                       ) from None
+                    raise RuntimeError(
+                        f"Node {node} target {node.target} references nonexistent attribute "
+                        f"{node.target.rpartition('.')[2]} of {node.target.rpartition('.')[0]}"
+                    ) from None
 
     def _module(self, target: str) -> Any:
         found = self.owning_module
@@ -221,8 +245,10 @@ class Graph:
         try:
             from tabulate import tabulate
         except ImportError:
-            print("`print_tabular` relies on the library `tabulate`, which could not be found on this "
-                  "machine. Run `pip install tabulate` to install the library.")
+            print(
+                "`print_tabular` relies on the library `tabulate`, which could not be found on this "
+                "machine. Run `pip install tabulate` to install the library."
+            )
             raise
         rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]
         print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))

@@ -1,4 +1,5 @@
 """GraphModule: a module whose forward is a graph's text."""
+
 from __future__ import annotations
 
 import copy
@@ -17,7 +18,7 @@ def attribute(module: Any, target: str) -> Any:
     parts = target.split(".")
     for i, part in enumerate(parts):
         if not hasattr(module, part):
-            raise RuntimeError(f"Node referenced nonexistent target {'.'.join(parts[:i + 1])}")
+            raise RuntimeError(f"Node referenced nonexistent target {'.'.join(parts[: i + 1])}")
         module = getattr(module, part)
     return module
 
@@ -57,8 +58,17 @@ class GraphModule(torch.nn.Module):
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         # Each has a class of its own, which holds its forward.
         base = next(c for c in cls.__mro__ if not c.__dict__.get("_made"))
-        return super().__new__(type("GraphModuleImpl", (base,), {"_made": True, "__qualname__": (
-            "GraphModule.__new__.<locals>.GraphModuleImpl"), "__module__": __name__}))
+        return super().__new__(
+            type(
+                "GraphModuleImpl",
+                (base,),
+                {
+                    "_made": True,
+                    "__qualname__": ("GraphModule.__new__.<locals>.GraphModuleImpl"),
+                    "__module__": __name__,
+                },
+            )
+        )
 
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()
@@ -70,8 +80,10 @@ class GraphModule(torch.nn.Module):
                 continue
             if isinstance(root, dict):
                 if node.target not in root:
-                    raise RuntimeError(f"Node {node} referenced target {node.target} but that target was not "
-                                       "provided in ``root``!")
+                    raise RuntimeError(
+                        f"Node {node} referenced target {node.target} but that target was not "
+                        "provided in ``root``!"
+                    )
                 put(self, node.target, root[node.target])
             else:
                 _copied(root, self, node.target)
@@ -110,8 +122,14 @@ class GraphModule(torch.nn.Module):
         type(self).forward = scope["forward"]
         return found
 
-    def print_readable(self, print_output: bool = True, include_stride: bool = False,
-                       include_device: bool = False, colored: bool = False, **options: Any) -> str:
+    def print_readable(
+        self,
+        print_output: bool = True,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        **options: Any,
+    ) -> str:
         """The text of `forward` with the tensors' dtypes and shapes, and where the program does what."""
         own = self._graph.python_code("self", verbose=True).src.lstrip("\n")
         text = _indented(f"class {type(self).__name__}(torch.nn.Module):\n{own}")
@@ -122,8 +140,9 @@ class GraphModule(torch.nn.Module):
         return text
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), self._code,
-                          "# To see more debug info, please use `graph_module.print_readable()`"])
+        return "\n".join(
+            [repr(self), self._code, "# To see more debug info, please use `graph_module.print_readable()`"]
+        )
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -155,8 +174,9 @@ class GraphModule(torch.nn.Module):
         """Take away the modules that the graph does not mention."""
         used = [n.target for n in self._graph.nodes if n.op in ("get_attr", "call_module")]
         for name, _ in list(self.named_modules()):
-            if name and not any(f"{t}.".startswith(f"{name}.") or f"{name}.".startswith(f"{t}.")
-                                for t in used):
+            if name and not any(
+                f"{t}.".startswith(f"{name}.") or f"{name}.".startswith(f"{t}.") for t in used
+            ):
                 self.delete_submodule(name)
 
 

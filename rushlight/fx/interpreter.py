@@ -1,4 +1,5 @@
 """Running a graph node by node, and rewriting it on the way."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,8 +23,9 @@ class Interpreter:
         self.env: dict[Node, Any] = {}
         self.args_iter: Iterator[Any] = iter(())
 
-    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None,
-            enable_io_processing: bool = True) -> Any:
+    def run(
+        self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True
+    ) -> Any:
         """The graph's result for these inputs. initial_env: results that are known already."""
         self.env, self.args_iter = dict(initial_env or {}), iter(args)
         last = {used: node for node in self.graph.nodes for used in node.all_input_nodes}
@@ -52,8 +54,9 @@ class Interpreter:
         except StopIteration:
             if args:
                 return args[0]
-            raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not "
-                               "passed in!") from None
+            raise RuntimeError(
+                f"Expected positional argument for parameter {target}, but one was not passed in!"
+            ) from None
 
     def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
         """What the module holds under that name."""
@@ -85,11 +88,14 @@ class Interpreter:
 
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
         """`args` with each node's value."""
+
         def value(used: Node) -> Any:
             if used not in self.env:
-                raise RuntimeError(f"Node {n} referenced nonexistent value {used}! Run Graph.lint() to "
-                                   "diagnose such issues")
+                raise RuntimeError(
+                    f"Node {n} referenced nonexistent value {used}! Run Graph.lint() to diagnose such issues"
+                )
             return self.env[used]
+
         return map_arg(args, value)
 
 

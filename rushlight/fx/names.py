@@ -1,4 +1,5 @@
 """Names in graphs: unique ones for nodes, and what a function is called in the text of a program."""
+
 from __future__ import annotations
 
 import builtins
@@ -7,15 +8,38 @@ import keyword
 import re
 from typing import Any
 
-from rushlight.dispatch.written import OF_NN, OF_TORCH
+from rushlight._engine.dispatch.caller_arguments import OF_NN, OF_TORCH
 
-_REFLECTABLE = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**",
-                "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
+_REFLECTABLE = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "floordiv": "//",
+    "truediv": "/",
+    "mod": "%",
+    "pow": "**",
+    "lshift": "<<",
+    "rshift": ">>",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+    "matmul": "@",
+}
 REFLECTABLE = {name: f"{{}} {sign} {{}}" for name, sign in _REFLECTABLE.items()} | {"getitem": "{}[{}]"}
-MAGIC = REFLECTABLE | {"eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}", "gt": "{} > {}", "le": "{} <= {}",
-                       "ge": "{} >= {}", "pos": "+{}", "neg": "-{}", "invert": "~{}"}
+MAGIC = REFLECTABLE | {
+    "eq": "{} == {}",
+    "ne": "{} != {}",
+    "lt": "{} < {}",
+    "gt": "{} > {}",
+    "le": "{} <= {}",
+    "ge": "{} >= {}",
+    "pos": "+{}",
+    "neg": "-{}",
+    "invert": "~{}",
+}
 INPLACE = {f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _REFLECTABLE.items()} | {
-    "setitem": "{}[{}] = {}"}
+    "setitem": "{}[{}] = {}"
+}
 _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 
 

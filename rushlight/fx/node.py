@@ -1,4 +1,5 @@
 """A node of a graph: what is called, with what, and who uses the result."""
+
 from __future__ import annotations
 
 import builtins
@@ -43,15 +44,26 @@ class Node:
     """One step: `op` says which kind (placeholder, get_attr, call_function, call_module, call_method,
     output), `target` what is called, `args` and `kwargs` with what; `users` are the nodes that read it."""
 
-    def __init__(self, graph: Any, name: str, op: str, target: Target, args: tuple[Any, ...],
-                 kwargs: dict[str, Any], return_type: Any = None) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        name: str,
+        op: str,
+        target: Target,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        return_type: Any = None,
+    ) -> None:
         if op not in OPS:
             raise AssertionError(f"op '{op}' not in {OPS}")
-        wanted, fits = ("Callable", callable(target)) if op == "call_function" else (
-            "str", isinstance(target, str))
+        wanted, fits = (
+            ("Callable", callable(target)) if op == "call_function" else ("str", isinstance(target, str))
+        )
         if not fits:
-            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type "
-                             f"{type(target)} but a {wanted} is expected")
+            raise ValueError(
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type "
+                f"{type(target)} but a {wanted} is expected"
+            )
         self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
         self._args: tuple[Any, ...] = ()
         self._kwargs: dict[str, Any] = {}
@@ -95,11 +107,12 @@ class Node:
             self._inputs[node] = None
             node.users[self] = None
             return node
+
         self._args, self._kwargs = map_arg(tuple(args), seen), map_arg(dict(kwargs), seen)
 
     def update_arg(self, idx: int, arg: Any) -> None:
         """Put `arg` into that place of `args`."""
-        self.args = (*self.args[:idx], arg, *self.args[idx + 1:])
+        self.args = (*self.args[:idx], arg, *self.args[idx + 1 :])
 
     def update_kwarg(self, key: str, arg: Any) -> None:
         """Put `arg` under that keyword."""
@@ -109,9 +122,13 @@ class Node:
         """Read `new_input` wherever `old_input` was read."""
         self._update(*map_arg((self.args, self.kwargs), lambda n: new_input if n is old_input else n))
 
-    def replace_all_uses_with(self, replace_with: Node,
-                              delete_user_cb: Callable[[Node], bool] = lambda user: True,
-                              *, propagate_meta: bool = False) -> list[Node]:
+    def replace_all_uses_with(
+        self,
+        replace_with: Node,
+        delete_user_cb: Callable[[Node], bool] = lambda user: True,
+        *,
+        propagate_meta: bool = False,
+    ) -> list[Node]:
         """Let the users read `replace_with` instead, those for which delete_user_cb(user); gives them
         back."""
         if propagate_meta:
@@ -150,8 +167,9 @@ class Node:
             return self.target._schema.writes or self.target._schema.name.startswith("_assert")
         if self.op == "call_function":
             return name in ("setitem", "_assert", *names.INPLACE)
-        return self.op == "call_module" and bool(getattr(
-            self.graph._module(self.target), "_is_impure", False))
+        return self.op == "call_module" and bool(
+            getattr(self.graph._module(self.target), "_is_impure", False)
+        )
 
     @property
     def stack_trace(self) -> str | None:
@@ -174,14 +192,16 @@ class Node:
             return f"builtins.{self.target.__name__}"
         return re.sub(r"^_operator\b", "operator", names.qualified(self.target))
 
-    def format_node(self, placeholder_names: list[str] | None = None,
-                    maybe_return_typename: list[str] | None = None) -> str | None:
+    def format_node(
+        self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None
+    ) -> str | None:
         """The node as a line of `print(graph)`."""
         if self.op == "output":
             return f"return {self.args[0]}"
         typed = f"{names.typename(self.type)} " if self.type is not None else ""
-        text = (f"%{self.name} : {typed}[num_users={len(self.users)}] = "
-                f"{self.op}[target={self._target_text()}]")
+        text = (
+            f"%{self.name} : {typed}[num_users={len(self.users)}] = {self.op}[target={self._target_text()}]"
+        )
         if self.op == "placeholder":
             return text + (f"(default={self.args[0]})" if self.args else "")
         if self.op == "get_attr":

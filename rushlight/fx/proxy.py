@@ -1,4 +1,5 @@
 """Proxies: stand-ins for values, which write a node for whatever is done with them."""
+
 from __future__ import annotations
 
 import dis
@@ -7,9 +8,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.fx import callsite, names
 from rushlight.fx.node import Node
-from rushlight.tensor.tensor import Tensor
 
 
 class TraceError(ValueError):
@@ -49,8 +50,10 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def __len__(self) -> int:
-        raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to "
-                           "be recorded, please call torch.fx.wrap('len') at module scope")
+        raise RuntimeError(
+            "'len' is not supported in symbolic tracing by default. If you want this call to "
+            "be recorded, please call torch.fx.wrap('len') at module scope"
+        )
 
     def keys(self) -> Any:
         """What `**proxy` asks for."""
@@ -63,8 +66,10 @@ class Proxy:
         _seen(found, args)
         _seen(found, kwargs)
         if len({id(p.tracer) for p in found}) > 1:
-            raise RuntimeError(f"Found multiple different tracers {[p.tracer for p in found]} while trying "
-                               f"to trace operations {orig_method}")
+            raise RuntimeError(
+                f"Found multiple different tracers {[p.tracer for p in found]} while trying "
+                f"to trace operations {orig_method}"
+            )
         tracer = found[0].tracer
         name = orig_method.__name__
         if name.endswith("_") and hasattr(Tensor, name) and not name.startswith("__"):
@@ -106,6 +111,7 @@ def _operator(name: str, reflected: bool) -> None:
     def run(self: Proxy, *args: Any) -> Proxy:
         given = (*args, self) if reflected else (self, *args)
         return self.tracer.create_proxy("call_function", target, given, {})
+
     setattr(Proxy, f"__{'r' * reflected}{name.rstrip('_')}__", run)
 
 

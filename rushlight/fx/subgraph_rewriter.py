@@ -3,6 +3,7 @@
 A pattern's inputs stand for anything, its other nodes for nodes of the same kind with the same arguments, and
 what lies between may have no user outside. Matching goes from the pattern's results backward.
 """
+
 from __future__ import annotations
 
 import copy
@@ -59,13 +60,19 @@ class _Matcher:
         found, taken = [], set()
         for pairs in self._from(0, {}, list(graph.nodes)) if self.anchors else ():
             inner = {gn: pn for pn, gn in pairs.items() if pn.op != "placeholder"}
-            closed = all(pn in self.results or all(user in inner for user in gn.users)
-                         for gn, pn in inner.items())
+            closed = all(
+                pn in self.results or all(user in inner for user in gn.users) for gn, pn in inner.items()
+            )
             if closed and taken.isdisjoint(inner):
                 taken |= inner.keys()
-                found.append(InternalMatch(
-                    self.anchors, pairs, [pairs[n] for n in self.pattern.nodes if n.op == "placeholder"],
-                    [pairs[n] for n in self.results]))
+                found.append(
+                    InternalMatch(
+                        self.anchors,
+                        pairs,
+                        [pairs[n] for n in self.pattern.nodes if n.op == "placeholder"],
+                        [pairs[n] for n in self.results],
+                    )
+                )
         return found
 
     def _from(self, index: int, pairs: dict[Node, Any], nodes: list[Node]) -> Iterator[dict[Node, Any]]:
@@ -98,8 +105,11 @@ class _Matcher:
         else:
             same = pn.target == gn.target
         pairs[pn] = gn
-        return same and list(pn.kwargs) == list(gn.kwargs) and self._equal(
-            [*pn.args, *pn.kwargs.values()], [*gn.args, *gn.kwargs.values()], pairs)
+        return (
+            same
+            and list(pn.kwargs) == list(gn.kwargs)
+            and self._equal([*pn.args, *pn.kwargs.values()], [*gn.args, *gn.kwargs.values()], pairs)
+        )
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
@@ -113,9 +123,14 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
 
 
 def replace_pattern_with_filters(
-        gm: GraphModule, pattern: Any, replacement: Any = None, match_filters: Sequence[Any] | None = None,
-        ignore_literals: bool = False, replacement_callback: Callable[..., Graph] | None = None,
-        node_name_match: str = "") -> list[ReplacedPatterns]:
+    gm: GraphModule,
+    pattern: Any,
+    replacement: Any = None,
+    match_filters: Sequence[Any] | None = None,
+    ignore_literals: bool = False,
+    replacement_callback: Callable[..., Graph] | None = None,
+    node_name_match: str = "",
+) -> list[ReplacedPatterns]:
     """replace_pattern where all of match_filters(match, graph, pattern) are true.
 
     ignore_literals: numbers and texts in the pattern stand for any. replacement_callback(match, graph,
@@ -134,10 +149,12 @@ def replace_pattern_with_filters(
             continue
         put_there = replacement_callback(match, graph, wanted) if replacement_callback else fixed
         # A value may have been a result that an earlier replacement gives now.
-        match.placeholder_nodes = [changed.get(n, n) if isinstance(n, Node) else n
-                                   for n in match.placeholder_nodes]
-        match.nodes_map = {pn: changed.get(n, n) if isinstance(n, Node) else n
-                           for pn, n in match.nodes_map.items()}
+        match.placeholder_nodes = [
+            changed.get(n, n) if isinstance(n, Node) else n for n in match.placeholder_nodes
+        ]
+        match.nodes_map = {
+            pn: changed.get(n, n) if isinstance(n, Node) else n for pn, n in match.nodes_map.items()
+        }
         done.append(_replace(graph, wanted, put_there, match, changed))  # type: ignore[arg-type]
     gm.recompile()
     if isinstance(replacement, torch.nn.Module):
@@ -146,12 +163,16 @@ def replace_pattern_with_filters(
 
 
 def _graph(given: Any) -> Graph:
-    return given if isinstance(given, Graph) else (
-        given if isinstance(given, GraphModule) else symbolic_trace(given)).graph
+    return (
+        given
+        if isinstance(given, Graph)
+        else (given if isinstance(given, GraphModule) else symbolic_trace(given)).graph
+    )
 
 
-def _replace(graph: Graph, pattern: Graph, replacement: Graph, match: InternalMatch, changed: dict[Any, Node]
-             ) -> ReplacedPatterns:
+def _replace(
+    graph: Graph, pattern: Graph, replacement: Graph, match: InternalMatch, changed: dict[Any, Node]
+) -> ReplacedPatterns:
     inputs = [n for n in replacement.nodes if n.op == "placeholder"]
     if len(inputs) != len(match.placeholder_nodes):
         raise AssertionError(f"Placeholder count mismatch: {len(match.placeholder_nodes)} vs {len(inputs)}")
@@ -188,7 +209,9 @@ def _bring_attributes(gm: GraphModule, replacement: Any) -> None:
                     put(gm, node.target, copy.deepcopy(held))
                 break
             else:
-                raise RuntimeError(f"Attempted to create a \"{node.op}\" node during subgraph rewriting with "
-                                   f"target {node.target}, but the referenced attribute does not exist in "
-                                   "the replacement GraphModule")
+                raise RuntimeError(
+                    f'Attempted to create a "{node.op}" node during subgraph rewriting with '
+                    f"target {node.target}, but the referenced attribute does not exist in "
+                    "the replacement GraphModule"
+                )
     gm.graph.lint()

@@ -1,4 +1,5 @@
 """Tracer: runs a module's forward on Proxies, and what it writes down is the graph."""
+
 from __future__ import annotations
 
 import builtins
@@ -48,8 +49,9 @@ class TracerBase:
     graph: Graph
     root: Any = None
 
-    def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
-                    type_expr: Any = None) -> Node:
+    def create_node(
+        self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
+    ) -> Node:
         """A node of the graph; override it to see or refuse nodes."""
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
@@ -57,11 +59,20 @@ class TracerBase:
         """A Proxy for a node."""
         return Proxy(node, self)
 
-    def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
-                     type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
+    def create_proxy(
+        self,
+        kind: str,
+        target: Any,
+        args: Any,
+        kwargs: Any,
+        name: str | None = None,
+        type_expr: Any = None,
+        proxy_factory_fn: Callable[[Node], Proxy] | None = None,
+    ) -> Proxy:
         """A node for what was done with Proxies, and the Proxy of its result."""
-        node = self.create_node(kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)),
-                                name, type_expr)
+        node = self.create_node(
+            kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)), name, type_expr
+        )
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Any:
@@ -84,7 +95,8 @@ class TracerBase:
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
             "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
             "explanation of what types of control flow can be traced, and check out the Proxy docstring for "
-            "help troubleshooting Proxy iteration errors")
+            "help troubleshooting Proxy iteration errors"
+        )
 
     def keys(self, obj: Proxy) -> Any:
         """`**value`."""
@@ -104,11 +116,20 @@ class Tracer(TracerBase):
     autowrap_modules, autowrap_functions: whose functions become nodes when a Proxy comes to them.
     """
 
-    def __init__(self, autowrap_modules: Any = (math,), autowrap_functions: Any = (),
-                 param_shapes_constant: bool = False) -> None:
+    def __init__(
+        self,
+        autowrap_modules: Any = (math,),
+        autowrap_functions: Any = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
         self._modules = [vars(m) for m in autowrap_modules]
-        self._functions = {id(f) for f in (*autowrap_functions, *(
-            f for own in self._modules for name, f in own.items() if callable(f) and name[0] != "_"))}
+        self._functions = {
+            id(f)
+            for f in (
+                *autowrap_functions,
+                *(f for own in self._modules for name, f in own.items() if callable(f) and name[0] != "_"),
+            )
+        }
         self.tensor_attrs: dict[int, str] = {}
         self._attributes: dict[int, Proxy] = {}
 
@@ -176,13 +197,14 @@ class Tracer(TracerBase):
         args = self._inputs(function, module, concrete_args or {})
         with self._patched(getattr(inspect.unwrap(function), "__globals__", {})):
             found = _taking_all(inspect.unwrap(function))(*args)
-            self.create_node("output", "output", (self.create_arg(found),), {},
-                             type_expr=_types(function).get("return"))
+            self.create_node(
+                "output", "output", (self.create_arg(found),), {}, type_expr=_types(function).get("return")
+            )
         return self.graph
 
     def _inputs(self, function: Any, module: bool, concrete: dict[str, Any]) -> list[Any]:
         args: list[Any] = [self.root] if module else []
-        for p in list(_plainly(inspect.signature(function)))[len(args):]:
+        for p in list(_plainly(inspect.signature(function)))[len(args) :]:
             if p.name in concrete:
                 args.append(concrete[p.name])
                 continue
@@ -203,9 +225,14 @@ class Tracer(TracerBase):
 
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, get(module, attr), cache)
+
         held = [(own, name, own.get(name)) for own, name in _wrapped]
-        held += [(own, name, f) for own in (scope, *self._modules) for name, f in own.items()
-                 if id(f) in self._functions]
+        held += [
+            (own, name, f)
+            for own in (scope, *self._modules)
+            for name, f in own.items()
+            if id(f) in self._functions
+        ]
         cls.__call__, cls.__getattr__ = called, read
         _tracing.append(self)
         for own, name, known in held:
@@ -228,6 +255,7 @@ class Tracer(TracerBase):
                 found.node.meta["is_wrapped"] = True
                 return found
             return function(*args, **kwargs)
+
         return wrapped
 
 
@@ -239,8 +267,9 @@ def _types(function: Any) -> dict[str, Any]:
 
 def _plainly(signature: inspect.Signature) -> list[inspect.Parameter]:
     """Parameters in the order of a function's variables: those with a star come last."""
-    return sorted(signature.parameters.values(),
-                  key=lambda p: (p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD), p.kind))
+    return sorted(
+        signature.parameters.values(), key=lambda p: (p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD), p.kind)
+    )
 
 
 def _taking_all(function: Any) -> Any:
@@ -250,10 +279,15 @@ def _taking_all(function: Any) -> Any:
         return function
     code = function.__code__
     stars = [flag for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS) if code.co_flags & flag]
-    plain = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
-                         co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~sum(stars))
-    return FunctionType(plain, function.__globals__, function.__name__, function.__defaults__,
-                        function.__closure__)
+    plain = code.replace(
+        co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
+        co_posonlyargcount=0,
+        co_kwonlyargcount=0,
+        co_flags=code.co_flags & ~sum(stars),
+    )
+    return FunctionType(
+        plain, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
 
 
 def _tensors(root: Any) -> Iterator[tuple[str, Any]]:

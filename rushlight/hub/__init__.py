@@ -4,6 +4,7 @@ hubconf.py is a program: its functions without a leading underscore are the mode
 variable `dependencies` names what must be installed. Nothing is fetched unless a repository or a URL is asked
 for.
 """
+
 from __future__ import annotations
 
 import builtins
@@ -23,7 +24,7 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.hub.github import fetched
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
@@ -68,8 +69,9 @@ def _opened(folder: str) -> Iterator[Any]:
 def _entry(module: Any, model: Any) -> Callable[..., Any]:
     if not isinstance(model, str):
         raise ValueError("Invalid input: model should be a string of function name")
-    absent = [name for name in getattr(module, "dependencies", None) or ()
-              if importlib.util.find_spec(name) is None]
+    absent = [
+        name for name in getattr(module, "dependencies", None) or () if importlib.util.find_spec(name) is None
+    ]
     if absent:
         raise RuntimeError(f"Missing dependencies: {', '.join(absent)}")
     found = getattr(module, model, None)
@@ -78,23 +80,41 @@ def _entry(module: Any, model: Any) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def list(github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check",
-         verbose: bool = True) -> builtins.list[str]:
+def list(
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = "check",
+    verbose: bool = True,
+) -> builtins.list[str]:
     """The names of a GitHub repository's models; as for `load`."""
     with _opened(fetched(get_dir(), github, force_reload, trust_repo, verbose, skip_validation)) as module:
         return [name for name in dir(module) if not name.startswith("_") and callable(getattr(module, name))]
 
 
-def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False,
-         trust_repo: Any = "check") -> str | None:
+def help(
+    github: str,
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = "check",
+) -> str | None:
     """What a GitHub repository says of one of its models; as for `load`."""
     with _opened(fetched(get_dir(), github, force_reload, trust_repo, True, skip_validation)) as module:
         return _entry(module, model).__doc__
 
 
-def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust_repo: Any = "check",
-         force_reload: bool = False, verbose: bool = True, skip_validation: bool = False,
-         **kwargs: Any) -> Any:
+def load(
+    repo_or_dir: str,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = "check",
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
     """model(*args, **kwargs) of the hubconf.py of a folder (source="local") or a GitHub repository.
 
     A repository is "owner/name" or "owner/name:branch". It is a program that will run: trust_repo=False asks
@@ -105,8 +125,11 @@ def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust
     source = source.lower()
     if source not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
-    folder = repo_or_dir if source == "local" else fetched(
-        get_dir(), repo_or_dir, force_reload, trust_repo, verbose, skip_validation)
+    folder = (
+        repo_or_dir
+        if source == "local"
+        else fetched(get_dir(), repo_or_dir, force_reload, trust_repo, verbose, skip_validation)
+    )
     with _opened(folder) as module:
         return _entry(module, model)(*args, **kwargs)
 
@@ -141,9 +164,15 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
         Path(partial).unlink(missing_ok=True)
 
 
-def load_state_dict_from_url(url: str, model_dir: str | None = None, map_location: Any = None,
-                             progress: bool = True, check_hash: bool = False, file_name: str | None = None,
-                             weights_only: bool = False) -> Any:
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = False,
+) -> Any:
     """torch.load of a file by its URL, which is kept in model_dir (`checkpoints` in get_dir()).
 
     check_hash: the file's name ends with -SHA256.EXT, the first digits of its checksum, and they must be

@@ -1,4 +1,5 @@
 """Repositories of torch.hub: fetched from GitHub once, if the user trusts them."""
+
 from __future__ import annotations
 
 import json
@@ -23,8 +24,10 @@ def fetched(folder: str, github: str, again: bool, trust: Any, verbose: bool, un
     path, _, branch = github.partition(":")
     owner, separator, name = path.partition("/")
     if not separator or "/" in name:
-        raise ValueError(f"expected a repository as owner/name or owner/name:branch, got {github!r}; a "
-                         'folder is loaded with source="local"')
+        raise ValueError(
+            f"expected a repository as owner/name or owner/name:branch, got {github!r}; a "
+            'folder is loaded with source="local"'
+        )
     branch = branch or _main_branch(folder, owner, name)
     kept = os.path.join(folder, f"{owner}_{name}_{branch.replace('/', '_')}")
     _ask_for_trust(folder, owner, f"{owner}_{name}", os.path.basename(kept), trust)
@@ -58,8 +61,10 @@ def _main_branch(folder: str, owner: str, name: str) -> str:
         for branch in ("main", "master"):
             if os.path.exists(os.path.join(folder, f"{owner}_{name}_{branch}")):
                 return branch
-        raise RuntimeError("It looks like there is no internet connection and the repo could not be found in "
-                           f"the cache ({folder})") from error
+        raise RuntimeError(
+            "It looks like there is no internet connection and the repo could not be found in "
+            f"the cache ({folder})"
+        ) from error
 
 
 def _check_branch(owner: str, name: str, branch: str) -> None:
@@ -76,8 +81,10 @@ def _check_branch(owner: str, name: str, branch: str) -> None:
                 return
             if not found:
                 break
-    raise ValueError(f"Cannot find {branch} in {_SITE}/{owner}/{name}. If it's a commit from a forked repo, "
-                     "please call hub.load() with forked repo directly.")
+    raise ValueError(
+        f"Cannot find {branch} in {_SITE}/{owner}/{name}. If it's a commit from a forked repo, "
+        "please call hub.load() with forked repo directly."
+    )
 
 
 def _ask_for_trust(folder: str, owner: str, name: str, kept: str, trust: Any) -> None:
@@ -88,7 +95,8 @@ def _ask_for_trust(folder: str, owner: str, name: str, kept: str, trust: Any) ->
         answer = input(
             f"The repository {name} does not belong to the list of trusted repositories and as such cannot "
             "be downloaded. Do you trust this repository and wish to add it to the trusted list of "
-            "repositories (y/N)?").lower()
+            "repositories (y/N)?"
+        ).lower()
         if answer in ("n", "no", ""):
             raise Exception("Untrusted repository.")  # PyTorch's type
         if answer not in ("y", "yes"):

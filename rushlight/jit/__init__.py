@@ -3,24 +3,82 @@
 All make one representation (ir.py): typed programs, which are written as TorchScript code (codetext.py),
 as PyTorch's graphs (graphtext.py), and as Python functions over Rushlight's ops, which run (execute.py).
 """
+
 from __future__ import annotations
 
 from rushlight.jit import frontend
-from rushlight.jit.annotations import (Attribute, Final, Future, _overload, _overload_method, annotate,
-                                       export, fork, ignore, interface, is_scripting, is_tracing, isinstance,
-                                       unused, wait)
-from rushlight.jit.api import (enable_onednn_fusion, freeze, fuser, onednn_fusion_enabled,
-                               optimize_for_inference, optimized_execution, run_frozen_optimizations, script,
-                               script_if_tracing, script_method, set_fusion_strategy)
+from rushlight.jit.annotations import (
+    Attribute,
+    Final,
+    Future,
+    _overload,
+    _overload_method,
+    annotate,
+    export,
+    fork,
+    ignore,
+    interface,
+    is_scripting,
+    is_tracing,
+    isinstance,
+    unused,
+    wait,
+)
+from rushlight.jit.api import (
+    enable_onednn_fusion,
+    freeze,
+    fuser,
+    onednn_fusion_enabled,
+    optimize_for_inference,
+    optimized_execution,
+    run_frozen_optimizations,
+    script,
+    script_if_tracing,
+    script_method,
+    set_fusion_strategy,
+)
 from rushlight.jit.archive import load, save
 from rushlight.jit.frontend import Error
 from rushlight.jit.modules import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule
 from rushlight.jit.trace import TracerWarning, TracingCheckError, trace, trace_module
 
-__all__ = ["Attribute", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
-           "TopLevelTracedModule", "TracerWarning", "TracingCheckError", "_overload", "_overload_method",
-           "annotate", "enable_onednn_fusion", "export", "fork", "freeze", "frontend", "fuser", "ignore",
-           "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled",
-           "optimize_for_inference", "optimized_execution", "run_frozen_optimizations", "save", "script",
-           "script_if_tracing", "script_method", "set_fusion_strategy", "trace", "trace_module", "unused",
-           "wait"]
+__all__ = [
+    "Attribute",
+    "Error",
+    "Final",
+    "Future",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "TopLevelTracedModule",
+    "TracerWarning",
+    "TracingCheckError",
+    "_overload",
+    "_overload_method",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "fork",
+    "freeze",
+    "frontend",
+    "fuser",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "optimized_execution",
+    "run_frozen_optimizations",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]

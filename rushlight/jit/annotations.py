@@ -1,4 +1,5 @@
 """What programs say about their own functions and values; all of it does nothing, or little, in Python."""
+
 from __future__ import annotations
 
 import builtins
@@ -6,7 +7,15 @@ import typing
 from collections import namedtuple
 from collections.abc import Callable
 from typing import (  # the last four: programs take them from here
-    Any, Final, Generic, TypeVar, Dict as Dict, List as List, Optional as Optional, Tuple as Tuple)  # noqa: UP035
+    Any,  # noqa: UP035
+    Dict as Dict,
+    Final,
+    Generic,
+    List as List,
+    Optional as Optional,
+    Tuple as Tuple,
+    TypeVar,
+)
 
 from rushlight.jit.state import tracing
 
@@ -100,6 +109,19 @@ def wait(future: Any) -> Any:
     return future.wait()
 
 
-__all__ = ["Attribute", "Final", "Future", "annotate", "export", "fork", "ignore", "interface",
-           "is_scripting",
-           "is_tracing", "isinstance", "unused", "wait", "typing"]
+__all__ = [
+    "Attribute",
+    "Final",
+    "Future",
+    "annotate",
+    "export",
+    "fork",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "unused",
+    "wait",
+    "typing",
+]

@@ -1,4 +1,5 @@
 """torch.jit.script and what prepares a scripted module for use."""
+
 from __future__ import annotations
 
 import functools
@@ -14,8 +15,9 @@ from rushlight.jit.state import tracing
 from rushlight.nn.modules.module import Module
 
 
-def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None,
-           example_inputs: Any = None) -> Any:
+def script(
+    obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None
+) -> Any:
     """Compile a function, a module or a class to TorchScript.
 
     A function gives a ScriptFunction, a module a ScriptModule that shares its parameters, a class itself.
@@ -27,9 +29,11 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
         return script_module(obj)
     if isinstance(obj, type):
         if issubclass(obj, Module):
-            raise RuntimeError(f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider "
-                               f"passing an "
-                               "instance instead")
+            raise RuntimeError(
+                f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider "
+                f"passing an "
+                "instance instead"
+            )
         if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, tuple):
             class_type(obj)
         return obj
@@ -38,9 +42,11 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     if not inspect.isfunction(obj) and not inspect.ismethod(obj):
         obj = getattr(obj, "__script_if_tracing_wrapper", obj)
     if not inspect.isfunction(obj):
-        raise TypeError(f"module, class, method, function, traceback, frame, or code object was expected, "
-                        f"got "
-                        f"{type(obj).__name__}")
+        raise TypeError(
+            f"module, class, method, function, traceback, frame, or code object was expected, "
+            f"got "
+            f"{type(obj).__name__}"
+        )
     return ScriptFunction(script_function(obj), obj)
 
 
@@ -69,13 +75,17 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
     """A copy of a scripted module in evaluation mode, whose weights are no parameters any more."""
     if not isinstance(mod, ScriptModule):
-        raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or "
-                           "torch.jit.trace to "
-                           "script your 'nn.Module'.")
+        raise RuntimeError(
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or "
+            "torch.jit.trace to "
+            "script your 'nn.Module'."
+        )
     if mod.training:
-        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call "
-                           ".eval() on "
-                           "your module before freezing.")
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. Please call "
+            ".eval() on "
+            "your module before freezing."
+        )
     from rushlight.jit.freezing import frozen
 
     return frozen(mod, preserved_attrs or [])
@@ -87,8 +97,9 @@ def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
     """The module, frozen where it is not."""
-    return freeze(mod.eval(), other_methods) if mod.training or next(mod.parameters(),
-                                                                     None) is not None else mod
+    return (
+        freeze(mod.eval(), other_methods) if mod.training or next(mod.parameters(), None) is not None else mod
+    )
 
 
 @contextmanager

@@ -1,4 +1,5 @@
 """torch.jit.save and load: PyTorch's archive of a TorchScript program, code and data in one zip file."""
+
 from __future__ import annotations
 
 import contextlib
@@ -9,15 +10,20 @@ import sys
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.serialization.api import (
+    _archive_name,
+    _is_path,
+    _opened_for_reading,
+    _opened_for_writing,
+)
+from rushlight._engine.serialization.rebuild import _plain_form, storage_bytes
+from rushlight._engine.serialization.zip_format import Reader, Writer
 from rushlight.jit.codetext import function_text
 from rushlight.jit.ir import Function, walk
 from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
 from rushlight.jit.reader import Archive
 from rushlight.jit.schema import REQUIRED, spell
 from rushlight.jit.types import BOOL, FUNCTION, ClassType, Type, of_value
-from rushlight.serialize.api import _archive_name, _is_path, _opened_for_reading, _opened_for_writing
-from rushlight.serialize.rebuild import _plain_form, storage_bytes
-from rushlight.serialize.zipfile_format import Reader, Writer
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -53,15 +59,24 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
 
 def _module_of(function: Function) -> Any:
     """A module whose forward is the function: archives hold modules."""
-    home = ClassType("__torch__.PlaceholderModule", True, fields={"training": BOOL},
-                     kinds={"training": "attribute"})
-    forward = Function(f"{home.qualname}.forward", [("self", Type("Class", home=home), REQUIRED),
-                                                    *function.arguments],
-                       function.returns, owner=home, finished=True)
+    home = ClassType(
+        "__torch__.PlaceholderModule", True, fields={"training": BOOL}, kinds={"training": "attribute"}
+    )
+    forward = Function(
+        f"{home.qualname}.forward",
+        [("self", Type("Class", home=home), REQUIRED), *function.arguments],
+        function.returns,
+        owner=home,
+        finished=True,
+    )
     params = [forward.block.param(t, name) for name, t, _ in forward.arguments]
-    result = forward.block.add("prim::CallFunction", params[1:], [function.returns],
-                               # type: ignore[list-item]
-                               function=function).output
+    result = forward.block.add(
+        "prim::CallFunction",
+        params[1:],
+        [function.returns],
+        # type: ignore[list-item]
+        function=function,
+    ).output
     forward.block.finish([result])
     home.methods["forward"] = forward
     return instance(home, {"training": True})
@@ -99,13 +114,15 @@ class _Code:
         """What a program mentions."""
         for node in walk(function.block):
             if node.kind == "prim::PythonOp":
-                raise RuntimeError(f"\nCould not export Python function call "
-                                   f"'{node.attrs['python'].__name__}'. Remove "
-                                   "calls to Python functions before export. Did you forget to add "
-                                   "@torch.jit.script or "
-                                   "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it "
-                                   "to "
-                                   "__constants__")
+                raise RuntimeError(
+                    f"\nCould not export Python function call "
+                    f"'{node.attrs['python'].__name__}'. Remove "
+                    "calls to Python functions before export. Did you forget to add "
+                    "@torch.jit.script or "
+                    "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it "
+                    "to "
+                    "__constants__"
+                )
             callee = node.attrs.get("function")
             if isinstance(callee, Function) and callee.owner is None:
                 self.function(callee)
@@ -149,8 +166,12 @@ class _Code:
         self.add(home.qualname, "\n".join(lines) + "\n" + empty + "".join(texts))
 
 
-_TAGGED = {"int": "build_intlist", "float": "build_doublelist", "bool": "build_boollist",
-           "Tensor": "build_tensorlist"}
+_TAGGED = {
+    "int": "build_intlist",
+    "float": "build_doublelist",
+    "bool": "build_boollist",
+    "Tensor": "build_tensorlist",
+}
 
 
 class _Data:
@@ -228,7 +249,7 @@ class _Data:
         tagged = _TAGGED.get(t.args[0].kind) if t.kind == "List" else None
         self.name(f"torch.jit._pickle.{tagged or 'restore_type_tag'}")
         self.put(b"(", b"]" if t.kind == "List" else b"}", b"(")
-        for item in (value if t.kind == "List" else [x for pair in value.items() for x in pair]):
+        for item in value if t.kind == "List" else [x for pair in value.items() for x in pair]:
             self.value(item, t.args[0] if t.kind == "List" else Type("Any"))
         self.put(b"e" if t.kind == "List" else b"u")
         if not tagged:
@@ -241,8 +262,10 @@ class _Data:
             self.put(b"j", struct.pack("<I", self._objects[id(value)]))
             return
         number = self._objects[id(value)] = len(self._objects)
-        fields = {name: (value._modules[name] if home.kinds[name] == "module" else getattr(value, name), t)
-                  for name, t in home.fields.items()}
+        fields = {
+            name: (value._modules[name] if home.kinds[name] == "module" else getattr(value, name), t)
+            for name, t in home.fields.items()
+        }
         self.object(home, fields, number)
 
     def object(self, home: ClassType, fields: dict[str, tuple[Any, Type]], number: int = 0) -> None:
@@ -256,8 +279,9 @@ class _Data:
 
     def tensor(self, value: Any) -> None:
         """A tensor: what torch.save writes, with its storage as a record."""
-        _, (storage, offset, sizes, strides, needs,
-            _) = _plain_form(value.detach().requires_grad_(value.requires_grad))
+        _, (storage, offset, sizes, strides, needs, _) = _plain_form(
+            value.detach().requires_grad_(value.requires_grad)
+        )
         cls, identity, flat, step = storage_bytes(storage)
         if identity not in self._keys:
             self._keys[identity] = str(len(self._keys)), value
@@ -286,8 +310,13 @@ def _fits(value: Any, t: Type) -> bool:
 
 # --- loading ------------------------------------------------------------------------------------
 
-def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None,
-         _restore_shapes: bool = False) -> Any:
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    _extra_files: dict[str, Any] | None = None,
+    _restore_shapes: bool = False,
+) -> Any:
     """Read what `save` (PyTorch's or this one) wrote to `f`, a path or a seekable file.
 
     map_location: as of torch.load. _extra_files: its keys name records that are read into it, as text where
@@ -313,9 +342,11 @@ def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None =
         except RuntimeError:
             raise
         except (Exception, RecursionError) as error:  # noqa: BLE001 - what a damaged file may lead to
-            raise RuntimeError(f"{f}: expected a TorchScript program, got what fails with "
-                               f"{type(error).__name__}: "
-                               f"{error}; the file is damaged") from error
+            raise RuntimeError(
+                f"{f}: expected a TorchScript program, got what fails with "
+                f"{type(error).__name__}: "
+                f"{error}; the file is damaged"
+            ) from error
 
 
 __all__ = ["load", "pickle", "save"]

@@ -1,5 +1,6 @@
 """Calls: ops by their signatures, functions and methods by their arguments, and what Python's own functions
 mean."""
+
 from __future__ import annotations
 
 import ast
@@ -16,16 +17,59 @@ from rushlight.jit.types import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, Typ
 from rushlight.jit.values import Builtin, Items, Known, Method
 
 # Python's functions that are ops.
-_OPS = {"abs": "prim::abs", "max": "prim::max", "min": "prim::min", "complex": "aten::Complex", **{
-    name: f"aten::{name}" for name in ("len", "round", "sorted", "ord", "chr", "hash", "hex", "bin", "oct",
-                                       "sum", "divmod", "pow", "dict", "all", "any", "list")}}
+_OPS = {
+    "abs": "prim::abs",
+    "max": "prim::max",
+    "min": "prim::min",
+    "complex": "aten::Complex",
+    **{
+        name: f"aten::{name}"
+        for name in (
+            "len",
+            "round",
+            "sorted",
+            "ord",
+            "chr",
+            "hash",
+            "hex",
+            "bin",
+            "oct",
+            "sum",
+            "divmod",
+            "pow",
+            "dict",
+            "all",
+            "any",
+            "list",
+        )
+    },
+}
 # Ops of a number and a tensor are ops of the tensor, perhaps after another op of it, and the number.
-_TURNED = {f"aten::{name}": turned for name, *turned in map(str.split, (
-    "add add", "mul mul", "sub neg add", "div reciprocal mul", "eq eq", "ne ne", "lt gt", "le ge", "gt lt",
-    "ge le"))}
+_TURNED = {
+    f"aten::{name}": turned
+    for name, *turned in map(
+        str.split,
+        (
+            "add add",
+            "mul mul",
+            "sub neg add",
+            "div reciprocal mul",
+            "eq eq",
+            "ne ne",
+            "lt gt",
+            "le ge",
+            "gt lt",
+            "ge le",
+        ),
+    )
+}
 _LIBRARY = "__torch__.torch.nn.functional."
-_CASTS = {"int": (INT, "aten::Int"), "float": (FLOAT, "aten::Float"), "bool": (BOOL, "aten::Bool"),
-          "str": (STR, "aten::str")}
+_CASTS = {
+    "int": (INT, "aten::Int"),
+    "float": (FLOAT, "aten::Float"),
+    "bool": (BOOL, "aten::Bool"),
+    "str": (STR, "aten::str"),
+}
 
 
 class Calls(Indexing):
@@ -54,8 +98,9 @@ class Calls(Indexing):
             return self.call_method(function, args, kwargs, node)
         if isinstance(function, Function):
             taken = self.arguments(function, function.arguments, args, kwargs, node)
-            return self.emit(node, "prim::CallFunction", taken, self.returned(function, node),
-                             function=function).output
+            return self.emit(
+                node, "prim::CallFunction", taken, self.returned(function, node), function=function
+            ).output
         if isinstance(function, Known):
             return self.call_known(function.object, args, kwargs, node)
         raise self.error(node, "cannot call a value")
@@ -64,25 +109,40 @@ class Calls(Indexing):
         """A call of a method of a class or module."""
         function = method.owner.method(method.name)
         taken = self.arguments(function, function.arguments[1:], args, kwargs, node)
-        return self.emit(node, "prim::CallMethod", [method.value, *taken], self.returned(function, node),
-                         name=method.name, function=function).output
+        return self.emit(
+            node,
+            "prim::CallMethod",
+            [method.value, *taken],
+            self.returned(function, node),
+            name=method.name,
+            function=function,
+        ).output
 
     def returned(self, function: Function, node: Any) -> Type:
         """The type that a function gives."""
         if function.returns is None:
-            raise self.error(node, f"function '{function.name}' is called recursively. Recursive calls are "
-                             f"not "
-                                   "supported")
+            raise self.error(
+                node, f"function '{function.name}' is called recursively. Recursive calls are not supported"
+            )
         return function.returns
 
-    def arguments(self, function: Function, formal: Sequence[tuple[str, Type, Any]], args: list[Any],
-                  kwargs: dict[str, Any], node: Any) -> list[Value]:
+    def arguments(
+        self,
+        function: Function,
+        formal: Sequence[tuple[str, Type, Any]],
+        args: list[Any],
+        kwargs: dict[str, Any],
+        node: Any,
+    ) -> list[Value]:
         """The values for a function's arguments."""
         taken, left = [], dict(kwargs)
         if len(args) > len(formal):
-            raise self.error(node, f"{function.name}() expected at most {len(formal)} argument(s) but "
-                             f"received "
-                                   f"{len(args)} argument(s)")
+            raise self.error(
+                node,
+                f"{function.name}() expected at most {len(formal)} argument(s) but "
+                f"received "
+                f"{len(args)} argument(s)",
+            )
         for i, (name, t, default) in enumerate(formal):
             if i < len(args):
                 given = args[i]
@@ -93,16 +153,19 @@ class Calls(Indexing):
                 continue
             else:
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {name} not provided.")
-            message = (f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument "
-                       f"'{name}' but "
-                       "instead found type '{actual}'.")
+            message = (
+                f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument "
+                f"'{name}' but "
+                "instead found type '{actual}'."
+            )
             value = self.value(given, node)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
                 value = self.spread_out(value, t, function, args, node)
             taken.append(self.convert(value, t, node, message, implicit=True))
         if left:
-            raise self.error(node, f"\n{declaration(function)}:\nUnknown keyword argument "
-                             f"'{next(iter(left))}'.")
+            raise self.error(
+                node, f"\n{declaration(function)}:\nUnknown keyword argument '{next(iter(left))}'."
+            )
         return taken
 
     def spread_out(self, value: Value, t: Type, function: Function, args: list[Any], node: Any) -> Value:
@@ -113,8 +176,12 @@ class Calls(Indexing):
         digit = function.name[-2:-1] if function.name.endswith("d") else ""
         if digit.isdigit() or "fold" in function.name:
             return self.list_value([value] * int(digit or 2), node, None)
-        dims = self.call_builtin("aten::sub", [self.call_builtin("aten::dim", [args[0]], {}, node),
-                                               self.constant(node, 2)], {}, node)
+        dims = self.call_builtin(
+            "aten::sub",
+            [self.call_builtin("aten::dim", [args[0]], {}, node), self.constant(node, 2)],
+            {},
+            node,
+        )
         one = self.list_value([value], node, None)
         return self.call_builtin("aten::mul", [one, dims], {}, node)  # type: ignore[no-any-return]
 
@@ -139,8 +206,10 @@ class Calls(Indexing):
             found, values, bound = schemas.match(kind, given, named, adapt)
         except TypeError as error:
             raise self.error(node, str(error)) from None
-        filled = [self.constant(node, p.default) if v is None else v
-                  for v, p in zip(values, found.parameters, strict=False)] + values[len(found.parameters):]
+        filled = [
+            self.constant(node, p.default) if v is None else v
+            for v, p in zip(values, found.parameters, strict=False)
+        ] + values[len(found.parameters) :]
         inputs = [v() if callable(v) else v for v in filled]
         returns = [schemas.fill(t, bound) for t in found.returns]
         done = self.emit(node, kind, inputs, *(t for t in returns if t != NONE), schema=found)
@@ -148,8 +217,9 @@ class Calls(Indexing):
             return self.value(Items(list(done.outputs)), node)
         return done.output if done.outputs else self.constant(node, None)
 
-    def adapt(self, value: Any, p: schemas.Parameter, bound: dict[Any, Type], convert: bool,
-              node: Any) -> Any:
+    def adapt(
+        self, value: Any, p: schemas.Parameter, bound: dict[Any, Type], convert: bool, node: Any
+    ) -> Any:
         """An argument as a parameter wants it, made when it is called; None where it cannot be."""
         inner = p.type.args[0] if p.type.kind == "Optional" else p.type
         if isinstance(value, list):
@@ -164,16 +234,29 @@ class Calls(Indexing):
             return lambda: self.list_value([value] * count, node, inner.args[0])
         if t.kind == "Tuple" and inner.kind == "List" and (t.args or inner.args[0].kind != "var"):
             if inner.args[0].kind == "var":
-                return (lambda: self.listed(value, list_of(t.args[0]), node)) if len(set(t.args)) == 1 and (
-                    schemas.bind(inner.args[0], t.args[0], bound)) else None
-            return (lambda: self.listed(value, inner, node)) if all(subtype(a, inner.args[0])
-                                                                    for a in t.args) else None
-        if t.kind == "List" and t.args[0] == TENSOR and value.node.kind == "prim::ListConstruct" and (
-                inner == list_of(Type("Optional", (TENSOR,)))):
+                return (
+                    (lambda: self.listed(value, list_of(t.args[0]), node))
+                    if len(set(t.args)) == 1 and (schemas.bind(inner.args[0], t.args[0], bound))
+                    else None
+                )
+            return (
+                (lambda: self.listed(value, inner, node))
+                if all(subtype(a, inner.args[0]) for a in t.args)
+                else None
+            )
+        if (
+            t.kind == "List"
+            and t.args[0] == TENSOR
+            and value.node.kind == "prim::ListConstruct"
+            and (inner == list_of(Type("Optional", (TENSOR,))))
+        ):
             return value
         if convert and t == TENSOR and inner in _IMPLICIT:
-            return lambda: self.emit(node, _IMPLICIT[inner], [value], inner,
-                                     schema=schemas.named(_IMPLICIT[inner])[0]).output
+            return lambda: (
+                self.emit(
+                    node, _IMPLICIT[inner], [value], inner, schema=schemas.named(_IMPLICIT[inner])[0]
+                ).output
+            )
         if convert and t == INT and inner == FLOAT and value.node.kind == "prim::Constant":
             return lambda: self.constant(node, float(value.node.attrs["value"]))
         return None
@@ -214,8 +297,10 @@ class Calls(Indexing):
         if t.kind == "Tuple":
             given = dict(zip(t.home._fields, args, strict=False)) | kwargs
             given = {**getattr(t.home, "_field_defaults", {}), **given}
-            values = [given[f] if isinstance(given[f], Value) else self.constant(node, given[f])
-                      for f in t.home._fields]
+            values = [
+                given[f] if isinstance(given[f], Value) else self.constant(node, given[f])
+                for f in t.home._fields
+            ]
             return self.emit(node, "prim::TupleConstruct", values, t).output
         made = self.emit(node, "prim::CreateObject", (), t).output
         self.call_method(Method(made, t.home, "__init__"), args, kwargs, node)
@@ -282,6 +367,9 @@ class Calls(Indexing):
 
 def declaration(function: Function) -> str:
     """The signature of a function, as in errors: f(Tensor x, int n=2) -> Tensor."""
-    parts = [f"{t.home.qualname if t.kind == 'Class' else t.short()} {name}"
-             + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}") for name, t, d in function.arguments]
+    parts = [
+        f"{t.home.qualname if t.kind == 'Class' else t.short()} {name}"
+        + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
+        for name, t, d in function.arguments
+    ]
     return f"{function.name}({', '.join(parts)}) -> {(function.returns or NONE).short()}"

@@ -1,4 +1,5 @@
 """A program as TorchScript code, the language of `.code` and of the archive."""
+
 from __future__ import annotations
 
 import keyword
@@ -16,10 +17,29 @@ _PLAIN = (int, float, bool, str, complex, type(None))
 class CodeWriter(Writer):
     """Writes code; `tensor(value)` gives the text of a constant tensor."""
 
-    reserved = (*keyword.kwlist, "int", "float", "bool", "str", "print", "range", "len", "getattr",
-                "isinstance", "torch", "ops", "self", "CONSTANTS", "inf", "nan",
-                "annotate",
-                "uninitialized", "unchecked_cast", "fork", "device")
+    reserved = (
+        *keyword.kwlist,
+        "int",
+        "float",
+        "bool",
+        "str",
+        "print",
+        "range",
+        "len",
+        "getattr",
+        "isinstance",
+        "torch",
+        "ops",
+        "self",
+        "CONSTANTS",
+        "inf",
+        "nan",
+        "annotate",
+        "uninitialized",
+        "unchecked_cast",
+        "fork",
+        "device",
+    )
 
     def __init__(self, function: Function, tensor: Callable[[Any], str] | None = None) -> None:
         super().__init__(function)
@@ -43,8 +63,10 @@ class CodeWriter(Writer):
         shown, schema = [self.ref(v) for v in node.inputs], node.schema
         if schema is not None:
             formal = schema.parameters
-            shown = [f"{formal[i].name}={text}" if i < len(formal) and formal[i].keyword_only else text
-                     for i, text in enumerate(shown)]
+            shown = [
+                f"{formal[i].name}={text}" if i < len(formal) and formal[i].keyword_only else text
+                for i, text in enumerate(shown)
+            ]
             for i in range(min(len(shown), len(formal)) - 1, -1, -1):
                 if _is_default(node.inputs[i], formal[i]):
                     if formal[i].keyword_only or i == len(shown) - 1:
@@ -53,8 +75,14 @@ class CodeWriter(Writer):
                     break
         if name == "__getitem__" and schema is not None:
             return f"{shown[0]}[{shown[1]}]"
-        cast = {"aten::Bool": "bool", "aten::Int": "int", "aten::Float": "float", "aten::str": "str",
-                "aten::IntImplicit": "int", "aten::FloatImplicit": "float"}.get(node.kind)
+        cast = {
+            "aten::Bool": "bool",
+            "aten::Int": "int",
+            "aten::Float": "float",
+            "aten::str": "str",
+            "aten::IntImplicit": "int",
+            "aten::FloatImplicit": "float",
+        }.get(node.kind)
         if cast is not None:
             return f"{cast}({shown[0]})"
         if node.kind == "aten::ScalarImplicit":
@@ -102,7 +130,7 @@ class CodeWriter(Writer):
     def at_fork(self, node: Node) -> str:
         method = node.attrs.get("name")
         called = f"({self.ref(node.inputs[0])}).{method}" if method else node.attrs["function"].qualname
-        return f"fork({', '.join([called, *map(self.ref, node.inputs[bool(method):])])})"
+        return f"fork({', '.join([called, *map(self.ref, node.inputs[bool(method) :])])})"
 
 
 def _is_default(value: Any, p: Any) -> bool:
@@ -110,15 +138,18 @@ def _is_default(value: Any, p: Any) -> bool:
     if p.default is REQUIRED or value.node is None:
         return False
     if value.node.kind == "prim::ListConstruct":
-        inner = [v.node.attrs.get("value") if v.node and v.node.kind == "prim::Constant" else REQUIRED
-                 for v in value.node.inputs]
+        inner = [
+            v.node.attrs.get("value") if v.node and v.node.kind == "prim::Constant" else REQUIRED
+            for v in value.node.inputs
+        ]
         return inner == p.default  # type: ignore[no-any-return]
     known = value.node.attrs.get("value", REQUIRED) if value.node.kind == "prim::Constant" else REQUIRED
     return type(known) is type(p.default) and known == p.default
 
 
-def function_text(function: Function, tensor: Callable[[Any], str] | None = None, indent: str = "",
-                  full: bool = False) -> str:
+def function_text(
+    function: Function, tensor: Callable[[Any], str] | None = None, indent: str = "", full: bool = False
+) -> str:
     """def name(...): ..., as `.code` shows it; full: with the type of self, as in an archive."""
     writer = CodeWriter(function, tensor)
     arguments = []

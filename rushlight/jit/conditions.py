@@ -1,4 +1,5 @@
 """Conditions: what they tell about types, and variables that depend on them."""
+
 from __future__ import annotations
 
 import ast
@@ -23,8 +24,11 @@ class Conditions(Calls):
             return self.call_builtin("aten::__not__", [found], {}, node), no, yes
         if isinstance(node, ast.BoolOp):
             return self.both(node)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is,
-                                                                                             ast.IsNot)):
+        if (
+            isinstance(node, ast.Compare)
+            and len(node.ops) == 1
+            and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+        ):
             found = self.is_none(node)
             if found is not None:
                 return found
@@ -78,8 +82,13 @@ class Conditions(Calls):
         place = sides[0] if plain[1] else sides[1]
         found = self.sugar(place)
         positive = isinstance(node.ops[0], ast.Is)
-        if not isinstance(found, Value) or found.type.kind not in ("Optional", "NoneType", "Union", "Any",
-                                                                   "open"):
+        if not isinstance(found, Value) or found.type.kind not in (
+            "Optional",
+            "NoneType",
+            "Union",
+            "Any",
+            "open",
+        ):
             return not positive, {}, {}
         if found.type == NONE:
             return positive, {}, {}
@@ -94,15 +103,21 @@ class Conditions(Calls):
         value = self.expr(place)
         bare = {"list": "List", "dict": "Dict", "tuple": "Tuple"}
         names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-        types = [Type(bare[ast.unparse(n)]) if ast.unparse(n) in bare else self.names.annotation(n, self)
-                 for n in names]
+        types = [
+            Type(bare[ast.unparse(n)]) if ast.unparse(n) in bare else self.names.annotation(n, self)
+            for n in names
+        ]
 
         def fits(t: Type) -> bool:
-            return any(subtype(t, w) or (not w.args and w.kind in bare.values() and w.kind == t.kind)
-                       for w in types)
+            return any(
+                subtype(t, w) or (not w.args and w.kind in bare.values() and w.kind == t.kind) for w in types
+            )
 
-        parts = value.type.args if value.type.kind == "Union" else (
-            (value.type.args[0], NONE) if value.type.kind == "Optional" else (value.type,))
+        parts = (
+            value.type.args
+            if value.type.kind == "Union"
+            else ((value.type.args[0], NONE) if value.type.kind == "Optional" else (value.type,))
+        )
         yes = [t for t in parts if fits(t)]
         if value.type.kind == "Any":
             yes, parts = types, (*types, NONE)
@@ -111,16 +126,20 @@ class Conditions(Calls):
         no = [t for t in parts if t not in yes]
         found = self.emit(node, "prim::isinstance", [value], BOOL, types=types).output
         name = place.id if isinstance(place, ast.Name) else ""
-        return found, *({name: one[0] if len(one) == 1 else Type("Union",
-                                                                 tuple(one))}  # type: ignore[return-value]
-                        if name and value.type.kind != "Any" or len(one) == 1 else {} for one in (yes, no))
+        return found, *(
+            {name: one[0] if len(one) == 1 else Type("Union", tuple(one))}  # type: ignore[return-value]
+            if name and value.type.kind != "Any" or len(one) == 1
+            else {}
+            for one in (yes, no)
+        )
 
     def has_attribute(self, node: ast.Call) -> bool:
         """hasattr(x, "name")."""
         value, name = self.expr(node.args[0]), ast.literal_eval(node.args[1])
         owner = value.type.home if value.type.kind == "Class" else None
-        return owner is not None and (name in owner.fields or name in owner.constants
-                                      or owner.method(name) is not None)
+        return owner is not None and (
+            name in owner.fields or name in owner.constants or owner.method(name) is not None
+        )
 
     def refine(self, types: dict[str, Type], node: Any) -> None:
         """Take variables for what a condition says that they are."""
@@ -137,8 +156,7 @@ class Conditions(Calls):
             return self.sugar(node.body if found else node.orelse, wanted)
 
         def side(part: Any, types: dict[str, Type]) -> Callable[[], Value]:
-            return lambda: (self.refine(types, node),
-                            self.expr(part, wanted))[1]  # type: ignore[func-returns-value]
+            return lambda: (self.refine(types, node), self.expr(part, wanted))[1]  # type: ignore[func-returns-value]
 
         return self.choose(found, side(node.body, yes), side(node.orelse, no), node)
 
@@ -153,9 +171,12 @@ class Conditions(Calls):
         self.env, self.block = kept, outer
         t = unify(sides[0].type, sides[1].type)
         if t is None:
-            raise self.error(node, f"Type mismatch: the if-expression has type {sides[0].type} in the true "
-                             f"branch and "
-                                   f"type {sides[1].type} in the false branch")
+            raise self.error(
+                node,
+                f"Type mismatch: the if-expression has type {sides[0].type} in the true "
+                f"branch and "
+                f"type {sides[1].type} in the false branch",
+            )
         for block, value in zip(made.blocks, sides, strict=True):
             block.finish([value])
         made.outputs = [Value(t, made)]
@@ -197,31 +218,40 @@ class Conditions(Calls):
         for block, values in zip(made.blocks, outputs, strict=True):
             block.finish(values)
 
-    def merge(self, name: str, pair: list[Any], made: Node, outputs: list[list[Value]], dead: list[bool],
-              node: Any) -> None:
+    def merge(
+        self, name: str, pair: list[Any], made: Node, outputs: list[list[Value]], dead: list[bool], node: Any
+    ) -> None:
         """One variable after an if."""
         internal = name.startswith("$")
         for i in (0, 1):
             other = pair[1 - i]
-            if isinstance(other, Value) and not isinstance(pair[i], Value) and (internal or dead[i]) or (
-                    dead[i] and isinstance(other, Value)):
+            if (
+                isinstance(other, Value)
+                and not isinstance(pair[i], Value)
+                and (internal or dead[i])
+                or (dead[i] and isinstance(other, Value))
+            ):
                 pair[i] = made.blocks[i].add("prim::Uninitialized", (), [other.type]).output
         if not all(isinstance(p, Value) for p in pair):
             side = ["true", "false"][not isinstance(pair[1], Value)]
             if name in self.env or any(isinstance(p, (Items, Known)) for p in pair):
                 self.env[name] = pair[0] if isinstance(pair[0], (Items, Known)) else pair[1]
             elif not isinstance(self.env.get(name), Value):
-                self.env[name] = Missing(f"{name} is not defined in the {side} branch",
-                                         self.source.show(node))
+                self.env[name] = Missing(
+                    f"{name} is not defined in the {side} branch", self.source.show(node)
+                )
             return
         for a, b in (pair, pair[::-1]):
             if a.type == OPEN:
                 a.type = b.type
         t = unify(pair[0].type, pair[1].type)
         if t is None:
-            self.env[name] = Missing(f"Type mismatch: {name} is set to type {pair[0].type} in the true "
-                                     f"branch and type "
-                                     f"{pair[1].type} in the false branch", self.source.show(node))
+            self.env[name] = Missing(
+                f"Type mismatch: {name} is set to type {pair[0].type} in the true "
+                f"branch and type "
+                f"{pair[1].type} in the false branch",
+                self.source.show(node),
+            )
             return
         made.outputs.append(Value(t, made, "" if internal or name.startswith("_") else name))
         self.env[name] = made.outputs[-1]
@@ -241,12 +271,18 @@ class Conditions(Calls):
             name = ast.unparse(node.exc.func)
             values = [self.expr(a) for a in node.exc.args]
             if values:
-                message = values[0] if values[0].type == STR else self.call_builtin("aten::str", [values[0]],
-                                                                                    {}, node)
+                message = (
+                    values[0]
+                    if values[0].type == STR
+                    else self.call_builtin("aten::str", [values[0]], {}, node)
+                )
         elif node.exc is not None:
             name = ast.unparse(node.exc)
-        kind = [self.constant(node, f"builtins.{name}")] if name and name not in ("RuntimeError",
-                                                                                  "Exception") else []
+        kind = (
+            [self.constant(node, f"builtins.{name}")]
+            if name and name not in ("RuntimeError", "Exception")
+            else []
+        )
         self.call_builtin("prim::RaiseException", [message, *kind], {}, node)
         self.env["$dead"] = True
 

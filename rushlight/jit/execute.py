@@ -2,6 +2,7 @@
 
 No text of a file gets in here but names of variables, and constants in Python's own spelling.
 """
+
 from __future__ import annotations
 
 import builtins
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as torch
-from rushlight.dispatch.door import lookup
-from rushlight.dispatch.source import compile_function
+from rushlight._engine.dispatch.dispatcher import lookup
+from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.export import overloads, spellings
 from rushlight.jit import runtime
 from rushlight.jit.ir import Function, Node, Value
@@ -61,15 +62,19 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
-        if isinstance(value, (int, str, bool, type(None))) or isinstance(value,
-                                                                         float) and math.isfinite(value):
+        if (
+            isinstance(value, (int, str, bool, type(None)))
+            or isinstance(value, float)
+            and math.isfinite(value)
+        ):
             return f"({value!r})" if isinstance(value, (int, float)) and value < 0 else repr(value)
         return self.bind(value, "constant")
 
     def attribute(self, value: Value, name: str) -> str:
         home, base = value.type.home, self.ref(value)
-        table = {"parameter": "_parameters", "buffer": "_buffers",
-                 "module": "_modules"}.get(home.kinds.get(name, ""))
+        table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}.get(
+            home.kinds.get(name, "")
+        )
         return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
 
     def do_SetAttr(self, node: Node) -> None:
@@ -91,8 +96,11 @@ class PythonWriter(Writer):
 
     def at_TupleConstruct(self, node: Node) -> str:
         home = node.output.type.home
-        return (f"{self.bind(home, home.__name__)}({', '.join(map(self.ref, node.inputs))})" if home
-                else super().at_TupleConstruct(node))
+        return (
+            f"{self.bind(home, home.__name__)}({', '.join(map(self.ref, node.inputs))})"
+            if home
+            else super().at_TupleConstruct(node)
+        )
 
     def at_unchecked_cast(self, node: Node) -> str:
         return self.ref(node.inputs[0])
@@ -101,8 +109,9 @@ class PythonWriter(Writer):
         return "None"
 
     def at_isinstance(self, node: Node) -> str:
-        test = self.bind(lambda value, types=node.attrs["types"]: any(accepts(value, t) for t in types),
-                         "matches")
+        test = self.bind(
+            lambda value, types=node.attrs["types"]: any(accepts(value, t) for t in types), "matches"
+        )
         return f"{test}({self.ref(node.inputs[0])})"
 
     def at_RaiseException(self, node: Node) -> str:
@@ -111,16 +120,19 @@ class PythonWriter(Writer):
 
     def op(self, node: Node) -> str:
         schema = node.schema
-        shown = [self.argument(v, schema.parameters[i].raw if schema and i < len(schema.parameters) else "")
-                 for i, v in enumerate(node.inputs)]
+        shown = [
+            self.argument(v, schema.parameters[i].raw if schema and i < len(schema.parameters) else "")
+            for i, v in enumerate(node.inputs)
+        ]
         form = self.form(node)
         if isinstance(form, str):
             return form.format(*shown, **{"*": ", ".join(shown)})
         # Defaults at the end, and by keyword, are left to the op; losses have other arguments in between.
         parts, rest = [], False
         loss = any(p.name == "reduction" for p in schema.parameters)
-        for i, (text, value, p) in reversed(list(enumerate(zip(shown, node.inputs, schema.parameters,
-                                                               strict=True)))):
+        for i, (text, value, p) in reversed(
+            list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))
+        ):
             by_name = p.keyword_only or loss and i > 1
             if by_name or not rest:
                 if _says(value, p.default):
@@ -149,7 +161,7 @@ class PythonWriter(Writer):
         keys = [f"{node.kind}.{node.schema.overload}", node.kind]
         of_tensors = any(p.type == TENSOR for p in node.schema.parameters)
         spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
-        for table in ((tensors,) if of_tensors else (plain, tensors)):
+        for table in (tensors,) if of_tensors else (plain, tensors):
             for key in keys:
                 if key in table:
                     return table[key]
@@ -198,8 +210,11 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     """The function as Python calls it: arguments by keyword, defaults, and a look at their types."""
     own = function.owner is not None
     formal = function.arguments[own:]
-    scope: dict[str, Any] = {**_SCOPE, "run": runner(function),
-                             "slow": lambda *found: _check(function, declared, *found)}
+    scope: dict[str, Any] = {
+        **_SCOPE,
+        "run": runner(function),
+        "slow": lambda *found: _check(function, declared, *found),
+    }
     given = "".join(f"{name}, " for name, _, _ in formal)
     tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
     call = f"return run({'self, ' * own}{given})"
@@ -212,31 +227,44 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
 
 def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any) -> tuple[Any, ...]:
     """The arguments of a call, converted; RuntimeError, as PyTorch words it, where they do not fit."""
-    formal = function.arguments[function.owner is not None:]
+    formal = function.arguments[function.owner is not None :]
     if extra:
         count = len(formal) + (function.owner is not None)
-        raise RuntimeError(f"{function.name}() expected at most {count} argument(s) but received "
-                           f"{count + len(extra)} argument(s). Declaration: {declared}")
+        raise RuntimeError(
+            f"{function.name}() expected at most {count} argument(s) but received "
+            f"{count + len(extra)} argument(s). Declaration: {declared}"
+        )
     if more:
-        raise RuntimeError(f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. "
-                           f"Schema: "
-                           f"{declared}")
+        raise RuntimeError(
+            f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. "
+            f"Schema: "
+            f"{declared}"
+        )
     taken = []
     for place, ((name, t, default), value) in enumerate(zip(formal, given, strict=True)):
         if value is runtime.MISSING:
             if default is REQUIRED:
-                raise RuntimeError(f"{function.name}() is missing value for argument '{name}'. Declaration: "
-                                   f"{declared}")
+                raise RuntimeError(
+                    f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}"
+                )
             value = list(default) if isinstance(default, list) else default
         if not accepts(value, t):
             shown = type(value).__name__
-            raise RuntimeError(f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
-                               f"instead "
-                               f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
-                               f"{declared}")
-        taken.append(float(value) if t.kind == "float" else list(value) if t.kind == "List" and isinstance(
-            value, tuple) else runtime.code(value) if t.kind == "int" and not isinstance(value, int)
-            else value)
+            raise RuntimeError(
+                f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
+                f"instead "
+                f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
+                f"{declared}"
+            )
+        taken.append(
+            float(value)
+            if t.kind == "float"
+            else list(value)
+            if t.kind == "List" and isinstance(value, tuple)
+            else runtime.code(value)
+            if t.kind == "int" and not isinstance(value, int)
+            else value
+        )
     return tuple(taken)
 
 
@@ -252,13 +280,27 @@ def accepts(value: Any, t: Type) -> bool:
             return len(value) == len(t.args) and all(map(accepts, value, t.args))
         return not t.args or all(accepts(v, t.args[0]) for v in value)
     if kind == "Dict":
-        return isinstance(value, dict) and (not t.args or all(
-            accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items()))
+        return isinstance(value, dict) and (
+            not t.args or all(accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items())
+        )
     if kind == "Class":
-        return getattr(value, "_type", None) is t.home or isinstance(value, t.home.python
-                                                                     or ()) or t.home.is_interface
-    plain = {"Tensor": torch.Tensor, "int": (int, torch.dtype), "float": (float, int), "bool": bool,
-             "str": str,
-             "NoneType": type(None), "number": (int, float, complex), "complex": (complex, float, int),
-             "Device": (torch.device, str), "Any": object, "Generator": object, "Future": object}
+        return (
+            getattr(value, "_type", None) is t.home
+            or isinstance(value, t.home.python or ())
+            or t.home.is_interface
+        )
+    plain = {
+        "Tensor": torch.Tensor,
+        "int": (int, torch.dtype),
+        "float": (float, int),
+        "bool": bool,
+        "str": str,
+        "NoneType": type(None),
+        "number": (int, float, complex),
+        "complex": (complex, float, int),
+        "Device": (torch.device, str),
+        "Any": object,
+        "Generator": object,
+        "Future": object,
+    }
     return isinstance(value, plain[kind]) and not (kind in ("int", "float") and isinstance(value, bool))

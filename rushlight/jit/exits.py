@@ -4,6 +4,7 @@
 when
 the program runs, a flag says so. Names that begin with "$" are no names of programs.
 """
+
 from __future__ import annotations
 
 import ast
@@ -51,7 +52,7 @@ class _Exits:
         """The statements, and whether their end is never reached."""
         out: list[ast.stmt] = []
         for i, node in enumerate(body):
-            rest = body[i + 1:]
+            rest = body[i + 1 :]
             if isinstance(node, _EXITS):
                 return [*out, *self.exit(node, loop)], True
             if isinstance(node, ast.If) and _find([node], _EXITS, loops=False):
@@ -72,16 +73,21 @@ class _Exits:
             value = node.value or ast.copy_location(ast.Constant(None), node)
             result = _set(RESULT, value, node)
             result.is_return = True  # type: ignore[attr-defined]
-            return [result, *([_flag(RETURNED, True, node), _flag(self.broken[-1], True, node)] if loop
-                              else []), *made]
+            return [
+                result,
+                *([_flag(RETURNED, True, node), _flag(self.broken[-1], True, node)] if loop else []),
+                *made,
+            ]
         return [*made, *([_flag(self.broken[-1], True, node)] if isinstance(node, ast.Break) else [])]
 
     def branch(self, node: ast.If, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt], bool]:
         """An if that may leave, with all that follows it."""
         ends = [self.block(b, loop)[1] for b in (node.body, node.orelse)]
         if any(ends) or not rest:
-            pairs = [self.block(b if end else [*b, *rest], loop)
-                     for b, end in zip((node.body, node.orelse), ends, strict=True)]
+            pairs = [
+                self.block(b if end else [*b, *rest], loop)
+                for b, end in zip((node.body, node.orelse), ends, strict=True)
+            ]
             made = ast.copy_location(ast.If(node.test, pairs[0][0], pairs[1][0]), node)
             return [made], pairs[0][1] and pairs[1][1]
         self.count += 1
@@ -93,16 +99,18 @@ class _Exits:
         after, left = self.after(flag, rest, loop, node, [])
         return [_flag(flag, False, node), inner, *after], left
 
-    def after(self, flag: str, rest: list[ast.stmt], loop: bool, at: ast.AST, done: list[ast.stmt]
-              ) -> tuple[list[ast.stmt], bool]:
+    def after(
+        self, flag: str, rest: list[ast.stmt], loop: bool, at: ast.AST, done: list[ast.stmt]
+    ) -> tuple[list[ast.stmt], bool]:
         """What follows, unless the flag says that it is not reached."""
         more, left = self.block(rest, loop)
         test = ast.Name(flag, ast.Load())
         made = ast.fix_missing_locations(ast.copy_location(ast.If(test, done, more), at))
         return [made], left
 
-    def loop(self, node: ast.For | ast.While, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt],
-                                                                                         bool]:
+    def loop(
+        self, node: ast.For | ast.While, rest: list[ast.stmt], loop: bool
+    ) -> tuple[list[ast.stmt], bool]:
         """A loop that may be left, with all that follows it."""
         returns = _find(node.body, (ast.Return,))
         leaves = returns or _find(node.body, (ast.Break,), loops=False)
@@ -111,14 +119,18 @@ class _Exits:
         self.broken.append(f"$broken{self.count}")
         body = self.block(node.body, True)[0]
         self.flags, broken = kept, self.broken.pop()
-        made = (ast.While(node.test, body, []) if isinstance(node, ast.While)
-                else ast.For(node.target, node.iter, body, node.orelse))
+        made = (
+            ast.While(node.test, body, [])
+            if isinstance(node, ast.While)
+            else ast.For(node.target, node.iter, body, node.orelse)
+        )
         ast.copy_location(made, node)
         made.leaves = broken if leaves else None  # type: ignore[attr-defined, union-attr]
         if not returns:
             after, left = self.block(rest, loop)
             return [made, *after], left
-        done = [_flag(name, True, node) for name in (*self.flags, *([self.broken[-1], RETURNED] if loop
-                                                                    else []))]
+        done = [
+            _flag(name, True, node) for name in (*self.flags, *([self.broken[-1], RETURNED] if loop else []))
+        ]
         after, left = self.after(RETURNED, rest, loop, node, done)
         return [_flag(RETURNED, False, node), made, *after], left

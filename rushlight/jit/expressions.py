@@ -1,4 +1,5 @@
 """Expressions: each becomes nodes at the end of the current block, and a value."""
+
 from __future__ import annotations
 
 import ast
@@ -6,33 +7,96 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight.base.dtype import float16, float32, float64, int8, int16, int32, int64, uint8
+from rushlight._engine.core.dtype import float16, float32, float64, int8, int16, int32, int64, uint8
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
 from rushlight.jit.ir import Block, Function, Node, Value
-from rushlight.jit.types import (BOOL, COMPLEX, FLOAT, FUNCTION, INT, NUMBER, STR, TENSOR, ClassType, Type,
-                                 list_of, of_value, subtype, unify)
+from rushlight.jit.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    FUNCTION,
+    INT,
+    NUMBER,
+    STR,
+    TENSOR,
+    ClassType,
+    Type,
+    list_of,
+    of_value,
+    subtype,
+    unify,
+)
 from rushlight.jit.values import Builtin, Items, Known, Method, Missing, Space
 
-BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
-          ast.Mod: "remainder", ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "__and__",
-          ast.BitOr: "__or__", ast.BitXor: "__xor__", ast.LShift: "__lshift__", ast.RShift: "__rshift__"}
-_COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.Gt: "gt", ast.LtE: "le", ast.GtE: "ge",
-            ast.Is: "__is__", ast.IsNot: "__isnot__", ast.In: "__contains__", ast.NotIn: "__contains__"}
+BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "remainder",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "__and__",
+    ast.BitOr: "__or__",
+    ast.BitXor: "__xor__",
+    ast.LShift: "__lshift__",
+    ast.RShift: "__rshift__",
+}
+_COMPARE = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.Gt: "gt",
+    ast.LtE: "le",
+    ast.GtE: "ge",
+    ast.Is: "__is__",
+    ast.IsNot: "__isnot__",
+    ast.In: "__contains__",
+    ast.NotIn: "__contains__",
+}
 _UNARY = {ast.USub: "neg", ast.Not: "__not__", ast.Invert: "bitwise_not"}
 # Attributes that are ops.
-PROPERTIES = {"dtype": "prim::dtype", "device": "prim::device", "shape": "aten::size", "T": "aten::numpy_T",
-              "requires_grad": "prim::requires_grad", "is_cuda": "prim::is_cuda", "data": "prim::data",
-              "ndim": "aten::dim", "layout": "prim::layout", "is_sparse": "prim::is_sparse",
-              "H": "aten::matrix_H", "mT": "aten::mT", "mH": "aten::mH", "is_meta": "prim::is_meta",
-              "grad": "prim::grad", "real": "aten::real", "imag": "aten::imag", "itemsize": "prim::itemsize"}
+PROPERTIES = {
+    "dtype": "prim::dtype",
+    "device": "prim::device",
+    "shape": "aten::size",
+    "T": "aten::numpy_T",
+    "requires_grad": "prim::requires_grad",
+    "is_cuda": "prim::is_cuda",
+    "data": "prim::data",
+    "ndim": "aten::dim",
+    "layout": "prim::layout",
+    "is_sparse": "prim::is_sparse",
+    "H": "aten::matrix_H",
+    "mT": "aten::mT",
+    "mH": "aten::mH",
+    "is_meta": "prim::is_meta",
+    "grad": "prim::grad",
+    "real": "aten::real",
+    "imag": "aten::imag",
+    "itemsize": "prim::itemsize",
+}
 # Methods that convert to a dtype: aten::to, to that one.
-_DTYPES = {"float": float32, "double": float64, "half": float16, "int": int32, "long": int64, "short": int16,
-           "char": int8, "byte": uint8}
+_DTYPES = {
+    "float": float32,
+    "double": float64,
+    "half": float16,
+    "int": int32,
+    "long": int64,
+    "short": int16,
+    "char": int8,
+    "byte": uint8,
+}
 # A type that is found when the first value comes.
 OPEN = Type("open")
-_IMPLICIT = {INT: "aten::IntImplicit", FLOAT: "aten::FloatImplicit", NUMBER: "aten::ScalarImplicit",
-             COMPLEX: "aten::ComplexImplicit"}
+_IMPLICIT = {
+    INT: "aten::IntImplicit",
+    FLOAT: "aten::FloatImplicit",
+    NUMBER: "aten::ScalarImplicit",
+    COMPLEX: "aten::ComplexImplicit",
+}
 
 
 class Expressions:
@@ -79,19 +143,22 @@ class Expressions:
         if isinstance(found, Value):
             return found
         if isinstance(found, Missing):
-            raise RuntimeError(f"\n\n{found.message}:\n{found.place}and was used "
-                               f"here:\n{self.source.show(node)}")
+            raise RuntimeError(
+                f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}"
+            )
         if isinstance(found, Items):
             values = [self.value(x, node) for x in found.items]
-            return self.emit(node, "prim::TupleConstruct", values, Type("Tuple",
-                                                                        tuple(v.type for v in values))).output
+            return self.emit(
+                node, "prim::TupleConstruct", values, Type("Tuple", tuple(v.type for v in values))
+            ).output
         if isinstance(found, Known):
             with contextlib.suppress(TypeError):
                 return self.constant(node, *self.names.plain(found.object))
             name = getattr(found.object, "__name__", type(found.object).__name__)
-            raise self.error(node, f"Python object '{name}' of type {type(found.object).__name__} cannot be "
-                             f"used as a "
-                                   "value")
+            raise self.error(
+                node,
+                f"Python object '{name}' of type {type(found.object).__name__} cannot be used as a value",
+            )
         if isinstance(found, Function):
             return self.emit(node, "prim::Constant", (), FUNCTION, value=found).output
         raise self.error(node, f"{type(found).__name__.lower()} cannot be used as a value")
@@ -101,8 +168,9 @@ class Expressions:
         method = getattr(self, f"at_{type(node).__name__}", None)
         if method is None:
             raise UnsupportedNodeError(self.source, node)
-        return method(node, wanted) if type(node) in (ast.List, ast.Dict, ast.Call,
-                                                      ast.IfExp) else method(node)
+        return (
+            method(node, wanted) if type(node) in (ast.List, ast.Dict, ast.Call, ast.IfExp) else method(node)
+        )
 
     def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
         """The value where `wanted` is expected; implicit: a tensor may become a number."""
@@ -111,8 +179,11 @@ class Expressions:
         if wanted == OPEN or subtype(value.type, wanted):
             return value
         inner = wanted.args[0] if wanted.kind == "Optional" else wanted
-        if inner.kind == "List" and value.type.kind == "Tuple" and all(
-                subtype(t, inner.args[0]) for t in value.type.args):
+        if (
+            inner.kind == "List"
+            and value.type.kind == "Tuple"
+            and all(subtype(t, inner.args[0]) for t in value.type.args)
+        ):
             return self.listed(value, inner, node)
         if wanted == FLOAT and value.type == INT and value.node and value.node.kind == "prim::Constant":
             return self.constant(node, float(value.node.attrs["value"]))
@@ -200,9 +271,11 @@ class Expressions:
         left = self.expr(node.left)
         if left.type == STR and isinstance(node.op, ast.Mod):
             right = self.sugar(node.right)
-            parts = ([self.tuple_item(right, i, node) for i in range(len(right.type.args))]
-                     if isinstance(right, Value) and right.type.kind == "Tuple" else [self.value(right,
-                                                                                                 node)])
+            parts = (
+                [self.tuple_item(right, i, node) for i in range(len(right.type.args))]
+                if isinstance(right, Value) and right.type.kind == "Tuple"
+                else [self.value(right, node)]
+            )
             return self.emit(node, "aten::percentFormat", [left, *parts], STR).output
         return self.binary(node.op, left, self.expr(node.right), node)
 
@@ -229,16 +302,21 @@ class Expressions:
             known, _, _ = self.test(node)
             return self.constant(node, known) if isinstance(known, bool) else known
         value = self.expr(node.operand)
-        if isinstance(node.op,
-                      ast.USub) and value.node and value.node.kind == "prim::Constant" and value.type in (
-                INT, FLOAT, COMPLEX):
+        if (
+            isinstance(node.op, ast.USub)
+            and value.node
+            and value.node.kind == "prim::Constant"
+            and value.type in (INT, FLOAT, COMPLEX)
+        ):
             return self.constant(node, -value.node.attrs["value"])
         return self.call_builtin(f"aten::{_UNARY[type(node.op)]}", [value], {}, node)
 
     def at_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) > 1:
-            parts = [ast.copy_location(ast.Compare(a, [op], [b]), node) for a, op, b in
-                     zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)]
+            parts = [
+                ast.copy_location(ast.Compare(a, [op], [b]), node)
+                for a, op, b in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
+            ]
             return self.at_BoolOp(ast.copy_location(ast.BoolOp(ast.And(), [*parts]), node))
         return self.compare(node, self.expr(node.left))
 
@@ -289,8 +367,9 @@ class Expressions:
             t = (t if inner and subtype(value.type, inner) else unify(t, value.type)) if t else None
         if t is None:
             kinds = [str(v.type) for v in values]
-            raise self.error(node, f"Expected all elements of a list to have one type, got "
-                             f"{', '.join(kinds)}")
+            raise self.error(
+                node, f"Expected all elements of a list to have one type, got {', '.join(kinds)}"
+            )
         return self.emit(node, "prim::ListConstruct", values, list_of(t)).output
 
     def at_Dict(self, node: ast.Dict, wanted: Type | None = None) -> Any:
@@ -300,8 +379,9 @@ class Expressions:
         types = pair or ((keys[0].type, values[0].type) if keys else (STR, TENSOR))
         for value in values:
             types = (types[0], unify(types[1], value.type) or types[1])
-            self.convert(value, types[1], node, "Dict values must have one type: expected {wanted}, got "
-                         "{actual}")
+            self.convert(
+                value, types[1], node, "Dict values must have one type: expected {wanted}, got {actual}"
+            )
         flat = [x for both in zip(keys, values, strict=True) for x in both]
         return self.emit(node, "prim::DictConstruct", flat, Type("Dict", tuple(types))).output
 
@@ -312,9 +392,9 @@ class Expressions:
                 text += str(part.value).replace("{", "{{").replace("}", "}}")
             elif isinstance(part, ast.FormattedValue):
                 if part.conversion != -1 or part.format_spec is not None:
-                    raise NotSupportedError(self.source, node, "Format specifiers and conversions in "
-                                            "f-strings are "
-                                                               "not supported")
+                    raise NotSupportedError(
+                        self.source, node, "Format specifiers and conversions in f-strings are not supported"
+                    )
                 text += "{}"
                 args.append(self.expr(part.value))
         return self.emit(node, "aten::format", [self.constant(node, text), *args], STR).output

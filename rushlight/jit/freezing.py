@@ -1,4 +1,5 @@
 """torch.jit.freeze: a module in evaluation mode that has no parameters to train any more."""
+
 from __future__ import annotations
 
 import copy

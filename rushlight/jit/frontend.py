@@ -1,4 +1,5 @@
 """Errors of the compiler, and the text that they point into."""
+
 from __future__ import annotations
 
 import ast
@@ -66,9 +67,11 @@ def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
     try:
         lines, first = inspect.getsourcelines(function)
     except OSError as error:
-        raise OSError(f"Can't get source for {function}. TorchScript requires source access in order to "
-                      f"carry "
-                      "out compilation, make sure original .py files are available.") from error
+        raise OSError(
+            f"Can't get source for {function}. TorchScript requires source access in order to "
+            f"carry "
+            "out compilation, make sure original .py files are available."
+        ) from error
     text = textwrap.dedent("".join(lines))
     source = Source(text, inspect.getsourcefile(function) or "<string>", first)
     found = ast.parse(text).body[0]

@@ -1,4 +1,5 @@
 """A program as PyTorch prints graphs: %3 : Tensor = aten::add(%1, %2, %4) # file:line:column."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -42,8 +43,9 @@ class GraphWriter:
         for node in block.nodes:
             callee = node.attrs.get("function")
             if self.inlined and callee is not None and node.kind != "prim::fork":
-                self.spelled.update(zip(callee.block.params, (self.spelled[v] for v in node.inputs),
-                                        strict=True))
+                self.spelled.update(
+                    zip(callee.block.params, (self.spelled[v] for v in node.inputs), strict=True)
+                )
                 self.block(callee.block, depth)
                 self.spelled[node.output] = self.spelled[callee.block.ending.inputs[0]]
             else:
@@ -59,8 +61,9 @@ class GraphWriter:
             attrs = f'[name="{node.attrs["name"]}"]'
         elif node.kind == "prim::CallFunction":
             self.number += 1
-            self.lines.append(f'{pad}%{self.number} : Function = '
-                              f'prim::Constant[name="{node.attrs["function"].name}"]()')
+            self.lines.append(
+                f'{pad}%{self.number} : Function = prim::Constant[name="{node.attrs["function"].name}"]()'
+            )
             inputs.insert(0, f"%{self.number}")
         outputs = ", ".join(map(self.name, node.outputs))
         place = f" # {node.place}" if node.place else ""

@@ -1,4 +1,5 @@
 """Subscripts: parts of tensors, lists, tuples, text, and modules of a container."""
+
 from __future__ import annotations
 
 import ast
@@ -55,8 +56,7 @@ class Indexing(Expressions):
         parts = [self.constant(node, None) if e is None else self.expr(e) for e in (index.lower, index.upper)]
         parts.append(self.constant(node, 1) if index.step is None else self.expr(index.step))
         before = [] if dim is None else [self.constant(node, dim)]
-        return self.call_builtin("aten::slice", [value, *before, *parts], {},
-                                 node)  # type: ignore[no-any-return]
+        return self.call_builtin("aten::slice", [value, *before, *parts], {}, node)  # type: ignore[no-any-return]
 
     def indexed(self, value: Value, index: Any, node: Any) -> Value:
         """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
@@ -66,8 +66,8 @@ class Indexing(Expressions):
         taken = sum(not (_is_dots(p) or isinstance(p, Value) and p.type == NONE) for p in made)
         for place, part in enumerate(made):
             if _is_dots(part):
-                after = sum(not (isinstance(p, Value) and p.type in (NONE, INT)) for p in made[place + 1:])
-                after += sum(isinstance(p, Value) and p.type == INT for p in made[place + 1:])
+                after = sum(not (isinstance(p, Value) and p.type in (NONE, INT)) for p in made[place + 1 :])
+                after += sum(isinstance(p, Value) and p.type == INT for p in made[place + 1 :])
                 dim = -after if taken else dim
                 if after == 0:
                     break
@@ -83,8 +83,9 @@ class Indexing(Expressions):
                 value = self.call_builtin("aten::select", [value, self.constant(node, dim), part], {}, node)
                 dim += dim < 0
             else:
-                gathered[dim] = part if part.type != list_of(INT) else self.call_builtin(
-                    "aten::tensor", [part], {}, node)
+                gathered[dim] = (
+                    part if part.type != list_of(INT) else self.call_builtin("aten::tensor", [part], {}, node)
+                )
                 dim += 1
         return self.gather(value, gathered, node) if gathered else value
 

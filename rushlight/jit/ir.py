@@ -6,6 +6,7 @@ are the trip count or the condition (`attrs["while"]` says which), then what it 
 parameters are
 the round's number (of `for`), then what is carried; its outputs are what was carried last.
 """
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,5 @@
 """torch.nn's functions and modules, spelled in TorchScript."""
+
 from __future__ import annotations
 
 import ast

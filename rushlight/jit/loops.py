@@ -1,4 +1,5 @@
 """Loops: over numbers, lists and what the compiler knows one by one."""
+
 from __future__ import annotations
 
 import ast
@@ -42,9 +43,19 @@ class Loops(Conditions):
         if getattr(node, "leaves", None):
             counter, zero = f"$i{id(node)}", self.constant(node, 0)
             self.env[counter] = zero
-            self.loop(node, lambda: self.call_builtin("aten::lt", [self.env[counter], count], {}, node), None,
-                      lambda: (begin(self.env[counter]), self.assign(ast.Name(counter), self.call_builtin(
-                          "aten::add", [self.env[counter], self.constant(node, 1)], {}, node), node)))
+            self.loop(
+                node,
+                lambda: self.call_builtin("aten::lt", [self.env[counter], count], {}, node),
+                None,
+                lambda: (
+                    begin(self.env[counter]),
+                    self.assign(
+                        ast.Name(counter),
+                        self.call_builtin("aten::add", [self.env[counter], self.constant(node, 1)], {}, node),
+                        node,
+                    ),
+                ),
+            )
         else:
             self.loop(node, None, count, begin)
 
@@ -102,15 +113,22 @@ class Loops(Conditions):
             return [Items(list(x)) for x in zip(*found, strict=False)]
         fixed = [f for f in found if isinstance(f, list)]
         if fixed:
-            rows = [[f[i] if isinstance(f, list) else f[1](self.constant(node, i)) for f in found]
-                    for i in range(len(fixed[0]))]
+            rows = [
+                [f[i] if isinstance(f, list) else f[1](self.constant(node, i)) for f in found]
+                for i in range(len(fixed[0]))
+            ]
             return [Items(row) for row in rows]
         counts = self.list_value([f[0] for f in found], node, INT)
         count = self.call_builtin("prim::min", [counts], {}, node)
         return count, lambda i: Items([f[1](i) for f in found])
 
-    def loop(self, node: Any, condition: Callable[[], Value] | None, count: Value | None,
-             begin: Callable[..., Any] | None = None) -> None:
+    def loop(
+        self,
+        node: Any,
+        condition: Callable[[], Value] | None,
+        count: Value | None,
+        begin: Callable[..., Any] | None = None,
+    ) -> None:
         """A loop: while `condition()` holds, or `count` times. begin(number): done first in each round."""
         broken = getattr(node, "leaves", None)
         if broken:
@@ -119,13 +137,20 @@ class Loops(Conditions):
         changed += [n for n in self.env if n.startswith("$i") and n == f"$i{id(node)}"]
         for name in [n for n in changed if n == exits.RESULT and not isinstance(self.env.get(n), Value)]:
             self.env[name] = self.emit(node, "prim::Uninitialized", (), self.function.returns or OPEN).output
-        carried = [n for n in dict.fromkeys([*self.env, *changed]) if n in changed and isinstance(
-            self.env.get(n), Value)]
+        carried = [
+            n
+            for n in dict.fromkeys([*self.env, *changed])
+            if n in changed and isinstance(self.env.get(n), Value)
+        ]
         before = dict(self.env)
         first = count if condition is None else condition()
-        made = self.emit(node, "prim::Loop", [first, *(before[n] for n in carried)],
-                         # type: ignore[list-item]
-                         **{"while": condition is not None})
+        made = self.emit(
+            node,
+            "prim::Loop",
+            [first, *(before[n] for n in carried)],
+            # type: ignore[list-item]
+            **{"while": condition is not None},
+        )
         outer, self.block = self.block, Block()
         made.blocks.append(self.block)
         number = self.block.param(INT) if condition is None else None
@@ -143,8 +168,9 @@ class Loops(Conditions):
         self.env = {**before, **dict(zip(carried, made.outputs, strict=True))}
         for name in ends:
             if name not in before and not name.startswith("$"):
-                self.env[name] = Missing(f"{name} is not defined before the loop, which may not run",
-                                         self.source.show(node))
+                self.env[name] = Missing(
+                    f"{name} is not defined before the loop, which may not run", self.source.show(node)
+                )
 
     def proceed(self, condition: Callable[[], Value], broken: str | None, node: Any) -> Value:
         """Whether a while loop goes on."""
@@ -153,8 +179,9 @@ class Loops(Conditions):
         left = self.call_builtin("aten::__not__", [self.env[broken]], {}, node)
         return self.choose(left, condition, lambda: self.constant(node, False), node)
 
-    def close(self, made: Node, carried: list[str], params: list[Value], again: list[Value],
-              node: Any) -> None:
+    def close(
+        self, made: Node, carried: list[str], params: list[Value], again: list[Value], node: Any
+    ) -> None:
         """The end of a loop's body: what it carries on."""
         ends = []
         for name, param in zip(carried, params, strict=True):
@@ -163,9 +190,12 @@ class Loops(Conditions):
             for value in (param, initial):
                 value.type = end.type if value.type == OPEN else value.type
             if not subtype(end.type, param.type):
-                raise self.error(node, f"Variable '{name}' previously had type {param.type} but is now "
-                                 f"being assigned "
-                                       f"to a value of type {end.type}")
+                raise self.error(
+                    node,
+                    f"Variable '{name}' previously had type {param.type} but is now "
+                    f"being assigned "
+                    f"to a value of type {end.type}",
+                )
             ends.append(end)
             made.outputs.append(Value(param.type, made, param.hint))
         self.block.finish([*again, *ends])
@@ -201,8 +231,16 @@ class Loops(Conditions):
 
 def _assigned(node: Any) -> set[str]:
     """The variables that a loop's body assigns."""
-    names = {n.id for part in [*node.body, getattr(node, "target", ast.Pass())] for n in ast.walk(part)
-             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    augmented = {n.target.id for part in node.body for n in ast.walk(part)
-                 if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    names = {
+        n.id
+        for part in [*node.body, getattr(node, "target", ast.Pass())]
+        for n in ast.walk(part)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    augmented = {
+        n.target.id
+        for part in node.body
+        for n in ast.walk(part)
+        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    }
     return names | augmented

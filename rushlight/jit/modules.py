@@ -1,4 +1,5 @@
 """Modules: what type one has, and the scripted module that stands for it."""
+
 from __future__ import annotations
 
 import inspect
@@ -10,11 +11,11 @@ import rushlight as torch
 from rushlight.jit import execute, schema as schemas
 from rushlight.jit.calls import declaration
 from rushlight.jit.codetext import function_text
+from rushlight.jit.frontend import Source
 from rushlight.jit.graphtext import graph_text
 from rushlight.jit.ir import Function
 from rushlight.jit.names import build, compile_method, unique
-from rushlight.jit.frontend import Source
-from rushlight.jit.types import (BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified)
+from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
 
@@ -217,6 +218,7 @@ def instance(home: ClassType, values: dict[str, Any], base: type = RecursiveScri
 
 # --- from Python --------------------------------------------------------------------------------
 
+
 def script_module(module: Module) -> Any:
     """The scripted form of a module, sharing its parameters and buffers."""
     if isinstance(module, ScriptModule):
@@ -252,8 +254,9 @@ def wrap(module: Module, home: ClassType) -> Any:
             values[name] = wrap(module._modules[name], home.fields[name].home)  # type: ignore[arg-type]
         else:
             found = getattr(module, name)
-            values[name] = list(found) if home.fields[name].kind == "List" and isinstance(found,
-                                                                                          tuple) else found
+            values[name] = (
+                list(found) if home.fields[name].kind == "List" and isinstance(found, tuple) else found
+            )
     made = instance(home, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
@@ -266,8 +269,9 @@ def describe(module: Module) -> ClassType:
         return module._type
     cls = type(module)
     if any((module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)):
-        raise RuntimeError(f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before "
-                           f"torch.jit.script")
+        raise RuntimeError(
+            f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script"
+        )
     home = ClassType("", True, python=cls)
     notes = _annotations(cls)
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
@@ -280,8 +284,14 @@ def describe(module: Module) -> ClassType:
             _field(home, name, Type("Class", home=describe(child)), "module")
     _field(home, "training", BOOL, "attribute")
     _attributes(module, home, notes)
-    key = (cls, tuple(home.fields.items()), tuple(home.kinds.items()), repr(home.constants),
-           tuple(map(str, home.extras.items())), tuple(getattr(module, "_flat_weights_names", ())))
+    key = (
+        cls,
+        tuple(home.fields.items()),
+        tuple(home.kinds.items()),
+        repr(home.constants),
+        tuple(map(str, home.extras.items())),
+        tuple(getattr(module, "_flat_weights_names", ())),
+    )
     if key not in _known:
         _known[key] = home
         home.qualname = unique(qualified(cls))
@@ -313,8 +323,13 @@ def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None
     use."""
     cls = type(module)
     constants = {*getattr(cls, "__constants__", ()), *(n for n, t in notes.items() if t == Type("Final"))}
-    own = {n: v for base in reversed(cls.__mro__) if not base.__module__.startswith("rushlight")
-           for n, v in vars(base).items() if isinstance(v, (int, float, str)) and not n.startswith("__")}
+    own = {
+        n: v
+        for base in reversed(cls.__mro__)
+        if not base.__module__.startswith("rushlight")
+        for n, v in vars(base).items()
+        if isinstance(v, (int, float, str)) and not n.startswith("__")
+    }
     attributes = {**own, **{n: v for n, v in vars(module).items() if n not in _INTERNAL}}
     for name in [*attributes, *(n for n in constants if n not in attributes)]:
         if name in home.fields or not hasattr(module, name):
@@ -329,8 +344,9 @@ def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None
                 _field(home, name, t, "attribute")
         except TypeError:
             plain = isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value)
-            (home.extras if plain else home.failed).__setitem__(name, value if plain
-                                                                else type(value).__name__)
+            (home.extras if plain else home.failed).__setitem__(
+                name, value if plain else type(value).__name__
+            )
 
 
 def _flat_weights(module: Any, home: ClassType) -> None:
@@ -343,9 +359,16 @@ def _flat_weights(module: Any, home: ClassType) -> None:
         from rushlight.jit.names import Names
 
         tree = ast.parse(text).body[0]
-        build(tree, Source(text, "torch/nn/modules/rnn.py"), Names(lambda name: None),
-              # type: ignore[arg-type]
-              f"{home.qualname}._weights", home, {}, lambda f: home.methods.update(_weights=f))
+        build(
+            tree,
+            Source(text, "torch/nn/modules/rnn.py"),
+            Names(lambda name: None),
+            # type: ignore[arg-type]
+            f"{home.qualname}._weights",
+            home,
+            {},
+            lambda f: home.methods.update(_weights=f),
+        )
 
 
 __all__ = ["Parameter", "schemas"]

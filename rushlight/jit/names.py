@@ -1,5 +1,6 @@
 """What names mean in Python code that is compiled: variables of the module around, torch's ops, modules'
 attributes."""
+
 from __future__ import annotations
 
 import ast
@@ -14,19 +15,38 @@ from functools import cache
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.dtype import dtype
-from rushlight.base.lazy import is_ours
+from rushlight._engine.core.dtype import dtype
+from rushlight._engine.lazy import is_ours
 from rushlight.jit import runtime, schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, parsed
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.library import library
 from rushlight.jit.statements import Compiler
-from rushlight.jit.types import (DEVICE, INT, TENSOR, ClassType, Type, from_ast, from_python, of_value,
-                                 optional, qualified)
+from rushlight.jit.types import (
+    DEVICE,
+    INT,
+    TENSOR,
+    ClassType,
+    Type,
+    from_ast,
+    from_python,
+    of_value,
+    optional,
+    qualified,
+)
 from rushlight.jit.values import Builtin, Items, Known
 
-_SPECIAL_NAMES = ("annotate", "unchecked_cast", "uninitialized", "is_scripting", "is_tracing", "fork", "wait",
-                  "_fork", "_wait")
+_SPECIAL_NAMES = (
+    "annotate",
+    "unchecked_cast",
+    "uninitialized",
+    "is_scripting",
+    "is_tracing",
+    "fork",
+    "wait",
+    "_fork",
+    "_wait",
+)
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 
 
@@ -88,11 +108,13 @@ class Names:
 
     def annotation(self, node: Any, compiler: Any) -> Type:
         """The type that an annotation means."""
+
         def find(part: Any) -> Any:
             if isinstance(part, ast.Name) and part.id in ("Tensor", "Device"):
                 return {"Tensor": TENSOR, "Device": DEVICE}[part.id]
             found = compiler.sugar(part)
             return self.type_of(found.object, node, compiler) if isinstance(found, Known) else None
+
         try:
             return from_ast(node, find)
         except TypeError as error:
@@ -102,8 +124,12 @@ class Names:
         """The type that a Python class or annotation means."""
         if isinstance(found, ClassType):
             return Type("Class", home=found)
-        if isinstance(found, type) and found not in (int, float, bool, str, complex) and not issubclass(
-                found, tuple) and not is_ours(found):
+        if (
+            isinstance(found, type)
+            and found not in (int, float, bool, str, complex)
+            and not issubclass(found, tuple)
+            and not is_ours(found)
+        ):
             return Type("Class", home=class_type(found))
         try:
             return from_python(found)
@@ -126,14 +152,19 @@ class Names:
                 return ignored(found, None)
             return script_function(getattr(found, "__original_fn", found))
         name = getattr(found, "__name__", type(found).__name__)
-        raise compiler.error(node, f"Python builtin {found!r} is currently not supported in Torchscript"
-                             if callable(found) else f"'{name}' object is not callable")
+        raise compiler.error(
+            node,
+            f"Python builtin {found!r} is currently not supported in Torchscript"
+            if callable(found)
+            else f"'{name}' object is not callable",
+        )
 
     def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
         """The modules in a container, in order."""
         home = value.type.home
-        return [compiler.member(value, home, name, node) for name, kind in home.kinds.items()
-                if kind == "module"]
+        return [
+            compiler.member(value, home, name, node) for name, kind in home.kinds.items() if kind == "module"
+        ]
 
     def outside(self, value: Value, owner: ClassType, name: str, node: Any, compiler: Any) -> Any:
         """An attribute of a module or class that is none of its fields, constants and methods."""
@@ -146,14 +177,18 @@ class Names:
         if name in ("items", "keys", "values") and owner.is_module:
             return Known(_Listing(name, value))
         if name in owner.failed:
-            raise compiler.error(node, f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute "
-                                 f"'{name}' "
-                                       f"(This attribute exists on the Python module, but we failed to "
-                                       f"convert Python "
-                                       f"type: '{owner.failed[name]}' to a TorchScript type.)")
+            raise compiler.error(
+                node,
+                f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute "
+                f"'{name}' "
+                f"(This attribute exists on the Python module, but we failed to "
+                f"convert Python "
+                f"type: '{owner.failed[name]}' to a TorchScript type.)",
+            )
         shown = owner.qualname.rpartition(".")[2] if owner.is_module else owner.qualname
-        raise compiler.error(node, f"{'Module' if owner.is_module else 'Class'} '{shown}' has no attribute "
-                             f"'{name}'")
+        raise compiler.error(
+            node, f"{'Module' if owner.is_module else 'Class'} '{shown}' has no attribute '{name}'"
+        )
 
 
 class _Bound:
@@ -172,8 +207,10 @@ class _Listing:
     def __compile_call__(self, compiler: Any, node: Any) -> Items:
         modules = compiler.names.children(self.value, node, compiler)
         keys = [compiler.constant(node, n) for n, k in self.value.type.home.kinds.items() if k == "module"]
-        return Items({"keys": keys, "values": modules}.get(self.name) or [Items([k, m]) for k, m in zip(
-            keys, modules, strict=True)])
+        return Items(
+            {"keys": keys, "values": modules}.get(self.name)
+            or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]
+        )
 
 
 _NOTHING: Any = object()
@@ -187,19 +224,27 @@ def named_builtin(found: Any) -> Any:
     home, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
     if home in _PREFIXES and schemas.named(f"aten::{_PREFIXES[home]}{name}"):
         return Builtin(f"aten::{_PREFIXES[home]}{name}")
-    if _OPERATORS.match(home) or home.startswith("rushlight.ops"):
+    if _OPERATORS.match(home) or home.startswith("rushlight._engine.ops"):
         return Names(lambda name: None).functional(name)
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
-    if home.startswith(("rushlight.tensor", "rushlight.dispatch", "rushlight.base")):
+    if home.startswith("rushlight._engine."):
         return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
     return None
 
 
 # --- functions ----------------------------------------------------------------------------------
 
-_LIBRARY_SCOPE = {"torch": torch, "F": torch.nn.functional, "math": math, "inf": math.inf,
-                  "Optional": typing.Optional, "List": list, "Tuple": tuple, "Tensor": torch.Tensor}
+_LIBRARY_SCOPE = {
+    "torch": torch,
+    "F": torch.nn.functional,
+    "math": math,
+    "inf": math.inf,
+    "Optional": typing.Optional,
+    "List": list,
+    "Tuple": tuple,
+    "Tensor": torch.Tensor,
+}
 
 
 class _LibraryNames(Names):
@@ -219,8 +264,9 @@ def _library_look(name: str) -> Any:
 def library_function(name: str) -> Function:
     """A function of the library."""
     trees, source = library()
-    return build(trees[name], source, _LibraryNames(_library_look), f"__torch__.torch.nn.functional.{name}",
-                 None, {})
+    return build(
+        trees[name], source, _LibraryNames(_library_look), f"__torch__.torch.nn.functional.{name}", None, {}
+    )
 
 
 def scope_of(function: Any) -> Callable[[str], Any]:
@@ -232,6 +278,7 @@ def scope_of(function: Any) -> Callable[[str], Any]:
             if name in table:
                 return table[name]
         return getattr(builtins, name, _NOTHING)
+
     return look
 
 
@@ -256,33 +303,54 @@ def script_function(function: Any) -> Function:
         tree, source = parsed(function)
         module = function.__module__.replace("rushlight", "torch", 1)
         path = "__torch__." + ("" if module == "__main__" else f"{module}.") + function.__name__
-        made = build(tree, source, Names(scope_of(function)), unique(path), None, _defaults(function),
-                     lambda f: _compiled.__setitem__(function, f))
+        made = build(
+            tree,
+            source,
+            Names(scope_of(function)),
+            unique(path),
+            None,
+            _defaults(function),
+            lambda f: _compiled.__setitem__(function, f),
+        )
         _compiled[function] = made
     return _compiled[function]
 
 
 def _defaults(function: Any) -> dict[str, Any]:
-    return {n: p.default for n, p in inspect.signature(function).parameters.items()
-            if p.default is not inspect.Parameter.empty}
+    return {
+        n: p.default
+        for n, p in inspect.signature(function).parameters.items()
+        if p.default is not inspect.Parameter.empty
+    }
 
 
-def build(tree: ast.FunctionDef, source: Source, names: Names, qualname: str, owner: ClassType | None,
-          defaults: dict[str, Any], known: Callable[[Function | None], Any] = lambda f: None) -> Function:
+def build(
+    tree: ast.FunctionDef,
+    source: Source,
+    names: Names,
+    qualname: str,
+    owner: ClassType | None,
+    defaults: dict[str, Any],
+    known: Callable[[Function | None], Any] = lambda f: None,
+) -> Function:
     """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants."""
     function = Function(qualname, [], None, owner=owner)
     compiler = Compiler(function, names, source)
     if tree.args.vararg or tree.args.kwarg or any(d is not None for d in tree.args.kw_defaults):
-        raise NotSupportedError(source, tree.args.vararg or tree.args.kwarg or tree,
-                                "Compiled functions can't take variable number of arguments or use "
-                                "keyword-only "
-                                "arguments with defaults")
+        raise NotSupportedError(
+            source,
+            tree.args.vararg or tree.args.kwarg or tree,
+            "Compiled functions can't take variable number of arguments or use "
+            "keyword-only "
+            "arguments with defaults",
+        )
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     notes, result = _comment(tree, source, len(formal) - (owner is not None))
     spelled = dict(zip([a.arg for a in reversed(formal)], reversed(tree.args.defaults), strict=False))
     for i, a in enumerate(formal):
-        note = a.annotation or (notes[i - (owner is not None)] if notes and i >= (owner is not None)
-                                else None)
+        note = a.annotation or (
+            notes[i - (owner is not None)] if notes and i >= (owner is not None) else None
+        )
         if i == 0 and owner is not None:
             t = Type("Class", home=owner)
         elif note is None or _is_any(note, source):
@@ -296,8 +364,9 @@ def build(tree: ast.FunctionDef, source: Source, names: Names, qualname: str, ow
             t = optional(TENSOR)
         function.arguments.append((a.arg, t, default))
     result = tree.returns or result
-    function.returns = None if result is None or _is_any(result, source) else names.annotation(result,
-                                                                                               compiler)
+    function.returns = (
+        None if result is None or _is_any(result, source) else names.annotation(result, compiler)
+    )
     known(function)
     try:
         compiler.run(tree)
@@ -314,12 +383,11 @@ def _is_any(note: ast.AST, source: Source) -> bool:
 
 def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[ast.expr], ast.expr | None]:
     """The types in a comment `# type: (Tensor, int) -> Tensor`."""
-    for line in source.lines[tree.lineno - 1:tree.body[0].end_lineno]:
+    for line in source.lines[tree.lineno - 1 : tree.body[0].end_lineno]:
         found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
         if found:
             inner = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-            return list(inner.elts)[-count:], ast.parse(found[2],
-                                                        mode="eval").body  # type: ignore[attr-defined]
+            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body  # type: ignore[attr-defined]
     return [], None
 
 
@@ -330,13 +398,16 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
     for i, (name, p) in enumerate(formal.items()):
         own = i == 0 and owner is not None
         t = Type("Class", home=owner) if own else from_python(notes[name]) if name in notes else TENSOR
-        made.arguments.append((name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty
-                               else p.default))
+        made.arguments.append(
+            (name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default)
+        )
     made.returns = from_python(notes["return"]) if "return" in notes else TENSOR
     params = [made.block.param(t, name) for name, t, _ in made.arguments]
     if function._torchscript_modifier == "unused":
-        text = [made.block.add("prim::Constant", (), [of_value("")], value=m).output for m in (
-            function._torchscript_message,)]
+        text = [
+            made.block.add("prim::Constant", (), [of_value("")], value=m).output
+            for m in (function._torchscript_message,)
+        ]
         made.block.add("prim::RaiseException", text, schema=schemas.named("prim::RaiseException")[0])
         result = made.block.add("prim::Uninitialized", (), [made.returns]).output
     else:
@@ -348,14 +419,21 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
 
 # --- classes ------------------------------------------------------------------------------------
 
+
 def _method(function: Any, owner: ClassType) -> Function:
     """The program of a method."""
     if getattr(function, "_torchscript_modifier", "") in ("ignore", "unused"):
         return ignored(function, owner)
     tree, source = parsed(function)
-    return build(tree, source, Names(scope_of(function)), f"{owner.qualname}.{tree.name}", owner,
-                 _defaults(function),
-                 lambda f: owner.methods.update({tree.name: f}))
+    return build(
+        tree,
+        source,
+        Names(scope_of(function)),
+        f"{owner.qualname}.{tree.name}",
+        owner,
+        _defaults(function),
+        lambda f: owner.methods.update({tree.name: f}),
+    )
 
 
 def compile_method(owner: ClassType, name: str) -> Function | None:
@@ -367,9 +445,15 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         key = f"{base.__name__}.{name}"
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
-            made = build(trees[key], source, _LibraryNames(_library_look), path, owner, {},
-                         lambda f: owner.methods.update(
-                {name: f}))
+            made = build(
+                trees[key],
+                source,
+                _LibraryNames(_library_look),
+                path,
+                owner,
+                {},
+                lambda f: owner.methods.update({name: f}),
+            )
             return made
         if base.__module__ == "rushlight.nn.modules.container":
             continue  # what these are is known to the compiler
@@ -394,9 +478,13 @@ def class_type(cls: type) -> ClassType:
         made.compile = lambda name: compile_method(made, name)
         cls._type = made  # type: ignore[attr-defined]
         for name, note in cls.__dict__.get("__annotations__", {}).items():
-            made.fields[name] = from_python(note if not isinstance(note, str)
-                                            else eval(  # noqa: S307 - the program's own
-                note, vars(__import__("sys").modules[cls.__module__])))
+            made.fields[name] = from_python(
+                note
+                if not isinstance(note, str)
+                else eval(  # noqa: S307 - the program's own
+                    note, vars(__import__("sys").modules[cls.__module__])
+                )
+            )
             made.kinds[name] = "attribute"
         made.method("__init__")
     return _classes[cls]

@@ -1,4 +1,5 @@
 """Reading an archive: its code becomes types and programs, its data modules; nothing of it runs meanwhile."""
+
 from __future__ import annotations
 
 import ast
@@ -8,6 +9,8 @@ import pickle
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.serialization.reading import Plan, _Storages
+from rushlight._engine.serialization.unpickler import WeightsUnpickler
 from rushlight.jit import annotations, schema as schemas
 from rushlight.jit.frontend import Source, parse_untrusted
 from rushlight.jit.ir import Function
@@ -16,8 +19,6 @@ from rushlight.jit.names import Names, build, unique
 from rushlight.jit.types import ATOMS, ClassType, Type, from_ast
 from rushlight.jit.values import Builtin, Known, Space
 from rushlight.nn.parameter import Parameter
-from rushlight.serialize.reading import Plan, _Storages
-from rushlight.serialize.unpickler import WeightsUnpickler
 
 
 def unchecked_cast(t: Any, value: Any) -> Any:
@@ -30,11 +31,21 @@ def uninitialized(t: Any) -> Any:
 
 # All names that a file's code may begin with.
 _NAMES: dict[str, Any] = {
-    "int": int, "float": float, "bool": bool, "str": str, "print": print, "range": range,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "str": str,
+    "print": print,
+    "range": range,
     "isinstance": isinstance,
-    "getattr": getattr, "annotate": annotations.annotate, "fork": annotations.fork, "inf": math.inf,
+    "getattr": getattr,
+    "annotate": annotations.annotate,
+    "fork": annotations.fork,
+    "inf": math.inf,
     "nan": math.nan,
-    "unchecked_cast": unchecked_cast, "uninitialized": uninitialized}
+    "unchecked_cast": unchecked_cast,
+    "uninitialized": uninitialized,
+}
 _SPACES = ("torch", "ops", "ops.prim", "ops.aten", "CONSTANTS")
 _MODULES = ("Module", "ModuleInterface")
 
@@ -72,6 +83,7 @@ class _FileNames(Names):
                 return ATOMS[part.id]
             found = compiler.sugar(part)
             return self.archive.as_type(found.object) if isinstance(found, Known) else None
+
         try:
             return from_ast(node, find)
         except TypeError as error:
@@ -133,8 +145,11 @@ class _Unpickler(WeightsUnpickler):
         self.stack[-1].state = state
 
 
-_Unpickler.dispatch = {**WeightsUnpickler.dispatch, pickle.NEWOBJ[0]: _Unpickler.load_newobj,
-                       pickle.BUILD[0]: _Unpickler.load_build}
+_Unpickler.dispatch = {
+    **WeightsUnpickler.dispatch,
+    pickle.NEWOBJ[0]: _Unpickler.load_newobj,
+    pickle.BUILD[0]: _Unpickler.load_build,
+}
 
 
 def _restore(value: Any, tag: str = "") -> Any:
@@ -142,8 +157,9 @@ def _restore(value: Any, tag: str = "") -> Any:
     return value
 
 
-_RESTORE = dict.fromkeys(("build_intlist", "build_doublelist", "build_boollist", "build_tensorlist",
-                          "restore_type_tag"), _restore)
+_RESTORE = dict.fromkeys(
+    ("build_intlist", "build_doublelist", "build_boollist", "build_tensorlist", "restore_type_tag"), _restore
+)
 
 
 class Archive:
@@ -161,16 +177,20 @@ class Archive:
     def load(self) -> Any:
         """The module or function of the file."""
         if not self._reader.has("constants.pkl"):
-            raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found. It "
-                               "is no "
-                               "TorchScript archive: torch.load reads what torch.save writes")
+            raise RuntimeError(
+                "PytorchStreamReader failed locating file constants.pkl: file not found. It "
+                "is no "
+                "TorchScript archive: torch.load reads what torch.save writes"
+            )
         self.constants = self._unpickle("constants")
         root = self._unpickle("data")
         if not isinstance(root, _Object):
-            raise RuntimeError(f"expected a module in the file, got {type(root).__name__}; the file is "
-                               f"damaged")
-        for home in [k.object for k in self._found.values() if isinstance(k, Known) and isinstance(
-                k.object, ClassType)]:
+            raise RuntimeError(
+                f"expected a module in the file, got {type(root).__name__}; the file is damaged"
+            )
+        for home in [
+            k.object for k in self._found.values() if isinstance(k, Known) and isinstance(k.object, ClassType)
+        ]:
             for name in [*home.trees]:  # type: ignore[attr-defined]
                 home.method(name)
         return self.make(root)
@@ -192,8 +212,9 @@ class Archive:
     def _instance(self, found: _Object) -> Any:
         home, state = found.home, found.state
         if not home.fields.keys() <= state.keys():
-            raise RuntimeError(f"{home.qualname}: the data has no "
-                               f"{sorted(home.fields.keys() - state.keys())}")
+            raise RuntimeError(
+                f"{home.qualname}: the data has no {sorted(home.fields.keys() - state.keys())}"
+            )
         values = {name: self.make(state[name]) for name in home.fields}
         if not home.is_module:
             made = home.python.__new__(home.python)
@@ -214,9 +235,15 @@ class Archive:
             if isinstance(tree, ast.ClassDef):
                 self._class(qualname, tree, self._sources[space])
             elif isinstance(tree, ast.FunctionDef):
-                self._found[qualname] = build(tree, self._sources[space], self.names, unique(qualname), None,
-                                              {},
-                                              lambda f: self._found.__setitem__(qualname, f))
+                self._found[qualname] = build(
+                    tree,
+                    self._sources[space],
+                    self.names,
+                    unique(qualname),
+                    None,
+                    {},
+                    lambda f: self._found.__setitem__(qualname, f),
+                )
             else:
                 return Space(qualname)
         return self._found[qualname]
@@ -243,9 +270,11 @@ class Archive:
             raise RuntimeError(f"{qualname}: classes of the kind {base} are not supported")
         compiler: Any = _Finder(self.names, source)
         if base == "NamedTuple":
-            fields = {n.target.id: self.names.annotation(n.annotation, compiler) for n in tree.body
-                      if isinstance(
-                n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+            fields = {
+                n.target.id: self.names.annotation(n.annotation, compiler)
+                for n in tree.body
+                if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+            }
             made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]  # noqa: PYI024
             made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
             self._found[qualname] = Known(Type("Tuple", tuple(fields.values()), made))
@@ -253,16 +282,22 @@ class Archive:
         home = ClassType(unique(qualname), base in _MODULES, python=None)
         home.python = None if home.is_module else type(tree.name, (), {"_type": home})
         self._found[qualname] = Known(home)
-        home.trees = {n.name: n for n in tree.body
-                      if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
+        home.trees = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
         home.compile = lambda name: self._method(home, name, source)
         self._fields(home, tree, compiler)
 
     def _method(self, home: Any, name: str, source: Source) -> Function | None:
         if name not in home.trees:
             return None
-        return build(home.trees[name], source, self.names, f"{home.qualname}.{name}", home, {},
-                     lambda f: home.methods.__setitem__(name, f))
+        return build(
+            home.trees[name],
+            source,
+            self.names,
+            f"{home.qualname}.{name}",
+            home,
+            {},
+            lambda f: home.methods.__setitem__(name, f),
+        )
 
     def _fields(self, home: ClassType, tree: ast.ClassDef, compiler: Any) -> None:
         kinds: dict[str, str] = {}
@@ -281,8 +316,9 @@ class Archive:
                 module = t.kind == "Class" and t.home.is_module
                 home.kinds[name] = "module" if module else kinds.get(name, "attribute")
             elif not isinstance(node, (ast.FunctionDef, ast.Pass)):
-                raise RuntimeError(f"{home.qualname}: expected attributes and methods, got "
-                                   f"{type(node).__name__}")
+                raise RuntimeError(
+                    f"{home.qualname}: expected attributes and methods, got {type(node).__name__}"
+                )
         if any(name.startswith("__") for name in (*home.fields, *home.constants)):
             raise RuntimeError(f"{home.qualname}: names of attributes may not begin with two underscores")
 

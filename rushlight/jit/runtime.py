@@ -3,22 +3,28 @@ clothes.
 
 A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
-from rushlight.base import callers
+from rushlight._engine.core import callers
 from rushlight.jit.frontend import Error
 from rushlight.nn import functional as F
 
-_DTYPES = ("uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 "
-           "quint8 "
-           "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 "
-           "uint32 "
-           "uint64").split()
-_LISTS = {"ScalarType": _DTYPES, "Layout": ["strided", "sparse_coo", "sparse_csr"],
-          "MemoryFormat": ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"]}
+_DTYPES = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 "
+    "quint8 "
+    "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 "
+    "uint32 "
+    "uint64"
+).split()
+_LISTS = {
+    "ScalarType": _DTYPES,
+    "Layout": ["strided", "sparse_coo", "sparse_csr"],
+    "MemoryFormat": ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"],
+}
 REDUCTIONS = ("none", "mean", "sum")
 MISSING: Any = object()
 
@@ -36,9 +42,11 @@ def decode(kind: str, number: Any) -> Any:
 
 def fail(shown: str, message: str, kind: str | None = None) -> Any:
     """What raise does."""
-    raise Error("The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
-                "(most recent "
-                f"call last):\n{shown}{kind or 'RuntimeError'}: {message}\n")
+    raise Error(
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
+        "(most recent "
+        f"call last):\n{shown}{kind or 'RuntimeError'}: {message}\n"
+    )
 
 
 def absent(kind: str) -> Any:
@@ -52,7 +60,7 @@ def text(value: Any) -> str:
 
 
 def formatted(form: str, *values: Any) -> str:
-    """"...{}...".format(...)."""
+    """ "...{}...".format(...)."""
     return form.format(*map(text, values))
 
 
@@ -110,24 +118,50 @@ def given(sizes: Any) -> Any:
     return None if sizes == [] else sizes
 
 
-def convolution(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-                output_padding: Any, groups: int, *flags: bool) -> Any:
+def convolution(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *flags: bool,
+) -> Any:
     """A convolution of as many dims as the weight has, or its transpose."""
     dims = weight.dim() - 2
     if transposed:
-        return getattr(F, f"conv_transpose{dims}d")(x, weight, bias, stride, padding, output_padding, groups,
-                                                    dilation)
+        return getattr(F, f"conv_transpose{dims}d")(
+            x, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     return getattr(F, f"conv{dims}d")(x, weight, bias, stride, padding, dilation, groups)
 
 
-def embedding_bag(weight: Any, indices: Any, offsets: Any, scale: bool = False, mode: int = 0,
-                  sparse: bool = False,
-                  weights: Any = None, last: bool = False, padding: int | None = None) -> Any:
+def embedding_bag(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    weights: Any = None,
+    last: bool = False,
+    padding: int | None = None,
+) -> Any:
     """F.embedding_bag in the internal op's order; three empty tensors behind the result."""
-    found = F.embedding_bag(indices, weight, offsets, scale_grad_by_freq=scale, mode=("sum", "mean",
-                                                                                      "max")[mode],
-                            sparse=sparse, per_sample_weights=weights, include_last_offset=last,
-                            padding_idx=None if padding == -1 else padding)
+    found = F.embedding_bag(
+        indices,
+        weight,
+        offsets,
+        scale_grad_by_freq=scale,
+        mode=("sum", "mean", "max")[mode],
+        sparse=sparse,
+        per_sample_weights=weights,
+        include_last_offset=last,
+        padding_idx=None if padding == -1 else padding,
+    )
     return found, *(torch.empty(0, dtype=torch.int64) for _ in range(3))
 
 
@@ -139,38 +173,91 @@ def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> Any:
 
 def upsample_vec(mode: str, x: Any, size: Any, corners: Any, scales: Any, antialias: bool = False) -> Any:
     """An upsample op with a list of scales."""
-    return F.interpolate(x, size, None if scales is None else tuple(scales), mode, corners,
-                         antialias=antialias)
+    return F.interpolate(
+        x, size, None if scales is None else tuple(scales), mode, corners, antialias=antialias
+    )
 
 
-def interpolate(x: Any, size: Any = None, scale: Any = None, mode: str = "nearest", corners: Any = None,
-                recompute: Any = None, antialias: bool = False) -> Any:
+def interpolate(
+    x: Any,
+    size: Any = None,
+    scale: Any = None,
+    mode: str = "nearest",
+    corners: Any = None,
+    recompute: Any = None,
+    antialias: bool = False,
+) -> Any:
     """F.interpolate."""
     return F.interpolate(x, size, scale, mode, corners, recompute, antialias)
 
 
-def attention(query: Any, key: Any, value: Any, size: int, heads: int, in_weight: Any, in_bias: Any,
-              out_weight: Any,
-              out_bias: Any, mask: Any = None, need_weights: bool = True, average: bool = True,
-              kind: int | None = None) -> Any:
+def attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    size: int,
+    heads: int,
+    in_weight: Any,
+    in_bias: Any,
+    out_weight: Any,
+    out_bias: Any,
+    mask: Any = None,
+    need_weights: bool = True,
+    average: bool = True,
+    kind: int | None = None,
+) -> Any:
     """nn.MultiheadAttention in evaluation, (N, L, E); kind: 1 where the mask is that of padded keys."""
     each = [x.transpose(0, 1) for x in (query, key, value)]
     padding, mask = (mask, None) if kind == 1 else (None, mask)
     out, weights = F.multi_head_attention_forward(
-        *each, size, heads, in_weight, in_bias, None, None, False, 0.0, out_weight, out_bias, training=False,
-        key_padding_mask=padding, need_weights=need_weights, attn_mask=mask, average_attn_weights=average)
+        *each,
+        size,
+        heads,
+        in_weight,
+        in_bias,
+        None,
+        None,
+        False,
+        0.0,
+        out_weight,
+        out_bias,
+        training=False,
+        key_padding_mask=padding,
+        need_weights=need_weights,
+        attn_mask=mask,
+        average_attn_weights=average,
+    )
     return out.transpose(0, 1), weights if need_weights else torch.empty(0)
 
 
-def encoder_layer(x: Any, size: int, heads: int, in_weight: Any, in_bias: Any, out_weight: Any, out_bias: Any,
-                  gelu: bool, norm_first: bool, eps: float, weight1: Any, bias1: Any, weight2: Any,
-                  bias2: Any,
-                  ff1: Any, ff_bias1: Any, ff2: Any, ff_bias2: Any, mask: Any = None,
-                  kind: int | None = None) -> Any:
+def encoder_layer(
+    x: Any,
+    size: int,
+    heads: int,
+    in_weight: Any,
+    in_bias: Any,
+    out_weight: Any,
+    out_bias: Any,
+    gelu: bool,
+    norm_first: bool,
+    eps: float,
+    weight1: Any,
+    bias1: Any,
+    weight2: Any,
+    bias2: Any,
+    ff1: Any,
+    ff_bias1: Any,
+    ff2: Any,
+    ff_bias2: Any,
+    mask: Any = None,
+    kind: int | None = None,
+) -> Any:
     """nn.TransformerEncoderLayer in evaluation."""
+
     def attend(x: Any) -> Any:
-        return attention(x, x, x, size, heads, in_weight, in_bias, out_weight, out_bias, mask, False, True,
-                         kind)[0]
+        return attention(
+            x, x, x, size, heads, in_weight, in_bias, out_weight, out_bias, mask, False, True, kind
+        )[0]
 
     def forward(x: Any) -> Any:
         return F.linear((F.gelu if gelu else F.relu)(F.linear(x, ff1, ff_bias1)), ff2, ff_bias2)
@@ -196,8 +283,16 @@ def unique_consecutive(x: Any, inverse: bool = False, counts: bool = False, dim:
     return result, parts.pop(0) if inverse else nothing, parts.pop(0) if counts else nothing
 
 
-def spectrum(x: Any, n_fft: int, hop: Any = None, width: Any = None, window: Any = None,
-             normalized: bool = False, onesided: Any = None, return_complex: Any = None,
-             aligned: Any = None) -> Any:
+def spectrum(
+    x: Any,
+    n_fft: int,
+    hop: Any = None,
+    width: Any = None,
+    window: Any = None,
+    normalized: bool = False,
+    onesided: Any = None,
+    return_complex: Any = None,
+    aligned: Any = None,
+) -> Any:
     """torch.stft of the internal op's arguments: nothing is added at the ends."""
     return torch.stft(x, n_fft, hop, width, window, False, "reflect", normalized, onesided, return_complex)

@@ -4,6 +4,7 @@ A line is as PyTorch prints it: `add.Tensor(Tensor self, Tensor other, *, Scalar
 without
 a prefix are `aten::`. Lines of a name are in PyTorch's order, and the first that fits is taken.
 """
+
 from __future__ import annotations
 
 import ast
@@ -160,8 +161,11 @@ def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
     if formal.kind != actual.kind or len(formal.args) != len(actual.args):
         return None
     parts = [bind(f, a, bound) for f, a in zip(formal.args, actual.args, strict=True)]
-    if not all(parts) or (formal.kind == "List" and formal.args[0].kind not in ("var", "Optional", "Tuple")
-                          and parts[0] != actual.args[0]):
+    if not all(parts) or (
+        formal.kind == "List"
+        and formal.args[0].kind not in ("var", "Optional", "Tuple")
+        and parts[0] != actual.args[0]
+    ):
         return None
     return Type(formal.kind, tuple(p for p in parts if p), formal.home)
 
@@ -170,8 +174,9 @@ def fill(formal: Type, bound: Mapping[Any, Type]) -> Type:
     """The type with its variables filled in."""
     if formal.kind == "var":
         return bound.get(formal.home, NONE)
-    return Type(formal.kind, tuple(fill(a, bound) for a in formal.args),
-                formal.home) if formal.args else formal
+    return (
+        Type(formal.kind, tuple(fill(a, bound) for a in formal.args), formal.home) if formal.args else formal
+    )
 
 
 Adapt = Callable[[Any, Parameter, dict[Any, Type], bool], Any]
@@ -180,13 +185,20 @@ Adapt = Callable[[Any, Parameter, dict[Any, Type], bool], Any]
 def _writing(kind: str) -> list[Schema]:
     """The signatures that take the memory of their one result as `out`, by those that do not."""
     place = Parameter("out", ATOMS["Tensor"], REQUIRED, True, False, "Tensor(a!)")
-    return [replace(s, overload="out" if s.overload in ("", "Tensor") else f"{s.overload}_out",
-                    parameters=[*s.parameters, place])
-            for s in named(kind) if s.returns == [ATOMS["Tensor"]] and not kind.endswith("_")]
+    return [
+        replace(
+            s,
+            overload="out" if s.overload in ("", "Tensor") else f"{s.overload}_out",
+            parameters=[*s.parameters, place],
+        )
+        for s in named(kind)
+        if s.returns == [ATOMS["Tensor"]] and not kind.endswith("_")
+    ]
 
 
-def match(kind: str, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Adapt
-          ) -> tuple[Schema, list[Any], dict[Any, Type]]:
+def match(
+    kind: str, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Adapt
+) -> tuple[Schema, list[Any], dict[Any, Type]]:
     """The first signature that takes these arguments: (it, a value for each parameter, types of its
     variables).
 
@@ -202,12 +214,15 @@ def match(kind: str, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Adap
                 return schema, found, bound
             tried.append(f"  {text(schema)}:\n  {found}\n")
     listed = "\n".join(dict.fromkeys(tried))
-    raise TypeError("\nArguments for call are not valid.\nThe following variants are available:\n  \n"
-                    f"{listed}\nThe original call is")
+    raise TypeError(
+        "\nArguments for call are not valid.\nThe following variants are available:\n  \n"
+        f"{listed}\nThe original call is"
+    )
 
 
-def _arguments(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
-               adapt: Callable[[Any, Parameter], Any]) -> list[Any] | str:
+def _arguments(
+    schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Callable[[Any, Parameter], Any]
+) -> list[Any] | str:
     """A value for each parameter, None for a default; or why the arguments do not fit."""
     left, found = dict(kwargs), list[Any]()
     places = [p for p in schema.parameters if not p.keyword_only]
@@ -216,7 +231,7 @@ def _arguments(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
     if len(args) > len(places) and not schema.variadic:
         if not spread:
             return f"Expected at most {len(places)} arguments but found {len(args)} positional arguments."
-        args = [*args[:len(places) - 1], list(args[len(places) - 1:])]
+        args = [*args[: len(places) - 1], list(args[len(places) - 1 :])]
     for i, p in enumerate(schema.parameters):
         name = "input" if p.name == "self" and "input" in left else p.name
         if i < len(args) and not p.keyword_only:
@@ -233,10 +248,12 @@ def _arguments(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
             adapted = adapt([value], p)  # zeros(3) is zeros([3])
         if adapted is None:
             what = getattr(getattr(value, "type", None), "short", lambda: "a list")()
-            return (f"Expected a value of type '{p.type}' for argument '{p.name}' but instead found type "
-                    f"'{what}'.")
+            return (
+                f"Expected a value of type '{p.type}' for argument '{p.name}' but instead found type "
+                f"'{what}'."
+            )
         found.append(adapted)
-    found += args[len(places):]
+    found += args[len(places) :]
     return f"Unknown keyword argument '{next(iter(left))}'." if left else found
 
 
@@ -265,8 +282,18 @@ def spell(value: Any) -> str:
     return repr(value)
 
 
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b",
-            "\f": "\\f", "\v": "\\v", "\0": "\\000"}
+_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\n": "\\n",
+    "\t": "\\t",
+    "\r": "\\r",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\v": "\\v",
+    "\0": "\\000",
+}
 
 
 def _number(value: float) -> str:

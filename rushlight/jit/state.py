@@ -1,4 +1,5 @@
 """What runs now: a trace, or none."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

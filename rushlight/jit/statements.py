@@ -1,4 +1,5 @@
 """Functions and simple statements: assignments in all their forms, return, del."""
+
 from __future__ import annotations
 
 import ast
@@ -51,8 +52,9 @@ class Compiler(Loops):
 
     def do_Assign(self, node: ast.Assign) -> None:
         if getattr(node, "is_return", False):
-            self.env[exits.RESULT] = self.result(self.value(self.sugar(node.value, self.function.returns),
-                                                            node), node)
+            self.env[exits.RESULT] = self.result(
+                self.value(self.sugar(node.value, self.function.returns), node), node
+            )
             return
         known = self.env.get(node.targets[0].id) if isinstance(node.targets[0], ast.Name) else None
         found = self.sugar(node.value, known.type if isinstance(known, Value) else None)
@@ -63,15 +65,21 @@ class Compiler(Loops):
         """A value that is returned, as the function's type."""
         wanted, known = self.function.returns, self.env.get(exits.RESULT)
         if wanted is not None:
-            return self.convert(value, wanted, node, "Return value was annotated as having type {wanted} "
-                                "but is "
-                                                     "actually of type {actual}")
+            return self.convert(
+                value,
+                wanted,
+                node,
+                "Return value was annotated as having type {wanted} but is actually of type {actual}",
+            )
         first = self.__dict__.setdefault("first_return", value.type)
         if unify(first, value.type) is None and not isinstance(known, Missing):
             names = ["Tensor (inferred)" if t == TENSOR else str(t) for t in (first, value.type)]
-            raise self.error(node, f"Previous return statement returned a value of type {names[0]} but this "
-                             f"return "
-                                   f"statement returns a value of type {names[1]}")
+            raise self.error(
+                node,
+                f"Previous return statement returned a value of type {names[0]} but this "
+                f"return "
+                f"statement returns a value of type {names[1]}",
+            )
         return value
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -79,9 +87,14 @@ class Compiler(Loops):
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
         value = self.expr(node.value, t)
-        found = self.convert(value, t, node, "Variable '" + ast.unparse(node.target) + "' is annotated with "
-                             "type "
-                             "{wanted} but is being assigned to a value of type {actual}")
+        found = self.convert(
+            value,
+            t,
+            node,
+            "Variable '" + ast.unparse(node.target) + "' is annotated with "
+            "type "
+            "{wanted} but is being assigned to a value of type {actual}",
+        )
         if found.type != t:
             found = self.emit(node, "prim::unchecked_cast", [found], t).output
         self.assign(node.target, found, node)
@@ -100,11 +113,17 @@ class Compiler(Loops):
         if isinstance(target, ast.Name):
             old = self.env.get(target.id)
             if isinstance(found, Value):
-                if isinstance(old, Value) and old.type.kind not in ("open", "Class") and (
-                        unify(old.type, found.type) is None and not target.id.startswith(("$", "_"))):
-                    raise self.error(node, f"Variable '{target.id}' previously had type {old.type} but is "
-                                     f"now being "
-                                           f"assigned to a value of type {found.type}")
+                if (
+                    isinstance(old, Value)
+                    and old.type.kind not in ("open", "Class")
+                    and (unify(old.type, found.type) is None and not target.id.startswith(("$", "_")))
+                ):
+                    raise self.error(
+                        node,
+                        f"Variable '{target.id}' previously had type {old.type} but is "
+                        f"now being "
+                        f"assigned to a value of type {found.type}",
+                    )
                 if found.node and found.node.kind not in ("prim::Constant", "prim::Param") and not found.hint:
                     found.hint = "" if target.id.startswith(("$", "_")) else target.id
             self.env[target.id] = found
@@ -126,8 +145,9 @@ class Compiler(Loops):
             raise self.error(node, f"{found.type} cannot be used as a tuple")
         parts = self.parts(found, count, node) if isinstance(found, Value) else found.items
         if len(parts) != count:
-            raise self.error(node, f"need {max(len(parts), count)} values to unpack: expected {count}, got "
-                                   f"{len(parts)}")
+            raise self.error(
+                node, f"need {max(len(parts), count)} values to unpack: expected {count}, got {len(parts)}"
+            )
         for one, part in zip(target.elts, parts, strict=True):
             self.assign(one, part, node)
 
@@ -138,13 +158,17 @@ class Compiler(Loops):
             raise self.error(node, f"Tried to set an attribute: {name} on a non-class: {base.type}")
         if name not in owner.fields:
             if owner.is_module or self.function.name != "__init__":
-                raise self.error(node, f"Tried to set nonexistent attribute: {name}. Did you forget to "
-                                 f"initialize it in "
-                                       "__init__()?")
+                raise self.error(
+                    node,
+                    f"Tried to set nonexistent attribute: {name}. Did you forget to "
+                    f"initialize it in "
+                    "__init__()?",
+                )
             owner.fields[name], owner.kinds[name] = value.type, "attribute"
         message = f"Wrong type for attribute assignment. Expected {{wanted}} but got {{actual}}"  # noqa: F541
-        self.emit(node, "prim::SetAttr", [base, self.convert(value, owner.fields[name], node, message)],
-                  name=name)
+        self.emit(
+            node, "prim::SetAttr", [base, self.convert(value, owner.fields[name], node, message)], name=name
+        )
 
     def set_item(self, base: Value, target: ast.Subscript, value: Value, node: Any) -> None:
         """base[...] = value."""
@@ -160,8 +184,9 @@ class Compiler(Loops):
             stored = value if value.type == TENSOR else self.call_builtin("aten::tensor", [value], {}, node)
             self.call_builtin("aten::index_put_", [*made.inputs, stored], {}, node)
         else:
-            self.call_builtin("aten::copy_" if value.type == TENSOR else "aten::fill_", [place, value], {},
-                              node)
+            self.call_builtin(
+                "aten::copy_" if value.type == TENSOR else "aten::fill_", [place, value], {}, node
+            )
 
     def do_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:

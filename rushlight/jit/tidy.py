@@ -1,21 +1,37 @@
 """What is taken out of a program before it is written: values that nobody reads, constants that are there
 already."""
+
 from __future__ import annotations
 
 from rushlight.jit.ir import Block, Node, Value
 from rushlight.jit.schema import spell
 
-_PURE = frozenset(("prim::Constant", "prim::GetAttr", "prim::ListConstruct", "prim::TupleConstruct",
-                   "prim::TupleIndex",
-                   "prim::DictConstruct", "prim::Uninitialized", "prim::unchecked_cast", "prim::TupleUnpack",
-                   "aten::size",
-                   "aten::dim", "aten::__is__", "aten::__isnot__", "prim::dtype", "prim::device",
-                   "prim::NumToTensor"))
+_PURE = frozenset(
+    (
+        "prim::Constant",
+        "prim::GetAttr",
+        "prim::ListConstruct",
+        "prim::TupleConstruct",
+        "prim::TupleIndex",
+        "prim::DictConstruct",
+        "prim::Uninitialized",
+        "prim::unchecked_cast",
+        "prim::TupleUnpack",
+        "aten::size",
+        "aten::dim",
+        "aten::__is__",
+        "aten::__isnot__",
+        "prim::dtype",
+        "prim::device",
+        "prim::NumToTensor",
+    )
+)
 _PLAIN = (int, float, bool, str, type(None))
 
 
-def tidy(block: Block, top: list[Node] | None = None, known: dict[tuple[type, str],
-                                                                  Value] | None = None) -> None:
+def tidy(
+    block: Block, top: list[Node] | None = None, known: dict[tuple[type, str], Value] | None = None
+) -> None:
     """Prune a function's block, and gather its constants at the top."""
     whole = top is None
     top, known = [] if top is None else top, {} if known is None else known

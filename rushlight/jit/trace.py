@@ -1,10 +1,11 @@
 """torch.jit.trace and trace_module: record a call as a program, and compare the two."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.jit import schema as schemas
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance
@@ -17,11 +18,20 @@ from rushlight.jit.values import Items
 from rushlight.nn.modules.module import Module
 
 
-def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True,
-          check_inputs: Any = None, check_tolerance: float = 1e-5, strict: bool = True,
-          _force_outplace: bool = False,
-          _module_class: Any = None, _compilation_unit: Any = None, example_kwarg_inputs: Any = None,
-          _store_inputs: bool = True) -> Any:
+def trace(
+    func: Any,
+    example_inputs: Any = None,
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_kwarg_inputs: Any = None,
+    _store_inputs: bool = True,
+) -> Any:
     """Record `func`, a function or module, on example inputs; the program, as a ScriptFunction or
     ScriptModule.
 
@@ -32,10 +42,15 @@ def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_tra
         return func
     if isinstance(func, Module):
         inputs = example_inputs if example_inputs is not None else example_kwarg_inputs
-        return trace_module(func, {"forward": inputs}, optimize, check_trace,
-                            None if check_inputs is None else [{"forward": i} for i in check_inputs],
-                            check_tolerance,
-                            strict)
+        return trace_module(
+            func,
+            {"forward": inputs},
+            optimize,
+            check_trace,
+            None if check_inputs is None else [{"forward": i} for i in check_inputs],
+            check_tolerance,
+            strict,
+        )
     inputs = _inputs(example_inputs)
     name = getattr(func, "__name__", "forward")
     function = Function(unique(f"__torch__.{name if name.isidentifier() else 'forward'}"), [], None)
@@ -46,9 +61,17 @@ def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_tra
     return made
 
 
-def trace_module(mod: Module, inputs: dict[str, Any], optimize: Any = None, check_trace: bool = True,
-                 check_inputs: Any = None, check_tolerance: float = 1e-5, strict: bool = True, *rest: Any,
-                 **more: Any) -> Any:
+def trace_module(
+    mod: Module,
+    inputs: dict[str, Any],
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    *rest: Any,
+    **more: Any,
+) -> Any:
     """Record methods of a module: inputs is {"forward": example inputs, ...}."""
     home = _home(mod)
     for name, given in inputs.items():
@@ -91,7 +114,7 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
 
 def _argument_names(call: Any, module: Any, count: int) -> list[str]:
     code = getattr(getattr(type(module), "forward", None) if module is not None else call, "__code__", None)
-    names = list(code.co_varnames[:code.co_argcount])[module is not None:] if code else []
+    names = list(code.co_varnames[: code.co_argcount])[module is not None :] if code else []
     return (names + [f"argument_{i}" for i in range(len(names), count)])[:count]
 
 
@@ -101,9 +124,15 @@ def _argument(tracer: Tracer, function: Function, name: str, x: Any) -> Any:
     value = function.block.param(t, name)
     function.arguments.append((name, t, schemas.REQUIRED))
     if isinstance(x, dict):
-        return {k: tracer.know(v, tracer.compiler.call_builtin("aten::__getitem__", [value,
-                                                                                     tracer.compiler.constant(
-            _AT, k)], {}, _AT)) for k, v in x.items()}
+        return {
+            k: tracer.know(
+                v,
+                tracer.compiler.call_builtin(
+                    "aten::__getitem__", [value, tracer.compiler.constant(_AT, k)], {}, _AT
+                ),
+            )
+            for k, v in x.items()
+        }
     return tracer.results(x, value)
 
 
@@ -111,34 +140,39 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
     """What the program returns."""
     kind = type(found).__name__
     if strict and isinstance(found, (list, dict)):
-        raise RuntimeError(f"Encountering a {kind} at the output of the tracer might cause the trace to be "
-                           f"incorrect, this "
-                           "is only valid if the container structure does not change based on the module's "
-                           "inputs. "
-                           "Consider using a constant container instead (e.g. for `list`, use a `tuple` "
-                           "instead. for "
-                           "`dict`, use a `NamedTuple` instead). If you absolutely need this and know the "
-                           "side effects, "
-                           "pass strict=False to trace() to allow this behavior.")
+        raise RuntimeError(
+            f"Encountering a {kind} at the output of the tracer might cause the trace to be "
+            f"incorrect, this "
+            "is only valid if the container structure does not change based on the module's "
+            "inputs. "
+            "Consider using a constant container instead (e.g. for `list`, use a `tuple` "
+            "instead. for "
+            "`dict`, use a `NamedTuple` instead). If you absolutely need this and know the "
+            "side effects, "
+            "pass strict=False to trace() to allow this behavior."
+        )
     compiler = tracer.compiler
     if isinstance(found, dict):
         flat = [v for k, x in found.items() for v in (compiler.constant(_AT, k), _result(tracer, x, strict))]
-        return compiler.emit(_AT, "prim::DictConstruct", flat, Type("Dict", (flat[0].type,
-                                                                             flat[1].type))).output
+        return compiler.emit(
+            _AT, "prim::DictConstruct", flat, Type("Dict", (flat[0].type, flat[1].type))
+        ).output
     if isinstance(found, tuple):
         return compiler.value(Items([_result(tracer, x, strict) for x in found]), _AT)
     if isinstance(found, list):
         return compiler.list_value([_result(tracer, x, strict) for x in found], _AT, None)
     if not isinstance(found, torch.Tensor):
-        raise RuntimeError("Only tensors, lists, tuples of tensors, or dictionary of tensors can be output "
-                           "from traced "
-                           f"functions, got {kind}")
+        raise RuntimeError(
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output "
+            "from traced "
+            f"functions, got {kind}"
+        )
     return tracer.value(found)  # type: ignore[no-any-return]
 
 
 def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) -> None:
     """Warn where the program and the Python do not give the same."""
-    from rushlight.base.pytree import flatten
+    from rushlight._engine.core.pytree import flatten
 
     with torch.random.fork_rng():
         theirs = flatten(func(*inputs))[0]
@@ -148,9 +182,12 @@ def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) ->
         try:
             torch.testing.assert_close(a.double(), b.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
         except AssertionError as error:
-            warn(f"Output nr {i + 1}. of the traced function does not match the corresponding "
-                 f"output of the Python "
-                 f"function. Detailed error:\n{error}", TracerWarning)
+            warn(
+                f"Output nr {i + 1}. of the traced function does not match the corresponding "
+                f"output of the Python "
+                f"function. Detailed error:\n{error}",
+                TracerWarning,
+            )
 
 
 def _home(module: Any) -> ClassType:
@@ -169,8 +206,12 @@ def _home(module: Any) -> ClassType:
 
 
 def _wrapped(module: Any, home: ClassType) -> Any:
-    values = {name: _wrapped(module._modules[name], home.fields[name].home) if home.kinds[name] == "module"
-              else getattr(module, name) for name in home.fields}
+    values = {
+        name: _wrapped(module._modules[name], home.fields[name].home)
+        if home.kinds[name] == "module"
+        else getattr(module, name)
+        for name in home.fields
+    }
     return instance(home, values, TopLevelTracedModule)
 
 

@@ -4,6 +4,7 @@ Sizes of traced tensors are numbers that remember where they come from, so a vie
 sizes. What leaves for Python (bool(x), x.item(), ...) is a constant of the program; PyTorch's TracerWarning
 says so.
 """
+
 from __future__ import annotations
 
 import ast
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.base.pytree import flatten
-from rushlight.dispatch import state
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.ops.signature import REQUIRED, rename_keywords
 from rushlight.export import overloads
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import Source
@@ -26,7 +28,6 @@ from rushlight.jit.state import paused, tracing
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import INT, TENSOR, Type
 from rushlight.jit.values import Builtin, Items
-from rushlight.ops.signature import REQUIRED, rename_keywords
 from rushlight.overrides import TorchFunctionMode
 
 
@@ -38,11 +39,13 @@ class TracingCheckError(Exception):
     """The traced program differs from the Python that it was recorded from."""
 
 
-_LOST = ("Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the "
-         "data flow of "
-         "Python values, so this value will be treated as a constant in the future. This means that the "
-         "trace might not "
-         "generalize to other inputs!")
+_LOST = (
+    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the "
+    "data flow of "
+    "Python values, so this value will be treated as a constant in the future. This means that the "
+    "trace might not "
+    "generalize to other inputs!"
+)
 
 
 def _leaving(method: str, what: str) -> Callable[..., Any]:
@@ -55,6 +58,7 @@ def _leaving(method: str, what: str) -> Callable[..., Any]:
             warn(text, TracerWarning)
         with paused():
             return plain(self, *args)
+
     return leave
 
 
@@ -67,6 +71,7 @@ def _recorded(method: str) -> Callable[..., Any]:
             found = plain(self, *args, **kwargs)
         tracer = tracing()
         return found if tracer is None else tracer.record(Builtin(f"aten::{method}"), (self,), {}, found)
+
     return run
 
 
@@ -89,9 +94,12 @@ class TracedTensor(torch.Tensor):
     item = _leaving("item", "number")
     tolist = _leaving("tolist", "list")
     numpy = _leaving("numpy", "NumPy array")
-    __len__ = _leaving("__len__", "Using len to get tensor shape might cause the trace to be incorrect. "
-                       "Recommended usage would be tensor.shape[0]. Passing a tensor of different shape "
-                       "might lead to errors or silently give incorrect results.")
+    __len__ = _leaving(
+        "__len__",
+        "Using len to get tensor shape might cause the trace to be incorrect. "
+        "Recommended usage would be tensor.shape[0]. Passing a tensor of different shape "
+        "might lead to errors or silently give incorrect results.",
+    )
     detach, contiguous = _recorded("detach"), _recorded("contiguous")
     zero_, fill_, copy_ = _recorded("zero_"), _recorded("fill_"), _recorded("copy_")
 
@@ -111,8 +119,11 @@ class TracedTensor(torch.Tensor):
 def _sizes(x: Any) -> Any:
     plain = torch.Tensor.size(x)
     tracer = tracing()
-    return plain if tracer is None else tuple(tracer.number("aten::size", int(n), x, i) for i,
-                                              n in enumerate(plain))
+    return (
+        plain
+        if tracer is None
+        else tuple(tracer.number("aten::size", int(n), x, i) for i, n in enumerate(plain))
+    )
 
 
 class TracedInt(int):
@@ -128,6 +139,7 @@ def _arithmetic(name: str, kind: str, swap: bool = False) -> None:
         if tracer is None or not isinstance(other, int) or found is NotImplemented:
             return found
         return tracer.number(kind, found, *((other, self) if swap else (self, other)))
+
     setattr(TracedInt, name, run)
 
 
@@ -160,8 +172,13 @@ class Tracer(TorchFunctionMode):
         if module is not None:
             home = function.owner
             self.self = function.block.param(Type("Class", home=home), "self")
-            self.places = {id(t): name for name, t in (*module.named_parameters(remove_duplicate=False),
-                                                       *module.named_buffers(remove_duplicate=False))}
+            self.places = {
+                id(t): name
+                for name, t in (
+                    *module.named_parameters(remove_duplicate=False),
+                    *module.named_buffers(remove_duplicate=False),
+                )
+            }
 
     def know(self, found: Any, value: Value) -> Any:
         """Note which value of the program an object is; a tensor becomes a traced one."""
@@ -185,18 +202,23 @@ class Tracer(TorchFunctionMode):
             return known
         if isinstance(found, torch.Tensor):
             return self.attribute(found)
-        if isinstance(found, (list, tuple)) and any(isinstance(x, (torch.Tensor, TracedInt, list, tuple))
-                                                    for x in found):
+        if isinstance(found, (list, tuple)) and any(
+            isinstance(x, (torch.Tensor, TracedInt, list, tuple)) for x in found
+        ):
             values = [self.value(x) for x in found]
             same = len({v.type for v in values}) == 1
-            return self.compiler.list_value(values, _AT, None) if same else self.compiler.value(Items(values),
-                                                                                                _AT)
+            return (
+                self.compiler.list_value(values, _AT, None)
+                if same
+                else self.compiler.value(Items(values), _AT)
+            )
         if isinstance(found, (list, tuple)) and not found:
             return self.compiler.list_value([], _AT, INT)
         if isinstance(found, TracedInt):
             found = int(found)
-        return self.compiler.constant(_AT, *self.compiler.names.plain(list(found) if isinstance(found, tuple)
-                                                                      else found))
+        return self.compiler.constant(
+            _AT, *self.compiler.names.plain(list(found) if isinstance(found, tuple) else found)
+        )
 
     def attribute(self, found: Any) -> Value:
         """A parameter or buffer, by its way from self; any other tensor is a constant."""
@@ -226,7 +248,7 @@ class Tracer(TorchFunctionMode):
                 result = call(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
             return self.record(Builtin(f"aten::{overload._schema.name}"), given, named, result)
         if row.kind == "composite" and kwargs.get("out") is None and not self.named(row):
-            result = state.within(self, call, args, kwargs)
+            result = interpreters.within(self, call, args, kwargs)
             parts = [t for t in flatten(result)[0] if isinstance(t, torch.Tensor)]
             if all(id(t) in self.values for t in parts):
                 return result
@@ -239,15 +261,17 @@ class Tracer(TorchFunctionMode):
 
     def as_written(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """An op for which PyTorch's own name is not known: the function that the program called."""
-        given, kept = list(args), {k: v for k, v in kwargs.items() if k in ("out", "generator")
-                                   and v is not None}
-        for p in row.params[len(given):]:
+        given, kept = (
+            list(args),
+            {k: v for k, v in kwargs.items() if k in ("out", "generator") and v is not None},
+        )
+        for p in row.params[len(given) :]:
             value = kwargs.get(p.name, p.default)
             if p.keyword_only or p.varargs:
                 kept |= {} if _same(value, p.default) else {p.name: value}
             else:
                 given.append(value)
-        for p in row.params[:len(given)][::-1]:
+        for p in row.params[: len(given)][::-1]:
             if len(given) > len(row.params) or not _same(given[-1], p.default):
                 break
             given.pop()
@@ -279,8 +303,9 @@ class Tracer(TorchFunctionMode):
                 env[f"i{i}"] = self.value(part)
         compiler.env = env
         parts = [_spelled(p, i) for i, p in enumerate(index if isinstance(index, tuple) else (index,))]
-        tree = ast.parse(f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]",
-                         mode="eval").body
+        tree = ast.parse(
+            f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]", mode="eval"
+        ).body
         if name == "__getitem__":
             return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
         compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
@@ -293,8 +318,13 @@ class Tracer(TorchFunctionMode):
         if isinstance(found, (list, tuple)):
             values = self.compiler.parts(value, len(found), _AT)
             parts = [self.results(f, v) for f, v in zip(found, values, strict=True)]
-            return type(found)(parts) if type(found) in (list, tuple) else type(found)(*parts) if hasattr(
-                found, "_fields") else type(found)(parts)
+            return (
+                type(found)(parts)
+                if type(found) in (list, tuple)
+                else type(found)(*parts)
+                if hasattr(found, "_fields")
+                else type(found)(parts)
+            )
         return found
 
 

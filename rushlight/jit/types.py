@@ -1,4 +1,5 @@
 """TorchScript's types: what they are called, which one may stand for which, and how annotations are read."""
+
 from __future__ import annotations
 
 import ast
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rushlight.base.lazy import is_ours
+from rushlight._engine.lazy import is_ours
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,9 @@ def subtype(a: Type, b: Type) -> bool:
     if b.kind == "Optional":
         return a == NONE or subtype(a.args[0] if a.kind == "Optional" else a, b.args[0])
     if b.kind == "Union":
-        return all(any(subtype(part, one) for one in b.args) for part in (a.args if a.kind == "Union"
-                                                                          else (a,)))
+        return all(
+            any(subtype(part, one) for one in b.args) for part in (a.args if a.kind == "Union" else (a,))
+        )
     if b == NUMBER:
         return a in (INT, FLOAT, COMPLEX)
     if b.kind == "Tuple" and a.kind == "Tuple":
@@ -147,14 +149,24 @@ def from_python(found: Any) -> Type:
     if name == "Future" and args:
         return Type("Future", (from_python(args[0]),))
     if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
-        raise TypeError(f"Attempted to use {name} without a contained type. Please add a contained type, "
-                        f"e.g. {name.capitalize()}[int]")
+        raise TypeError(
+            f"Attempted to use {name} without a contained type. Please add a contained type, "
+            f"e.g. {name.capitalize()}[int]"
+        )
     if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields"):
         notes = typing.get_type_hints(found)
         return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
     if isinstance(found, type) and is_ours(found):
-        plain = {"Tensor": TENSOR, "Parameter": TENSOR, "device": DEVICE, "dtype": INT, "Size": list_of(INT),
-                 "Generator": GENERATOR, "MemoryFormat": INT, "StorageLayout": INT}
+        plain = {
+            "Tensor": TENSOR,
+            "Parameter": TENSOR,
+            "device": DEVICE,
+            "dtype": INT,
+            "Size": list_of(INT),
+            "Generator": GENERATOR,
+            "MemoryFormat": INT,
+            "StorageLayout": INT,
+        }
         name = "Tensor" if name.endswith("Tensor") else name
         if name in plain:
             return plain[name]

@@ -1,4 +1,5 @@
 """What names stand for while a program is compiled, when they are not (yet) values of the program."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

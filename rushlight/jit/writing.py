@@ -4,12 +4,14 @@ A value that is used once, right where it is made, is written inside what uses i
 say
 how nodes and constants are spelled (`expression`, `constant`) and what else is a statement (`other`).
 """
+
 from __future__ import annotations
 
 from rushlight.jit.ir import Block, Function, Names, Node, Value
 
-_STATEMENTS = frozenset(("prim::If", "prim::Loop", "prim::Print", "prim::SetAttr", "prim::TupleUnpack",
-                         "prim::ListUnpack"))
+_STATEMENTS = frozenset(
+    ("prim::If", "prim::Loop", "prim::Print", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack")
+)
 
 
 class Writer:
@@ -228,4 +230,3 @@ class Writer:
 
     def at_TupleIndex(self, node: Node) -> str:
         return f"({self.ref(node.inputs[0])})[{self.ref(node.inputs[1])}]"
-

@@ -4,6 +4,7 @@ custom_op makes one of a function. Library, define and impl are the older spelli
 notation, and functions for dispatch keys. Of the keys a call looks at, here, "Autograd" (or "AutogradCPU"),
 then "CPU" or "Meta", then those of composite functions; what is registered for others is never called.
 """
+
 from __future__ import annotations
 
 import os
@@ -16,9 +17,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.pytree import broadcast, flatten
+from rushlight._engine.dispatch.interpreters import MODES, STACK
 from rushlight.autograd import Function
-from rushlight.base.pytree import broadcast, flatten
-from rushlight.dispatch.state import MODES, STACK
 from rushlight.export.overloads import REQUIRED, Schema, fits, overloads, parsed
 from rushlight.ops import NAMESPACES
 
@@ -44,8 +45,10 @@ class _Call(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         if ctx.op._backward is None:
-            raise RuntimeError(f"Trying to backward through {ctx.op._name}.default but no autograd formula "
-                               "was registered. Please use register_autograd to add one.")
+            raise RuntimeError(
+                f"Trying to backward through {ctx.op._name}.default but no autograd formula "
+                "was registered. Please use register_autograd to add one."
+            )
         found, nothing = ctx.op._backward(ctx, *grads), ctx.tree.unflatten([None] * ctx.tree.num_leaves)
         grads = broadcast((found if isinstance(found, tuple) else (found,), nothing[1]), ctx.tree)
         return None, None, None, *(grads or ())
@@ -55,7 +58,7 @@ class _Call(Function):
         if op._vmap is None:
             raise RuntimeError(f"Batching rule not implemented for {op._name}: register_vmap adds one")
         args, named = given(*tree.unflatten(leaves))
-        return op._vmap(info, tree.unflatten(in_dims[3:])[0][:len(args)], *args, **named)
+        return op._vmap(info, tree.unflatten(in_dims[3:])[0][: len(args)], *args, **named)
 
 
 def _given(count: int, names: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -82,19 +85,23 @@ class CustomOpDef:
                 return self._kernels[key](*args, **named)
         raise NotImplementedError(
             f"Could not run '{self._name}' with arguments from the '{where}' backend: it has functions for "
-            f"{sorted(self._kernels)}; torch.library.impl or register_fake adds one")
+            f"{sorted(self._kernels)}; torch.library.impl or register_fake adds one"
+        )
 
     def _bound(self, args: Any, kwargs: Any) -> Any:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise (RuntimeError if self._schema else TypeError)(f"{self._name}(): {error}. Declaration: "
-                                                                f"{self._schema}") from None
+            raise (RuntimeError if self._schema else TypeError)(
+                f"{self._name}(): {error}. Declaration: {self._schema}"
+            ) from None
         for p in self._schema.arguments if self._schema else ():
             if p.name in bound.arguments and not fits(p.type, value := bound.arguments[p.name], True):
-                raise RuntimeError(f"{self._name}() Expected a value of type '{p.type}' for argument "
-                                   f"'{p.name}' but instead found type '{type(value).__name__}'. "
-                                   f"Declaration: {self._schema}")
+                raise RuntimeError(
+                    f"{self._name}() Expected a value of type '{p.type}' for argument "
+                    f"'{p.name}' but instead found type '{type(value).__name__}'. "
+                    f"Declaration: {self._schema}"
+                )
         if self._schema is None:
             bound.apply_defaults()
         given = partial(_given, len(bound.args), tuple(bound.kwargs))
@@ -181,14 +188,24 @@ def _entry(name: str) -> CustomOpDef:
     space, separator, own = name.partition("::")
     own, _, overload = own.partition(".")
     if not separator or not own.isidentifier() or not space.isidentifier():
-        raise ValueError('Expected `qualname` to be of the form "namespace::name": expected a name such as '
-                         f"'mylib::square', got {name!r}")
+        raise ValueError(
+            'Expected `qualname` to be of the form "namespace::name": expected a name such as '
+            f"'mylib::square', got {name!r}"
+        )
     several = _OPS.setdefault(f"{space}::{own}", {})
     return several.setdefault(overload or "default", CustomOpDef(f"{space}::{own}", several))
 
 
-def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any,
-              device_types: Any = None, schema: str | None = None, tags: Any = None) -> Any:
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: Any,
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
     """The op `name` ("namespace::name"), computed by fn; a decorator without fn.
 
     mutates_args: names of the arguments that fn writes to. Nothing depends on it here: what is written to
@@ -204,26 +221,30 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
         op.register_kernel(device_types, fn)
         op._declare(signature(fn))
         return op
+
     return make if fn is None else make(fn)
 
 
 def _op(op: Any) -> CustomOpDef:
     found = _entry(op) if isinstance(op, str) else op
     if not isinstance(found, CustomOpDef) or found._signature is None:
-        raise RuntimeError(f"operator {op} does not exist: expected what torch.library.custom_op or define "
-                           "made, or its name")
+        raise RuntimeError(
+            f"operator {op} does not exist: expected what torch.library.custom_op or define made, or its name"
+        )
     return found
 
 
 def _registrar(name: str) -> Callable[..., Any]:
     def register(op: Any, *given: Any, lib: Any = None, **options: Any) -> Any:
         return getattr(_op(op), name)(*given, **options)
+
     register.__name__, register.__doc__ = name, f"CustomOpDef.{name} of an op or its name."
     return register
 
 
-register_autograd, register_kernel, register_vmap, register_fake = map(_registrar, (
-    "register_autograd", "register_kernel", "register_vmap", "register_fake"))
+register_autograd, register_kernel, register_vmap, register_fake = map(
+    _registrar, ("register_autograd", "register_kernel", "register_vmap", "register_fake")
+)
 impl_abstract = register_fake
 
 
@@ -255,8 +276,10 @@ class Library:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
         if kind == "DEF" and ns in self._defined:
-            raise RuntimeError("Only a single TORCH_LIBRARY can be used to register the namespace "
-                               f"{ns}; expected kind 'FRAGMENT', which adds ops to it")
+            raise RuntimeError(
+                "Only a single TORCH_LIBRARY can be used to register the namespace "
+                f"{ns}; expected kind 'FRAGMENT', which adds ops to it"
+            )
         self._defined.update([ns] if kind == "DEF" else [])
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
@@ -271,27 +294,48 @@ class Library:
         try:
             told: Schema = parsed(schema)
         except AttributeError:
-            raise RuntimeError("Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "
-                               f"y) -> Tensor', got {schema!r}") from None
+            raise RuntimeError(
+                "Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "
+                f"y) -> Tensor', got {schema!r}"
+            ) from None
         name = schema.partition("(")[0]
         op = _entry(f"{self.ns}::{name}")
         if op._signature is not None:
-            raise RuntimeError(f"Tried to register an operator ({self.ns}::{schema}) with the same name and "
-                               "overload name multiple times.")
+            raise RuntimeError(
+                f"Tried to register an operator ({self.ns}::{schema}) with the same name and "
+                "overload name multiple times."
+            )
         kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         op._schema = told
-        op._declare(Signature([
-            Parameter(p.name, kinds[p.kwarg_only],
-                      default=Parameter.empty if p.default is REQUIRED else p.whole_default)
-            for p in told.arguments]))
+        op._declare(
+            Signature(
+                [
+                    Parameter(
+                        p.name,
+                        kinds[p.kwarg_only],
+                        default=Parameter.empty if p.default is REQUIRED else p.whole_default,
+                    )
+                    for p in told.arguments
+                ]
+            )
+        )
         return name
 
-    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
-             allow_override: bool = False) -> None:
+    def impl(
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:
         """fn answers for an op (its name, or the op) where its dispatch key is looked at; see above."""
         if self.ns == "aten":
-            raise NotImplementedError("Library('aten', 'IMPL').impl: PyTorch's own ops keep their functions "
-                                      "here; torch.overrides.TorchFunctionMode sees each call")
+            raise NotImplementedError(
+                "Library('aten', 'IMPL').impl: PyTorch's own ops keep their functions "
+                "here; torch.overrides.TorchFunctionMode sees each call"
+            )
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         if key not in DispatchKey.__members__:
             raise RuntimeError(f"could not parse dispatch key: {key}")
@@ -330,6 +374,7 @@ def _(lib: Library, name: str, dispatch_key: str = "") -> Callable[..., Any]:
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         lib.impl(name, fn, dispatch_key)
         return fn
+
     return register
 
 

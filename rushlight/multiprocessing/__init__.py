@@ -2,20 +2,36 @@
 
 A tensor that is sent is moved to memory which both processes see; only its place there is sent.
 """
+
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 from multiprocessing.reduction import ForkingPickler
 
-from rushlight.multiprocessing.spawn import (ProcessContext, ProcessExitedException, ProcessRaisedException,
-                                             SpawnContext, spawn, start_processes)
+from rushlight._engine.tensors.storages.sharing import reduce_storage, reduce_tensor
+from rushlight._engine.tensors.storages.storage import Storage
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.multiprocessing.spawn import (
+    ProcessContext,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
 from rushlight.nn.parameter import Buffer, Parameter
-from rushlight.tensor.sharing import reduce_storage, reduce_tensor
-from rushlight.tensor.storage import Storage
-from rushlight.tensor.tensor import Tensor
 
-__all__ = ["ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
-           "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn",
-           "start_processes", *multiprocessing.__all__]  # type: ignore[attr-defined]
+__all__ = [
+    "ProcessContext",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "set_sharing_strategy",
+    "spawn",
+    "start_processes",
+    *multiprocessing.__all__,
+]  # type: ignore[attr-defined]
 _strategy = ["file_descriptor"]
 for _kind in (Tensor, Parameter, Buffer):
     ForkingPickler.register(_kind, reduce_tensor)

@@ -1,4 +1,5 @@
 """Starting several processes that run one function, and telling how they ended."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -12,14 +13,20 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 
 
 class ProcessException(Exception):
     """A process failed. msg: how; error_index: which of them; error_pid: its process id."""
 
-    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int | None = None,
-                 signal_name: str | None = None) -> None:
+    def __init__(
+        self,
+        msg: str,
+        error_index: int,
+        error_pid: int,
+        exit_code: int | None = None,
+        signal_name: str | None = None,
+    ) -> None:
         # Exception keeps the arguments as they are, and so pickles it whole.
         self.msg, self.error_index, self.error_pid, self.exit_code = msg, error_index, error_pid, exit_code
         self.signal_name = signal_name
@@ -97,8 +104,14 @@ def _run(function: Callable[..., Any], index: int, args: tuple[Any, ...], errors
         sys.exit(1)
 
 
-def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True,
-                    daemon: bool = False, start_method: str = "spawn") -> ProcessContext | None:
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
     """Run fn(index, *args) in `nprocs` processes, index 0 .. nprocs - 1; tensors in args are shared.
 
     join: wait for all of them, None is returned then; else the ProcessContext. daemon: as Process takes it.
@@ -106,8 +119,10 @@ def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: 
     """
     context: Any = multiprocessing.get_context(start_method)
     errors = [context.SimpleQueue() for _ in range(nprocs)]
-    processes = [context.Process(target=_run, args=(fn, index, args, error), daemon=daemon)
-                 for index, error in enumerate(errors)]
+    processes = [
+        context.Process(target=_run, args=(fn, index, args, error), daemon=daemon)
+        for index, error in enumerate(errors)
+    ]
     for process in processes:
         process.start()
     found = ProcessContext(processes, errors)
@@ -116,11 +131,19 @@ def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: 
     return None if join else found
 
 
-def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True,
-          daemon: bool = False, start_method: str = "spawn") -> ProcessContext | None:
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
     """start_processes() with "spawn", which is the only start method here."""
     if start_method != "spawn":
-        warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a "
-             "different start_method use:\n\t\t torch.multiprocessing.start_processes(...)",
-             FutureWarning)
+        warn(
+            f"This method only supports start_method=spawn (got: {start_method}).\nTo use a "
+            "different start_method use:\n\t\t torch.multiprocessing.start_processes(...)",
+            FutureWarning,
+        )
     return start_processes(fn, args, nprocs, join, daemon, "spawn")

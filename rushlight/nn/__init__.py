@@ -2,11 +2,12 @@
 
 Names come from the files of nn/modules and from nn/parameter.py at first mention; sub-packages too.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base.lazy import homes, lazy_names, public
+from rushlight._engine.lazy import homes, lazy_names, public
 from rushlight.nn.modules import HOMES
 
 _HOMES = {**{name: f"modules.{home}" for name, home in HOMES.items() if home != "."}, **homes("rushlight.nn")}

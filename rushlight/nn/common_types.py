@@ -1,4 +1,5 @@
 """Names of the types in PyTorch's signatures: one number, or one for each dim."""
+
 from typing import TypeVar
 
 from rushlight import Tensor

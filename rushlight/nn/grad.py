@@ -1,4 +1,5 @@
 """Gradients of convolutions as functions (torch.nn.grad): conv2d_input, conv2d_weight and their like."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,12 +18,14 @@ def _gradient(name: str, of: int, given: tuple[Any, Any], grad_output: Any, *opt
 
 def _of_input(name: str) -> Any:
     return lambda input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1: _gradient(
-        name, 0, (input_size, weight), grad_output, stride, padding, dilation, groups)
+        name, 0, (input_size, weight), grad_output, stride, padding, dilation, groups
+    )
 
 
 def _of_weight(name: str) -> Any:
     return lambda input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1: _gradient(
-        name, 1, (input, weight_size), grad_output, stride, padding, dilation, groups)
+        name, 1, (input, weight_size), grad_output, stride, padding, dilation, groups
+    )
 
 
 conv1d_input, conv2d_input, conv3d_input = map(_of_input, ("conv1d", "conv2d", "conv3d"))

@@ -3,21 +3,46 @@
 Every function whose name ends in `_` writes into its first argument, without recording a gradient,
 and returns it.
 """
+
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.base.renaming import renamed
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.renaming import renamed
 
-__all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
-           "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_",
-           "xavier_uniform_", "zeros_"]
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
 
-_LINEAR = frozenset(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-                     "conv_transpose3d", "sigmoid"))
+_LINEAR = frozenset(
+    (
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "sigmoid",
+    )
+)
 _GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
 
 
@@ -36,7 +61,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     slope = 0.01 if param is None else param
     if isinstance(slope, bool) or not isinstance(slope, (int, float)):
         raise ValueError(f"negative_slope {param} not a valid number")
-    return math.sqrt(2.0 / (1 + slope ** 2))
+    return math.sqrt(2.0 / (1 + slope**2))
 
 
 # --- plain fills ----------------------------------------------------------------------------------
@@ -94,7 +119,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     with torch.no_grad():
         tensor.zero_()
         for group in range(groups):
-            own = tensor[group * per_group:(group + 1) * per_group]
+            own = tensor[group * per_group : (group + 1) * per_group]
             own[(slice(None), slice(None), *centre)].diagonal().fill_(1)
     return tensor
 
@@ -109,8 +134,10 @@ def _need_matrix(tensor: Any) -> None:
 
 def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
     if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 "
-                         f"dimensions, got {tensor.dim()}")
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 "
+            f"dimensions, got {tensor.dim()}"
+        )
     receptive = math.prod(tensor.shape[2:])
     return tensor.size(1) * receptive, tensor.size(0) * receptive
 
@@ -146,8 +173,9 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float |
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in",
-                     nonlinearity: str = "leaky_relu", generator: Any = None) -> Any:
+def kaiming_uniform_(
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
     """Uniforms with the variance gain^2 / fan (K. He et al., 2015).
 
     a: the slope of leaky_relu.  mode: "fan_in" keeps the variance forward, "fan_out" backward.
@@ -159,8 +187,9 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in",
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in",
-                    nonlinearity: str = "leaky_relu", generator: Any = None) -> Any:
+def kaiming_normal_(
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
     """Normals with the variance gain^2 / fan (K. He et al., 2015); see kaiming_uniform_."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
@@ -169,14 +198,17 @@ def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in",
 # --- truncated, orthogonal, sparse ----------------------------------------------------------------
 
 
-def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-                  generator: Any = None) -> Any:
+def trunc_normal_(
+    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Any:
     """Normals, drawn again until they lie in [a, b]."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution "
-             "of values may be incorrect.")
+        warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution "
+            "of values may be incorrect."
+        )
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with torch.no_grad():
         draw = _redraw_normals if inside > 0.3 else _thin_uniforms
@@ -254,8 +286,19 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 # --- the names of PyTorch 0.3 ---------------------------------------------------------------------
 
 
-for _new in (uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_,
-             kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_):
+for _new in (
+    uniform_,
+    normal_,
+    constant_,
+    eye_,
+    dirac_,
+    xavier_uniform_,
+    xavier_normal_,
+    kaiming_uniform_,
+    kaiming_normal_,
+    orthogonal_,
+    sparse_,
+):
     _old = _new.__name__.removesuffix("_")
     _text = f"`nn.init.{_old}` is now deprecated in favor of `nn.init.{_old}_`."
     globals()[_old] = renamed(_new, _old, _text)

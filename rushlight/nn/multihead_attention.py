@@ -2,6 +2,7 @@
 
 Shapes: L, S target and source length, N batch, E embedding, H heads, D = E / H.
 """
+
 from __future__ import annotations
 
 import math
@@ -9,21 +10,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.nn import functional as F
 from rushlight.nn.modules.utils import each_once
 
 
-def _canonical_mask(mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any,
-                    check_other: bool = True) -> Any:
+def _canonical_mask(
+    mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
+) -> Any:
     """A mask to be added to the scores: True of a boolean one becomes -inf."""
     if mask is None:
         return None
     if mask.dtype != torch.bool and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
-        warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same "
-             "type for both instead.")
+        warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same "
+            "type for both instead."
+        )
     if mask.is_floating_point():
         return mask
     blank = torch.zeros_like(mask, dtype=target_type)
@@ -38,24 +42,32 @@ def _none_or_dtype(input: Any) -> Any:
     raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
 
-def _mha_shape_check(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any,
-                     num_heads: int) -> bool:
+def _mha_shape_check(
+    query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int
+) -> bool:
     """Whether the input is batched; AssertionError where shapes do not fit together."""
     if query.dim() not in (2, 3):
-        raise AssertionError("query should be unbatched 2D or batched 3D tensor but received "
-                             f"{query.dim()}-D query tensor")
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
+        )
     batched = query.dim() == 3
     dims, how = (3, "batched (3-D)") if batched else (2, "unbatched (2-D)")
     if key.dim() != dims or value.dim() != dims:
-        raise AssertionError(f"For {how} `query`, expected `key` and `value` to be {dims}-D but "
-                             f"found {key.dim()}-D and {value.dim()}-D tensors respectively")
+        raise AssertionError(
+            f"For {how} `query`, expected `key` and `value` to be {dims}-D but "
+            f"found {key.dim()}-D and {value.dim()}-D tensors respectively"
+        )
     if key_padding_mask is not None and key_padding_mask.dim() != dims - 1:
-        raise AssertionError(f"For {how} `query`, expected `key_padding_mask` to be `None` or "
-                             f"{dims - 1}-D but found {key_padding_mask.dim()}-D tensor instead")
+        raise AssertionError(
+            f"For {how} `query`, expected `key_padding_mask` to be `None` or "
+            f"{dims - 1}-D but found {key_padding_mask.dim()}-D tensor instead"
+        )
     if attn_mask is not None:
         if attn_mask.dim() not in (2, 3):
-            raise AssertionError(f"For {how} `query`, expected `attn_mask` to be `None`, 2-D or 3-D "
-                                 f"but found {attn_mask.dim()}-D tensor instead")
+            raise AssertionError(
+                f"For {how} `query`, expected `attn_mask` to be `None`, 2-D or 3-D "
+                f"but found {attn_mask.dim()}-D tensor instead"
+            )
         wanted = (num_heads, query.shape[0], key.shape[0])
         if not batched and attn_mask.dim() == 3 and tuple(attn_mask.shape) != wanted:
             raise AssertionError(f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}")
@@ -81,14 +93,16 @@ def _parts(projected: Any, count: int, size: int) -> list[Any]:
     return list(projected.unflatten(-1, (count, size)).movedim(-2, 0).contiguous().unbind(0))
 
 
-def _in_projection(q: Any, k: Any, v: Any, w_q: Any, w_k: Any, w_v: Any, b_q: Any = None,
-                   b_k: Any = None, b_v: Any = None) -> tuple[Any, Any, Any]:
+def _in_projection(
+    q: Any, k: Any, v: Any, w_q: Any, w_k: Any, w_v: Any, b_q: Any = None, b_k: Any = None, b_v: Any = None
+) -> tuple[Any, Any, Any]:
     """q, k, v each through its own weight."""
     embed = q.size(-1)
     for name, weight, x in (("query", w_q, q), ("key", w_k, k), ("value", w_v, v)):
         if tuple(weight.shape) != (embed, x.size(-1)):
-            raise AssertionError(f"expecting {name} weights shape of {(embed, x.size(-1))}, but got "
-                                 f"{weight.shape}")
+            raise AssertionError(
+                f"expecting {name} weights shape of {(embed, x.size(-1))}, but got {weight.shape}"
+            )
     return F.linear(q, w_q, b_q), F.linear(k, w_k, b_k), F.linear(v, w_v, b_v)
 
 
@@ -110,12 +124,32 @@ class _Heads:
 
 
 def multi_head_attention_forward(
-        query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any,
-        in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float,
-        out_proj_weight: Any, out_proj_bias: Any, training: bool = True, key_padding_mask: Any = None,
-        need_weights: bool = True, attn_mask: Any = None, use_separate_proj_weight: bool = False,
-        q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None, static_k: Any = None,
-        static_v: Any = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Any,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Any,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    static_k: Any = None,
+    static_v: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, Any]:
     """Attention by heads: query (L, N, E) or (L, E), key and value (S, N, .) or (S, .).
 
     Returns (output like query, weights (N, L, S), or (N, H, L, S) without `average_attn_weights`;
@@ -129,8 +163,9 @@ def multi_head_attention_forward(
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _project(query, key, value, separate, in_proj_weight, in_proj_bias)
-    operands = _Heads(q, k, v, _mask_by_heads(attn_mask, query, key, num_heads), padding,
-                      query.shape[1], num_heads)
+    operands = _Heads(
+        q, k, v, _mask_by_heads(attn_mask, query, key, num_heads), padding, query.shape[1], num_heads
+    )
     _check_biases(bias_k, bias_v, static_k, static_v)
     _split_heads(operands, static_k, static_v)
     _append(operands, bias_k, bias_v, add_zero_attn)
@@ -159,11 +194,13 @@ def _project(query: Any, key: Any, value: Any, separate: Any, in_proj_weight: An
     return _in_projection(query, key, value, *separate, *biases)
 
 
-def _masks(attn_mask: Any, key_padding_mask: Any, is_causal: bool, need_weights: bool, dtype: Any
-           ) -> tuple[Any, Any, bool]:
+def _masks(
+    attn_mask: Any, key_padding_mask: Any, is_causal: bool, need_weights: bool, dtype: Any
+) -> tuple[Any, Any, bool]:
     """(attention mask, padding mask, is_causal) as they are used."""
-    padding = _canonical_mask(key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask),
-                              "attn_mask", dtype)
+    padding = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype
+    )
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     if is_causal and padding is None and not need_weights:
@@ -178,8 +215,9 @@ def _check_sizes(query: Any, key: Any, value: Any, embed: int, heads: int, separ
     if embed % heads:
         raise AssertionError(f"embed_dim {embed} not divisible by num_heads {heads}")
     if separate and key.shape[:2] != value.shape[:2]:
-        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's "
-                             f"{value.shape[:2]}")
+        raise AssertionError(
+            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+        )
     if not separate and key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
 
@@ -193,8 +231,9 @@ def _mask_by_heads(mask: Any, query: Any, key: Any, heads: int) -> Any:
     if mask.dim() not in (2, 3):
         raise RuntimeError(f"attn_mask's dimension {mask.dim()} is not supported")
     if tuple(mask.shape) != wanted:
-        raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be "
-                           f"{wanted}.")
+        raise RuntimeError(
+            f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {wanted}."
+        )
     return mask.unsqueeze(0) if mask.dim() == 2 else mask
 
 
@@ -207,8 +246,9 @@ def _split_heads(o: _Heads, static_k: Any, static_v: Any) -> None:
             setattr(o, name, o.split(getattr(o, name)))
             continue
         if given.size(0) != rows or given.size(2) != size:
-            raise AssertionError(f"expecting static_{name} of shape ({rows}, S, {size}), but got "
-                                 f"{tuple(given.shape)}")
+            raise AssertionError(
+                f"expecting static_{name} of shape ({rows}, S, {size}), but got {tuple(given.shape)}"
+            )
         setattr(o, name, given)
 
 
@@ -239,8 +279,9 @@ def _join_masks(o: _Heads) -> None:
         return
     source = o.k.size(1)
     if tuple(o.padding.shape) != (o.batch, source):
-        raise AssertionError(f"expecting key_padding_mask shape of {(o.batch, source)}, but got "
-                             f"{o.padding.shape}")
+        raise AssertionError(
+            f"expecting key_padding_mask shape of {(o.batch, source)}, but got {o.padding.shape}"
+        )
     by_heads = o.padding.view(o.batch, 1, 1, source).expand(-1, o.heads, -1, -1)
     by_heads = by_heads.reshape(o.batch * o.heads, 1, source)
     o.mask = by_heads if o.mask is None else o.mask + by_heads

@@ -1,20 +1,22 @@
 """Parameter and Buffer: tensors that a Module registers when they are assigned to it."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import Any, Self
 
 import rushlight as torch
-from rushlight.dispatch.state import PLAIN
-from rushlight.tensor.tensor import TensorMeta
+from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.tensors.tensor import TensorMeta
 
 
 class _Marked(TensorMeta):
     """Of Parameter and Buffer: a tensor of the user's own class keeps it, and is marked instead."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or (cls in _MARKS and isinstance(instance, torch.Tensor)
-            and getattr(instance, _MARKS[cls], False))
+        return type.__instancecheck__(cls, instance) or (
+            cls in _MARKS and isinstance(instance, torch.Tensor) and getattr(instance, _MARKS[cls], False)
+        )
 
 
 class Parameter(torch.Tensor, metaclass=_Marked):
@@ -36,14 +38,16 @@ class Parameter(torch.Tensor, metaclass=_Marked):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
                 f"returns an instance of the same type, but return type {type(marked).__name__} was found "
-                f"instead. To use the type as a Parameter, correct its detach() semantics.")
+                f"instead. To use the type as a Parameter, correct its detach() semantics."
+            )
         marked._is_param = True
         return marked
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
         if id(self) not in memo:
-            memo[id(self)] = type(self)(self.data.clone(memory_format=torch.preserve_format),
-                                        self.requires_grad)
+            memo[id(self)] = type(self)(
+                self.data.clone(memory_format=torch.preserve_format), self.requires_grad
+            )
         return memo[id(self)]
 
     def __repr__(self) -> str:  # type: ignore[override]
@@ -64,8 +68,9 @@ def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> P
     return Parameter(data, requires_grad)
 
 
-def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any,
-                                  state: dict[str, Any]) -> Parameter:
+def _rebuild_parameter_with_state(
+    data: Any, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
+) -> Parameter:
     param = Parameter(data, requires_grad)
     for name, value in state.items():
         setattr(param, name, value)
@@ -93,9 +98,28 @@ class UninitializedTensorMixin:
     """A tensor whose shape is not known yet; `materialize(shape)` turns it into a real one."""
 
     cls_to_become: type
-    _ALLOWED = frozenset({"copy_", "is_floating_point", "half", "float", "double", "char", "short", "int",
-                          "long", "cuda", "cpu", "to", "get_device", "_has_compatible_shallow_copy_type",
-                          "is_complex", "detach", "requires_grad_", "_to_dtype"})
+    _ALLOWED = frozenset(
+        {
+            "copy_",
+            "is_floating_point",
+            "half",
+            "float",
+            "double",
+            "char",
+            "short",
+            "int",
+            "long",
+            "cuda",
+            "cpu",
+            "to",
+            "get_device",
+            "_has_compatible_shallow_copy_type",
+            "is_complex",
+            "detach",
+            "requires_grad_",
+            "_to_dtype",
+        }
+    )
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an uninitialised tensor of `shape`, of the class this one stands for."""
@@ -112,12 +136,15 @@ class UninitializedTensorMixin:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
-            "`forward` to initialize the parameters before accessing their attributes.")
+            "`forward` to initialize the parameters before accessing their attributes."
+        )
 
     def share_memory_(self) -> Any:
         """Not possible yet: RuntimeError."""
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
-                           "initialize the parameters before calling `module.share_memory()`.")
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+            "initialize the parameters before calling `module.share_memory()`."
+        )
 
     def __repr__(self) -> str:
         return f"<{self.__class__.__name__}>"
@@ -128,13 +155,18 @@ class UninitializedTensorMixin:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        if name in cls._ALLOWED or name in ("__get__", "__set__") or (
-                func.__class__.__name__ == "method-wrapper"):
+        if (
+            name in cls._ALLOWED
+            or name in ("__get__", "__set__")
+            or (func.__class__.__name__ == "method-wrapper")
+        ):
             return super().__torch_function__(func, types, args, kwargs or {})
-        raise ValueError(f"Attempted to use an uninitialized parameter in {func}. This error happens when "
-                         "you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter."
-                         f"{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch "
-                         "to initialize the parameters before calling torch functions")
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when "
+            "you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter."
+            f"{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch "
+            "to initialize the parameters before calling torch functions"
+        )
 
 
 def is_lazy(param: Any) -> bool:
@@ -161,8 +193,9 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
 
     cls_to_become = torch.Tensor
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
-                persistent: bool = True) -> Any:
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
         made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
         made.persistent, made._is_buffer = persistent, True
         return made

@@ -1,4 +1,5 @@
 """summary: what a model is made of, as one table."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,16 +38,25 @@ class Summary:
         table = [("Module", "Type", "Output shape", "Parameters", "Trainable")]
         for row in self.rows:
             label = "  " * row.depth + (row.name.rpartition(".")[2] or "(model)")
-            table.append((label, row.type, row.output, _count(row.parameters),
-                          _share(row.trainable, row.parameters)))
+            table.append(
+                (label, row.type, row.output, _count(row.parameters), _share(row.trainable, row.parameters))
+            )
         widths = [max(map(len, column)) for column in zip(*table)]
-        lines = ["  ".join(cell.rjust(width) if at >= 3 else cell.ljust(width)
-                           for at, (cell, width) in enumerate(zip(cells, widths))) for cells in table]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if at >= 3 else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(cells, widths))
+            )
+            for cells in table
+        ]
         rule = "-" * len(lines[0])
         share = _share(self.trainable, self.parameters)
-        totals = [f"Parameters: {self.parameters:,} ({_size(self.parameter_bytes)}), trainable: "
-                  f"{self.trainable:,} ({share})", f"Buffers: {self.buffers:,} ({_size(self.buffer_bytes)})",
-                  f"Total size: {_size(self.parameter_bytes + self.buffer_bytes)}"]
+        totals = [
+            f"Parameters: {self.parameters:,} ({_size(self.parameter_bytes)}), trainable: "
+            f"{self.trainable:,} ({share})",
+            f"Buffers: {self.buffers:,} ({_size(self.buffer_bytes)})",
+            f"Total size: {_size(self.parameter_bytes + self.buffer_bytes)}",
+        ]
         return "\n".join([lines[0], rule, *lines[1:], rule, *totals])
 
     __repr__ = __str__
@@ -65,20 +75,29 @@ def summary(model: Any, *inputs: Any, **named: Any) -> Summary:
         raise TypeError(f"summary: expected a torch.nn.Module, but got {type(model).__name__}")
     for name, parameter in [*model.named_parameters(), *model.named_buffers()]:
         if is_lazy(parameter):
-            raise ValueError(f"summary: expected parameters with shapes, but {name!r} of the model is lazy: "
-                             "run the model on an input first")
+            raise ValueError(
+                f"summary: expected parameters with shapes, but {name!r} of the model is lazy: "
+                "run the model on an input first"
+            )
     outputs = _outputs(model, inputs, named) if inputs or named else {}
     rows = tuple(_row(name, module, outputs.get(module, "-")) for name, module in model.named_modules())
     parameters, buffers = list(model.parameters()), list(model.buffers())
-    return Summary(rows, _elements(parameters), _trainable(parameters), _bytes(parameters),
-                   _elements(buffers), _bytes(buffers))
+    return Summary(
+        rows,
+        _elements(parameters),
+        _trainable(parameters),
+        _bytes(parameters),
+        _elements(buffers),
+        _bytes(buffers),
+    )
 
 
 def _row(name: str, module: Any, output: str) -> SummaryRow:
     parameters = list(module.parameters())
     depth = name.count(".") + 1 if name else 0
-    return SummaryRow(name, type(module).__name__, depth, output, _elements(parameters),
-                      _trainable(parameters))
+    return SummaryRow(
+        name, type(module).__name__, depth, output, _elements(parameters), _trainable(parameters)
+    )
 
 
 def _outputs(model: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> dict[Any, str]:
@@ -97,8 +116,10 @@ def _outputs(model: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> dict
     finally:
         for handle in handles:
             handle.remove()
-    return {module: shape + (f" x{calls[module]}" if calls[module] > 1 else "")
-            for module, shape in shapes.items()}
+    return {
+        module: shape + (f" x{calls[module]}" if calls[module] > 1 else "")
+        for module, shape in shapes.items()
+    }
 
 
 @contextmanager

@@ -4,8 +4,9 @@
 each, in the names of builder.py and forms.py; a pointwise op that has no line there is its scalar expression
 (derived.py).
 """
+
 from __future__ import annotations
 
-from rushlight.base.lazy import homes, lazy_names
+from rushlight._engine.lazy import homes, lazy_names
 
 __getattr__, __dir__ = lazy_names(globals(), homes(__name__))

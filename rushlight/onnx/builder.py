@@ -1,4 +1,5 @@
 """An ONNX graph while it is written: nodes, constants, and values that know their dtypes and shapes."""
+
 from __future__ import annotations
 
 import ast
@@ -9,12 +10,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from rushlight.base import dtype as dt
+from rushlight._engine.core import dtype as dt
 from rushlight.export.symbols import Sym
 
 _SIGNS: dict[type, str] = {ast.Add: "Add", ast.Sub: "Sub", ast.Mult: "Mul", ast.FloorDiv: "Div"}
-_OF = {"bfloat16": TensorProto.BFLOAT16, "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
-       "float8_e5m2": TensorProto.FLOAT8E5M2}
+_OF = {
+    "bfloat16": TensorProto.BFLOAT16,
+    "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
+    "float8_e5m2": TensorProto.FLOAT8E5M2,
+}
 
 
 def element(dtype: Any) -> int:

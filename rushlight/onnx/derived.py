@@ -1,4 +1,5 @@
 """Pointwise ops without a line in ops.tsv: their scalar expressions, atom by atom (atoms.tsv)."""
+
 from __future__ import annotations
 
 import os
@@ -7,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import dtype as dt
-from rushlight.derive import cast, types
-from rushlight.dispatch.pointwise import variant
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.derive import cast, types
+from rushlight._engine.dispatch.runners.pointwise import variant
+from rushlight._engine.ops.expressions import const, round_stored, substitute, symbol, toposort
 from rushlight.onnx.builder import Builder, Ref
 from rushlight.onnx.errors import UnsupportedOperatorError
-from rushlight.ops.scalar import const, round_stored, substitute, symbol, toposort
 
 
 @lru_cache(None)
@@ -35,10 +36,15 @@ def pointwise(b: Builder, row: Any, bound: dict[str, Any], result: Any) -> Ref:
         else:
             root = substitute(root, {symbol(name): const(value)})
     promoting = {p.name for p in row.params if p.is_tensor} - set(row.options.get("not_promoting", ()))
-    ranks = [(cast.DIMS if bound[n].shape else cast.ZERO, bound[n].dtype) if isinstance(bound[n], Ref)
-             else cast.rank_of_number(bound[n]) for n in formula.operands if n in promoting]
+    ranks = [
+        (cast.DIMS if bound[n].shape else cast.ZERO, bound[n].dtype)
+        if isinstance(bound[n], Ref)
+        else cast.rank_of_number(bound[n])
+        for n in formula.operands
+        if n in promoting
+    ]
     work = cast.compute_dtype(row.dtypes, cast.common_dtype(ranks))
-    root, = round_stored([root], work.name if work.itemsize < 4 else None)
+    (root,) = round_stored([root], work.name if work.itemsize < 4 else None)
     operands = {n: b.cast(v, work) if n in promoting else v for n, v in operands.items()}
     return b.cast(expression(b, root, operands, work, row.name), result.dtype)
 
@@ -57,11 +63,14 @@ def expression(b: Builder, root: Any, operands: dict[str, Ref], work: Any, name:
         elif node.op == "cast":
             made[node] = b.cast(made[node.src[0]], own)
         elif node.op not in atoms:
-            raise UnsupportedOperatorError(f"{name} is an expression with {node.op}, which ONNX has no form "
-                                           "for")
+            raise UnsupportedOperatorError(
+                f"{name} is an expression with {node.op}, which ONNX has no form for"
+            )
         else:
-            src = [b.cast(made[s], dt.BY_NAME[types.operand_type(node, known, i)]) for i,
-                   s in enumerate(node.src)]
+            src = [
+                b.cast(made[s], dt.BY_NAME[types.operand_type(node, known, i)])
+                for i, s in enumerate(node.src)
+            ]
             made[node] = evaluated(b, atoms[node.op], dict(zip("abcd", src, strict=False)))
             made[node].dtype = own
     return made[root]

@@ -1,4 +1,5 @@
 """torch.onnx.errors: what export raises."""
+
 from __future__ import annotations
 
 

@@ -1,4 +1,5 @@
 """torch.onnx.export: a model's exported program, its nodes told in ONNX's ops."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -8,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.base.pytree import flatten
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.pytree import flatten
 from rushlight.export.program import ExportedProgram
 from rushlight.export.tracing import recorded
 from rushlight.onnx.errors import OnnxExporterError
@@ -24,11 +25,24 @@ def is_in_onnx_export() -> bool:
     return _exporting[0]
 
 
-def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] | None = None,
-           verbose: bool | None = None, input_names: Sequence[str] | None = None,
-           output_names: Sequence[str] | None = None, opset_version: int | None = None, dynamo: bool = True,
-           external_data: bool = True, dynamic_shapes: Any = None, verify: bool = False,
-           dynamic_axes: Any = None, export_params: bool = True, **options: Any) -> Any:
+def export(
+    model: Any,
+    args: Any = (),
+    f: Any = None,
+    *,
+    kwargs: dict[str, Any] | None = None,
+    verbose: bool | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    opset_version: int | None = None,
+    dynamo: bool = True,
+    external_data: bool = True,
+    dynamic_shapes: Any = None,
+    verify: bool = False,
+    dynamic_axes: Any = None,
+    export_params: bool = True,
+    **options: Any,
+) -> Any:
     """Write a model (or an ExportedProgram) as ONNX, and give it as an ONNXProgram (None with dynamo=False).
 
     args: example inputs, a tensor or a tuple. input_names, output_names: in order. dynamic_shapes: as of
@@ -54,8 +68,14 @@ def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] 
     with told("Run decompositions"):
         pass  # what PyTorch does afterwards, the recording has done: only ops with a form are in the program
     with told("Translate the graph into ONNX"):
-        made = converted(program, input_names, output_names, opset_version or DEFAULT, export_params,
-                         _axes_names(dynamic_axes))
+        made = converted(
+            program,
+            input_names,
+            output_names,
+            opset_version or DEFAULT,
+            export_params,
+            _axes_names(dynamic_axes),
+        )
     with told("Optimize the ONNX graph"):
         found = ONNXProgram(checked(made), program)
     if verify:
@@ -77,8 +97,9 @@ def _told(step: str) -> Iterator[None]:
     print(f"[torch.onnx] {step}... \N{WHITE HEAVY CHECK MARK}")
 
 
-def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any,
-             names: Sequence[str] | None) -> ExportedProgram:
+def _program(
+    model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any, names: Sequence[str] | None
+) -> ExportedProgram:
     from rushlight.onnx.derived import table
 
     known = table("ops.tsv")
@@ -86,13 +107,17 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: 
     def opened(row: Any, found: Any) -> bool:
         name = row.name if found is None else found[0]._schema.name
         return name not in known
+
     if isinstance(model, ExportedProgram):
         return recorded(model.module(check_guards=False), *model.example_inputs, None, opened, model)
     if model.training:
-        warn("Exporting a model while it is in training mode. Please ensure that this is intended, "
-             "as it may lead "
-             "to different behavior during inference. Calling model.eval() before export is "
-             "recommended.", UserWarning)
+        warn(
+            "Exporting a model while it is in training mode. Please ensure that this is intended, "
+            "as it may lead "
+            "to different behavior during inference. Calling model.eval() before export is "
+            "recommended.",
+            UserWarning,
+        )
     if shapes is None and axes:
         shapes = _shapes(model, args, kwargs or {}, axes, names or ())
     before, _exporting[0] = _exporting[0], True
@@ -102,8 +127,9 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: 
         _exporting[0] = before
 
 
-def _shapes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: dict[str, Any],
-            names: Sequence[str]) -> Any:
+def _shapes(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: dict[str, Any], names: Sequence[str]
+) -> Any:
     """dynamic_axes as dynamic_shapes: one Dim for each name of a dimension, one of their own for the
     nameless."""
     leaves, tree = flatten((args, kwargs))
@@ -111,15 +137,20 @@ def _shapes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: dic
     for i, name in enumerate(names):
         dims = axes.get(name)
         if dims and i < len(leaves):
-            given[i] = {d: torch.export.Dim(str(n)) for d, n in dims.items()} if isinstance(dims, dict) else {
-                d: torch.export.Dim.DYNAMIC for d in dims}
+            given[i] = (
+                {d: torch.export.Dim(str(n)) for d, n in dims.items()}
+                if isinstance(dims, dict)
+                else {d: torch.export.Dim.DYNAMIC for d in dims}
+            )
     shaped = tree.unflatten([given.get(i) for i in range(len(leaves))])
     return [*shaped[0], *shaped[1].values()]
 
 
 def _axes_names(axes: Any) -> dict[str, dict[int, str]]:
-    return {name: {d: str(n) for d, n in dims.items()} if isinstance(dims, dict) else {}
-            for name, dims in (axes or {}).items()}
+    return {
+        name: {d: str(n) for d, n in dims.items()} if isinstance(dims, dict) else {}
+        for name, dims in (axes or {}).items()
+    }
 
 
 class ONNXProgram:
@@ -172,5 +203,3 @@ class ONNXProgram:
         program = str(self.exported_program).replace("\n", "\n        ")
         model = to_text(self.model_proto)
         return f"ONNXProgram(\n    model=\n{model}\n    ,\n    exported_program=\n        {program}\n)"
-
-

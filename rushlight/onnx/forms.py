@@ -1,11 +1,12 @@
 """Forms of ops that are more than one node, or that depend on shapes; ops.tsv calls them by name."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from rushlight.base import dtype as dt
+from rushlight._engine.core import dtype as dt
 from rushlight.export.symbols import Sym
 from rushlight.onnx.builder import Builder, Ref
 from rushlight.onnx.errors import UnsupportedOperatorError
@@ -14,8 +15,9 @@ from rushlight.onnx.errors import UnsupportedOperatorError
 def known(sizes: Any) -> list[int]:
     """Sizes as numbers. UnsupportedOperatorError where one may change."""
     if any(isinstance(n, (Sym, Ref)) for n in sizes):
-        raise UnsupportedOperatorError(f"sizes {list(sizes)} must not change here: export without dynamic "
-                                       "dimensions")
+        raise UnsupportedOperatorError(
+            f"sizes {list(sizes)} must not change here: export without dynamic dimensions"
+        )
     return [int(n) for n in sizes]
 
 
@@ -78,13 +80,18 @@ class Forms:
 
     def filled(self, v: Any) -> Ref:
         """One number everywhere."""
-        return self.b.Expand(self.b.constant(np.array(v, self.outs[0].dtype.np), dtype=self.outs[0].dtype),
-                             self.out_shape())
+        return self.b.Expand(
+            self.b.constant(np.array(v, self.outs[0].dtype.np), dtype=self.outs[0].dtype), self.out_shape()
+        )
 
     def ranged(self, start: Any, end: Any, step: Any) -> Ref:
         """Numbers in steps."""
-        parts = [self.b.cast(self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v),
-                             self.outs[0].dtype) for v in (start or 0, end, step or 1)]
+        parts = [
+            self.b.cast(
+                self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v), self.outs[0].dtype
+            )
+            for v in (start or 0, end, step or 1)
+        ]
         return self.b.Range(*parts)
 
     def channels(self, v: Ref) -> list[Any]:
@@ -120,21 +127,40 @@ class Forms:
         product = self.b.MatMul(input, self.b.Transpose(weight) if len(weight.shape) == 2 else weight)
         return product if bias is None else self.b.Add(product, bias)
 
-    def conv(self, input: Ref, weight: Ref, bias: Any, stride: Any, padding: Any, dilation: Any,
-             groups: int) -> Ref:
+    def conv(
+        self, input: Ref, weight: Ref, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+    ) -> Ref:
         """A convolution; "same" pads more at the end where the number is odd."""
         dims = len(weight.shape) - 2
         stride, dilation = (list(v) * dims if len(v) == 1 else list(v) for v in (stride, dilation))
-        pads = {"auto_pad": {"same": "SAME_UPPER",
-                             "valid": "VALID"}[padding]} if isinstance(padding, str) else {
-            "pads": (list(padding) * dims if len(padding) == 1 else list(padding)) * 2}
+        pads = (
+            {"auto_pad": {"same": "SAME_UPPER", "valid": "VALID"}[padding]}
+            if isinstance(padding, str)
+            else {"pads": (list(padding) * dims if len(padding) == 1 else list(padding)) * 2}
+        )
         batched = len(input.shape) == len(weight.shape)
-        found = self.b.Conv(input if batched else self.b.Unsqueeze(input, [0]), weight, bias, strides=stride,
-                            dilations=dilation, group=groups, **pads)
+        found = self.b.Conv(
+            input if batched else self.b.Unsqueeze(input, [0]),
+            weight,
+            bias,
+            strides=stride,
+            dilations=dilation,
+            group=groups,
+            **pads,
+        )
         return found if batched else self.b.Squeeze(found, [0])
 
-    def batch_norm(self, input: Ref, weight: Any, bias: Any, mean: Any, var: Any, training: bool,
-                   momentum: float, eps: float) -> Ref:
+    def batch_norm(
+        self,
+        input: Ref,
+        weight: Any,
+        bias: Any,
+        mean: Any,
+        var: Any,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> Ref:
         """By running moments, or by the batch's own."""
         sizes = self.channels(input)
         if training or mean is None:
@@ -144,8 +170,9 @@ class Forms:
             spread = self.b.Sqrt(self.b.Add(self.b.ReduceMean(self.b.Mul(apart, apart), axes), eps))
             found = self.b.Div(apart, spread)
             return self._scaled(found, weight, bias, len(input.shape))
-        return self.b.BatchNormalization(input, self.ones_or(weight, sizes), self.zeros_or(bias, sizes), mean,
-                                         var, epsilon=eps)
+        return self.b.BatchNormalization(
+            input, self.ones_or(weight, sizes), self.zeros_or(bias, sizes), mean, var, epsilon=eps
+        )
 
     def _scaled(self, v: Ref, weight: Any, bias: Any, dims: int) -> Ref:
         along = [-1, *[1] * (dims - 2)]
@@ -156,8 +183,9 @@ class Forms:
         """As instances whose channels are the groups."""
         grouped = self.b.Reshape(input, [0, groups, -1])
         one = [groups]
-        found = self.b.InstanceNormalization(grouped, self.ones_or(None, one), self.zeros_or(None, one),
-                                             epsilon=eps)
+        found = self.b.InstanceNormalization(
+            grouped, self.ones_or(None, one), self.zeros_or(None, one), epsilon=eps
+        )
         return self._scaled(self.b.Reshape(found, self.out_shape()), weight, bias, len(input.shape))
 
     def rms_norm(self, input: Ref, sizes: Any, weight: Any, eps: Any) -> Ref:
@@ -168,8 +196,9 @@ class Forms:
         found = self.b.Div(input, self.b.Sqrt(self.b.Add(square, eps)))
         return found if weight is None else self.b.Mul(found, weight)
 
-    def attention(self, query: Ref, key: Ref, value: Ref, mask: Any, causal: bool, scale: Any,
-                  grouped: bool) -> Ref:
+    def attention(
+        self, query: Ref, key: Ref, value: Ref, mask: Any, causal: bool, scale: Any, grouped: bool
+    ) -> Ref:
         """Products, softmax and product."""
         if grouped:
             self.refuse()
@@ -183,12 +212,25 @@ class Forms:
             low = self.b.cast(self.b.Trilu(self.b.cast(ones, dt.int32), self.scalar(0), upper=0), dt.bool_)
             scores = self.b.Where(low, scores, least, to_dtype=query.dtype)
         if mask is not None:
-            scores = (self.b.Where(mask, scores, least, to_dtype=query.dtype) if mask.dtype is dt.bool_
-                      else self.b.Add(scores, mask))
+            scores = (
+                self.b.Where(mask, scores, least, to_dtype=query.dtype)
+                if mask.dtype is dt.bool_
+                else self.b.Add(scores, mask)
+            )
         return self.b.MatMul(self.b.Softmax(scores, axis=-1), value)
 
-    def recurrent(self, op: str, input: Ref, hx: Any, params: Any, biased: bool, layers: int, both: bool,
-                  batch_first: bool, activations: Any = None) -> list[Ref]:
+    def recurrent(
+        self,
+        op: str,
+        input: Ref,
+        hx: Any,
+        params: Any,
+        biased: bool,
+        layers: int,
+        both: bool,
+        batch_first: bool,
+        activations: Any = None,
+    ) -> list[Ref]:
         """Layers of an LSTM, GRU or RNN: ONNX orders gates otherwise, and has time first."""
         b, ways = self.b, 1 + both
         order = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}[op]
@@ -199,16 +241,37 @@ class Forms:
         per, ends = 4 if biased else 2, []
         hidden = known(states[0].shape[-1:])[0]
         for layer in range(layers):
-            own = [params[per * (ways * layer + w):][:per] for w in range(ways)]
-            w, r = (b.Concat(*[b.Unsqueeze(self._gates(p[i], order, hidden), [0]) for p in own], axis=0)
-                    for i in (0, 1))
-            bias = b.Concat(*[b.Unsqueeze(b.Concat(*[self._gates(p[i], order, hidden) for i in (2, 3)],
-                                                   axis=0), [0]) for p in own], axis=0) if biased else None
+            own = [params[per * (ways * layer + w) :][:per] for w in range(ways)]
+            w, r = (
+                b.Concat(*[b.Unsqueeze(self._gates(p[i], order, hidden), [0]) for p in own], axis=0)
+                for i in (0, 1)
+            )
+            bias = (
+                b.Concat(
+                    *[
+                        b.Unsqueeze(
+                            b.Concat(*[self._gates(p[i], order, hidden) for i in (2, 3)], axis=0), [0]
+                        )
+                        for p in own
+                    ],
+                    axis=0,
+                )
+                if biased
+                else None
+            )
             begin = [b.Slice(s, [ways * layer], [ways * (layer + 1)], [0]) for s in states]
             more = {"linear_before_reset": 1} if op == "GRU" else {}
-            found = b.node(op, [x, w, r, bias, None, *begin], {
-                "hidden_size": hidden, "direction": "bidirectional" if both else "forward",
-                "outputs": 1 + len(states), "activations": activations and activations * ways, **more})
+            found = b.node(
+                op,
+                [x, w, r, bias, None, *begin],
+                {
+                    "hidden_size": hidden,
+                    "direction": "bidirectional" if both else "forward",
+                    "outputs": 1 + len(states),
+                    "activations": activations and activations * ways,
+                    **more,
+                },
+            )
             ends.append(found[1:])
             x = b.Reshape(b.Transpose(found[0], perm=[0, 2, 1, 3]), [0, 0, -1])
         x = b.Transpose(x, perm=[1, 0, 2]) if batch_first else x
@@ -235,8 +298,9 @@ class Forms:
 
     def padded_by(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
         """PyTorch tells the last dimension first."""
-        pairs = [(0, 0)] * (len(v.shape) - len(sizes) // 2) + [*zip(sizes[::2], sizes[1::2],
-                                                                    strict=True)][::-1]
+        pairs = [(0, 0)] * (len(v.shape) - len(sizes) // 2) + [*zip(sizes[::2], sizes[1::2], strict=True)][
+            ::-1
+        ]
         how = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
         fill = [self.cast_as(value or 0, v)] if mode == "constant" else []
         return self.b.Pad(v, self.b.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how)
@@ -246,8 +310,9 @@ class Forms:
         how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
         where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
         more = {"nearest": {"nearest_mode": "floor"}, "cubic": {"cubic_coeff_a": -0.75}}.get(how, {})
-        return self.b.Resize(v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where,
-                             **more)
+        return self.b.Resize(
+            v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where, **more
+        )
 
     # --- shapes and places -----------------------------------------------------------------------
 
@@ -291,8 +356,9 @@ class Forms:
         for shift, dim in zip(shifts, dims or [0], strict=True):
             size = known([v.shape[dim]])[0] if dims else int(np.prod(known(v.shape)))
             at = size - shift % size if size else 0
-            flat = self.b.Concat(self.b.Slice(flat, [at], [size], [dim]),
-                                 self.b.Slice(flat, [0], [at], [dim]), axis=dim)
+            flat = self.b.Concat(
+                self.b.Slice(flat, [at], [size], [dim]), self.b.Slice(flat, [0], [at], [dim]), axis=dim
+            )
         return flat if dims else self.b.Reshape(flat, self.out_shape())
 
     def loss(self, op: str, v: Ref, target: Ref, weight: Any, reduction: int, ignored: int) -> Ref:
@@ -341,7 +407,8 @@ class Forms:
 
     def topk(self, v: Ref, k: Any, dim: Any, largest: bool) -> list[Ref]:
         """The greatest or least, and their places."""
-        found = self.b.TopK(v, [k], axis=-1 if dim is None else dim, largest=int(largest), sorted=1,
-                            outputs=2)
+        found = self.b.TopK(
+            v, [k], axis=-1 if dim is None else dim, largest=int(largest), sorted=1, outputs=2
+        )
         found[1].dtype = dt.int64
         return found

@@ -1,4 +1,5 @@
 """An exported program as an ONNX model, and its file."""
+
 from __future__ import annotations
 
 import os
@@ -11,7 +12,8 @@ import onnx
 from onnx import TensorProto, helper
 
 import rushlight as torch
-from rushlight.base import dtype as dt
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.serialization.atomic import replacing
 from rushlight.export import overloads
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import ConstantArgument, InputKind
@@ -22,21 +24,42 @@ from rushlight.onnx.derived import evaluated, pointwise, table
 from rushlight.onnx.errors import UnsupportedOperatorError
 from rushlight.onnx.exporter import WRITTEN
 from rushlight.onnx.forms import Forms
-from rushlight.serialize.atomic import replacing
 
-_DEFAULTS = {"keepdim": False, "start": None, "step": 1, "dim": None, "correction": None, "unbiased": None,
-             "src": None, "value": None, "other": None, "p": None, "ord": None, "weight": None}
+_DEFAULTS = {
+    "keepdim": False,
+    "start": None,
+    "step": 1,
+    "dim": None,
+    "correction": None,
+    "unbiased": None,
+    "src": None,
+    "value": None,
+    "other": None,
+    "p": None,
+    "ord": None,
+    "weight": None,
+}
 
 
-def converted(program: ExportedProgram, input_names: Sequence[str] | None, output_names: Sequence[str] | None,
-              opset: int, weights: bool, axes: dict[str, dict[int, str]]) -> Any:
+def converted(
+    program: ExportedProgram,
+    input_names: Sequence[str] | None,
+    output_names: Sequence[str] | None,
+    opset: int,
+    weights: bool,
+    axes: dict[str, dict[int, str]],
+) -> Any:
     """The model of a program."""
     writer = _Writer(program, list(input_names or ()), list(output_names or ()), axes)
     graph = writer.graph(weights)
     written = max(opset, WRITTEN)
     model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", written)], producer_name="rushlight",
-        producer_version=torch.__version__, ir_version=10 if written < 23 else 11)
+        graph,
+        opset_imports=[helper.make_opsetid("", written)],
+        producer_name="rushlight",
+        producer_version=torch.__version__,
+        ir_version=10 if written < 23 else 11,
+    )
     # As PyTorch's: what cannot be told in an earlier opset stays in this one.
     with suppress(RuntimeError):
         return onnx.version_converter.convert_version(model, opset) if opset < WRITTEN else model
@@ -92,8 +115,9 @@ def _named_at_once(nodes: list[Any], outputs: set[str]) -> list[Any]:
 class _Writer:
     """Writes a program's nodes."""
 
-    def __init__(self, program: ExportedProgram, inputs: list[str], outputs: list[str],
-                 axes: dict[str, dict[int, str]]) -> None:
+    def __init__(
+        self, program: ExportedProgram, inputs: list[str], outputs: list[str], axes: dict[str, dict[int, str]]
+    ) -> None:
         self.program, self.inputs, self.outputs, self.axes = program, inputs, outputs, axes
         self.b = Builder()
         self.known: dict[Node, Any] = {}
@@ -138,8 +162,10 @@ class _Writer:
 
     def _dims(self, shape: Any, name: str) -> list[Any]:
         told = self.axes.get(name, {})
-        return [told.get(d) or self.dims.get(n.expression, n.expression) if isinstance(n, Sym) else int(n)
-                for d, n in enumerate(shape)]
+        return [
+            told.get(d) or self.dims.get(n.expression, n.expression) if isinstance(n, Sym) else int(n)
+            for d, n in enumerate(shape)
+        ]
 
     def _end(self, value: Any, i: int) -> Any:
         """An output, under its name."""
@@ -171,10 +197,14 @@ class _Writer:
             return
         self.b.hint = node.name
         self.b.where = (node.stack_trace or "").strip()
-        items = {user.args[1]: user
-                 for user in node.users if getattr(user.target, "__name__", "") == "getitem"}
-        outs = [items[i] if i in items else None
-                for i in range(node.meta["results"])] if "results" in node.meta else [node]
+        items = {
+            user.args[1]: user for user in node.users if getattr(user.target, "__name__", "") == "getitem"
+        }
+        outs = (
+            [items[i] if i in items else None for i in range(node.meta["results"])]
+            if "results" in node.meta
+            else [node]
+        )
         try:
             found = self._form(node, [o.meta["val"] for o in outs if o is not None] or [None])
         except UnsupportedOperatorError as error:
@@ -191,27 +221,34 @@ class _Writer:
     def _refused(self, node: Node, why: str) -> None:
         place = f"\n{node.stack_trace}" if node.stack_trace else ""
         op = node.meta.get("op") or overloads.plain(node.target)
-        raise UnsupportedOperatorError(f"Exporting the operator 'aten::{op}' to ONNX is not supported: {why} "
-                                       f"(it comes to {node.target}).{place}") from None
+        raise UnsupportedOperatorError(
+            f"Exporting the operator 'aten::{op}' to ONNX is not supported: {why} "
+            f"(it comes to {node.target}).{place}"
+        ) from None
 
     def _form(self, node: Node, outs: list[Any]) -> Any:
-        args, kwargs = map_aggregate((node.args, node.kwargs),
-                                     lambda a: self.known[a] if isinstance(a, Node) else a)
+        args, kwargs = map_aggregate(
+            (node.args, node.kwargs), lambda a: self.known[a] if isinstance(a, Node) else a
+        )
         bound = node.target.bound(tuple(args), kwargs)
         schema = node.target._schema
         first = node.args[0] if node.args else None
         if schema.writes and isinstance(first, Node) and _is_view(first):
-            raise UnsupportedOperatorError("it writes through a view, for which ONNX has no form: make a new "
-                                           "tensor (torch.where, torch.cat)")
+            raise UnsupportedOperatorError(
+                "it writes through a view, for which ONNX has no form: make a new "
+                "tensor (torch.where, torch.cat)"
+            )
         code = table("ops.tsv").get(schema.name)
         if code is not None:
             own = bound.get("self", bound.get("input"))
-            return evaluated(self.b, code, {**_DEFAULTS, "self": own, "input": own, **bound},
-                             Forms(self.b, outs))
+            return evaluated(
+                self.b, code, {**_DEFAULTS, "self": own, "input": own, **bound}, Forms(self.b, outs)
+            )
         row, matched = node.target.row()
         if row.kind != "pointwise":
-            raise UnsupportedOperatorError("there is neither a line for it in ops.tsv nor an expression of "
-                                           "it")
+            raise UnsupportedOperatorError(
+                "there is neither a line for it in ops.tsv nor an expression of it"
+            )
         given = {p.name: bound.get(matched.get(p.name), p.default) for p in row.params}
         return pointwise(self.b, row, given, outs[0])
 
@@ -254,5 +291,3 @@ def _apart(model: Any, path: str) -> Any:
                 t.external_data.add(key=key, value=str(value))
             offset += len(data)
     return copied
-
-

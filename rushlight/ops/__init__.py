@@ -1,19 +1,9 @@
-"""The op table, one file per family of rows; a family is imported when a row of it is asked for."""
+"""torch.ops: ops by the namespaces that they are registered in; `python -m rushlight.ops gelu` prints a card."""
+
 from __future__ import annotations
 
 from importlib import import_module
 from importlib.machinery import PathFinder
-
-# In order of need: a family may use the rows of those before it.
-FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
-            "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index", "scatter",
-            "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
-            "bags", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
-            "integration", "distances", "normalization", "losses", "classification", "attention", "padding",
-            "convolution", "pooling", "adaptive", "margins", "resampling", "griding", "lufactors",
-            "solving", "eigen", "svd", "matrixnorms", "matrixproducts", "decompositions", "fourier",
-            "spectrograms", "random", "dropout", "recurrent", "natives")
-
 
 NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs add: rushlight.library
 
@@ -29,7 +19,7 @@ def __getattr__(name: str) -> object:
         # A family of ours that is not loaded yet, or Python's own question.
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
     try:
-        return import_module("rushlight.base.elsewhere").attribute("rushlight.ops", name)
+        return import_module("rushlight._engine.names.alternatives").attribute("rushlight.ops", name)
     except AttributeError:
         return _Empty(name)
 

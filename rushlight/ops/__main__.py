@@ -1,10 +1,11 @@
 """`python -m rushlight.ops gelu` prints a row's card; `--list` prints all public names."""
+
 from __future__ import annotations
 
 import sys
 
-from rushlight.derive.card import card
-from rushlight.ops.table import NAMES, ROWS
+from rushlight._engine.derive.card import card
+from rushlight._engine.ops.table import NAMES, ROWS
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,5 @@
 """torch.ops.aten: ops by PyTorch's internal names, and their overloads: see export/overloads.py."""
+
 from __future__ import annotations
 
 from importlib import import_module

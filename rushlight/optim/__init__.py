@@ -1,5 +1,6 @@
 """torch.optim: optimizers and learning-rate schedulers."""
-from rushlight.base.lazy import homes, lazy_names, public
+
+from rushlight._engine.lazy import homes, lazy_names, public
 
 _HOMES = homes("rushlight.optim")
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)

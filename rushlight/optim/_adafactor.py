@@ -1,12 +1,13 @@
 """Adafactor (arXiv:1804.04235): second moments kept as a row and a column for each matrix."""
+
 from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.tensors.limits import finfo
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import number, scalar
 from rushlight.optim.optimizer import Optimizer, ParamsT
-from rushlight.tensor.limits import finfo
-from rushlight.tensor.tensor import Tensor
 
 
 class Adafactor(Optimizer):
@@ -15,22 +16,42 @@ class Adafactor(Optimizer):
     eps: (least variance, least size of a parameter); None is the epsilon of the parameter's dtype.
     """
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
-                 eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0,
-                 *, foreach: bool | None = None, maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        for bad, text in ((not 0.0 <= lr, f"Learning rate should be >= 0 but is: {lr}"),
-                          (not 0.0 >= beta2_decay, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
-                          (eps[0] is not None and not 0.0 <= eps[0],
-                           f"epsilon1 should be >= 0 but is: {eps[0]}"),
-                          (not 0.0 <= eps[1], f"epsilon2 should be >= 0 but is: {eps[1]}"),
-                          (not 1.0 <= d, f"Clipping threshold d should be >= 1 but is: {d}"),
-                          (not 0.0 <= weight_decay, f"weight_decay should be >= 0 but is: {weight_decay}")):
+        for bad, text in (
+            (not 0.0 <= lr, f"Learning rate should be >= 0 but is: {lr}"),
+            (not 0.0 >= beta2_decay, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
+            (eps[0] is not None and not 0.0 <= eps[0], f"epsilon1 should be >= 0 but is: {eps[0]}"),
+            (not 0.0 <= eps[1], f"epsilon2 should be >= 0 but is: {eps[1]}"),
+            (not 1.0 <= d, f"Clipping threshold d should be >= 1 but is: {d}"),
+            (not 0.0 <= weight_decay, f"weight_decay should be >= 0 but is: {weight_decay}"),
+        ):
             if bad:
                 raise ValueError(text)
-        super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
-                                  "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "beta2_decay": beta2_decay,
+                "eps": eps,
+                "d": d,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+            },
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -46,8 +67,10 @@ class Adafactor(Optimizer):
             if p.grad is None:
                 continue
             if p.grad.is_sparse or p.is_complex():
-                raise RuntimeError("Adafactor supports neither sparse gradients nor complex parameters: step "
-                                   "their real and imaginary parts as two parameters")
+                raise RuntimeError(
+                    "Adafactor supports neither sparse gradients nor complex parameters: step "
+                    "their real and imaginary parts as two parameters"
+                )
             _step(p, -p.grad if group["maximize"] else p.grad, self._state_of(p), group)
 
     def _state_of(self, p: Tensor) -> dict[str, Any]:
@@ -67,7 +90,7 @@ def _step(p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any])
     least = finfo(p.dtype).eps if least is None else least
     state["step"] += 1
     count = state["step"].item()
-    rate = max(smallest, _size(p)) * min(lr, 1 / count ** 0.5)
+    rate = max(smallest, _size(p)) * min(lr, 1 / count**0.5)
     if group["weight_decay"]:
         p.mul_(1 - lr * group["weight_decay"])
     update = _variance(grad, state, count ** group["beta2_decay"], least).clamp_(min=least * least)

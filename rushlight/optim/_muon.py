@@ -1,13 +1,14 @@
 """Muon: momentum made orthogonal by Newton and Schulz's iteration (Jordan et al., 2024)."""
+
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import rushlight
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import number
 from rushlight.optim.optimizer import Optimizer, ParamsT
-from rushlight.tensor.tensor import Tensor
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 
@@ -19,27 +20,48 @@ class Muon(Optimizer):
     0.2 * sqrt(max(rows, columns)), so that AdamW's rates and decays can be used.
     """
 
-    def __init__(self, params: ParamsT, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
-                 nesterov: bool = True,
-                 ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
-                 eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
             if not 0.0 <= value:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
         if adjust_lr_fn not in _ADJUSTMENTS:
-            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported: it is one of "
-                             f"{', '.join(map(repr, _ADJUSTMENTS[1:]))} or None")
-        super().__init__(params, {
-            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn})
+            raise ValueError(
+                f"Adjust learning rate function {adjust_lr_fn} is not supported: it is one of "
+                f"{', '.join(map(repr, _ADJUSTMENTS[1:]))} or None"
+            )
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "weight_decay": weight_decay,
+                "momentum": momentum,
+                "nesterov": nesterov,
+                "ns_coefficients": ns_coefficients,
+                "eps": eps,
+                "ns_steps": ns_steps,
+                "adjust_lr_fn": adjust_lr_fn,
+            },
+        )
         for group in self.param_groups:
             for p in group["params"]:
                 if p.dim() != 2:
-                    raise ValueError("Muon only supports 2D parameters whereas we found a parameter with "
-                                     f"size: {p.size()}; give the others to AdamW")
+                    raise ValueError(
+                        "Muon only supports 2D parameters whereas we found a parameter with "
+                        f"size: {p.size()}; give the others to AdamW"
+                    )
 
     def _step_group(self, group: dict[str, Any]) -> None:
         lr, momentum = number(group["lr"]), group["momentum"]

@@ -1,4 +1,5 @@
 """An optimizer's parameters and state replaced for a while."""
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -10,8 +11,9 @@ from rushlight.optim.optimizer import Optimizer
 
 
 @contextmanager
-def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: dict[str, Any],
-                                       swapin_optim_state: dict[str, Any]) -> Iterator[None]:
+def swap_in_optimizer_params_and_state(
+    optimizer: Optimizer, swapin_parameters: dict[str, Any], swapin_optim_state: dict[str, Any]
+) -> Iterator[None]:
     """Step other tensors for the length of a `with`, with a state_dict() of theirs.
 
     Tensors are changed in place; everything else that the block does to groups and state is forgotten.
@@ -23,11 +25,14 @@ def swap_in_optimizer_params_and_state(optimizer: Optimizer, swapin_parameters: 
     saved = swapin_optim_state["param_groups"]
     tensors = list(swapin_parameters.values())
     if len(tensors) != sum(len(group["params"]) for group in groups):
-        raise RuntimeError("swap_in_optimizer_params_and_state requires the explicit parameter state to "
-                           "match optimizer.param_groups ordering.")
+        raise RuntimeError(
+            "swap_in_optimizer_params_and_state requires the explicit parameter state to "
+            "match optimizer.param_groups ordering."
+        )
     if len(saved) != len(groups):
-        raise RuntimeError("swapin_optim_state has a different number of parameter groups than the live "
-                           "optimizer.")
+        raise RuntimeError(
+            "swapin_optim_state has a different number of parameter groups than the live optimizer."
+        )
     by_number = dict(zip([n for group in saved for n in group["params"]], tensors, strict=True))
     held = swapin_optim_state["state"]
     optimizer.state = defaultdict(dict, {t: dict(held.get(n, {})) for n, t in by_number.items()})

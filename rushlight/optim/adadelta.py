@@ -1,12 +1,12 @@
 """Adadelta (arXiv:1212.5701)."""
+
 from __future__ import annotations
 
-
-from rushlight.ops.scalar import m
+from rushlight._engine.ops.expressions import m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, mean_of_squares, plus, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:
@@ -24,9 +24,19 @@ class Adadelta(Elementwise, formula=formula):
 
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone']"
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
-                 weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
-                 maximize: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         self._start(params, locals(), "lr rho eps weight_decay maximize capturable foreach differentiable")

@@ -1,13 +1,14 @@
 """Adagrad (Duchi et al., JMLR 2011)."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.ops.scalar import m
+from rushlight._engine.ops.expressions import m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:
@@ -25,12 +26,25 @@ class Adagrad(Elementwise, formula=formula):
     _later = {"fused": None}
     _starts = {"sum": "initial_accumulator_value"}
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lr_decay: float = 0,
-                 weight_decay: float = 0, initial_accumulator_value: float = 0, eps: float = 1e-10,
-                 foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
-                 fused: bool | None = None) -> None:
-        self._start(params, locals(), "lr lr_decay eps weight_decay initial_accumulator_value foreach "
-                                      "maximize differentiable fused")
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        self._start(
+            params,
+            locals(),
+            "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused",
+        )
         for group in self.param_groups:
             for p in group["params"]:
                 self._state_of(group, p, ("sum",))

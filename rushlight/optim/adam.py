@@ -1,15 +1,16 @@
 """Adam (arXiv:1412.6980) and AdamW (arXiv:1711.05101)."""
+
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from rushlight.ops.scalar import Expr, m
+from rushlight._engine.ops.expressions import Expr, m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.checks import check_lr, check_tensor_betas
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(amsgrad: bool, maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:
@@ -33,20 +34,39 @@ class Adam(Elementwise, formula=formula):
 
     _later = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
-                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
-                 maximize: bool = False, capturable: bool = False, differentiable: bool = False,
-                 fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
         check_lr(lr, foreach, capturable)
         check_tensor_betas(betas, foreach, capturable)
-        self._start(params, locals(), "lr betas eps weight_decay amsgrad maximize foreach capturable "
-                                      "differentiable fused decoupled_weight_decay")
+        self._start(
+            params,
+            locals(),
+            "lr betas eps weight_decay amsgrad maximize foreach capturable "
+            "differentiable fused decoupled_weight_decay",
+        )
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = map(number, group["betas"])
-        return {"beta1": beta1, "beta2": beta2, "step_size": lr / (1 - beta1 ** step),
-                "root": math.sqrt(1 - beta2 ** step)}
+        return {
+            "beta1": beta1,
+            "beta2": beta2,
+            "step_size": lr / (1 - beta1**step),
+            "root": math.sqrt(1 - beta2**step),
+        }
 
 
 class AdamW(Adam):
@@ -54,11 +74,32 @@ class AdamW(Adam):
 
     _later = {**Adam._later, "decoupled_weight_decay": True}
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3,
-                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
-                 foreach: bool | None = None, capturable: bool = False,
-                 differentiable: bool = False, fused: bool | None = None) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach,
-                         maximize=maximize, capturable=capturable, differentiable=differentiable,
-                         fused=fused, decoupled_weight_decay=True)
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

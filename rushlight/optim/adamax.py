@@ -1,13 +1,14 @@
 """Adamax, the variant of Adam by the infinity norm (arXiv:1412.6980)."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.ops.scalar import m
+from rushlight._engine.ops.expressions import m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:
@@ -22,11 +23,21 @@ def formula(maximize: bool, weight_decay: bool) -> Formula:
 class Adamax(Elementwise, formula=formula):
     """Steps along the running mean of gradients over a decaying maximum of their sizes."""
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
-                 eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *,
-                 maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         self._start(params, locals(), "lr betas eps weight_decay foreach maximize differentiable capturable")
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
-        return {"beta1": beta1, "beta2": beta2, "rate": lr / (1 - beta1 ** step)}
+        return {"beta1": beta1, "beta2": beta2, "rate": lr / (1 - beta1**step)}

@@ -1,12 +1,13 @@
 """Averaged stochastic gradient descent (Polyak and Juditsky, 1992)."""
+
 from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise, Plan, number, scalar
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool, averaging: bool = False) -> Formula:
@@ -23,11 +24,22 @@ class ASGD(Elementwise, formula=formula):
     _starts = {"eta": "lr", "mu": 1.0}
     _capture_states = "params, mus, etas, and state_steps"
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
-                 t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None,
-                 maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
-        self._start(params, locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable "
-                                      "capturable")
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        self._start(
+            params, locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        )
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
         super()._run(group, plan)

@@ -1,9 +1,10 @@
 """Checks that optimizers share."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 
 
 def check_lr(lr: Any, foreach: Any = False, capturable: bool = False) -> None:
@@ -18,8 +19,13 @@ def check_lr(lr: Any, foreach: Any = False, capturable: bool = False) -> None:
 
 
 # Options that must not be negative, by what messages call them.
-_NOT_NEGATIVE = {"eps": "epsilon", **{name: name for name in (
-    "momentum", "weight_decay", "lr_decay", "initial_accumulator_value", "momentum_decay")}}
+_NOT_NEGATIVE = {
+    "eps": "epsilon",
+    **{
+        name: name
+        for name in ("momentum", "weight_decay", "lr_decay", "initial_accumulator_value", "momentum_decay")
+    },
+}
 
 
 def check_options(options: dict[str, Any]) -> None:

@@ -1,4 +1,5 @@
 """Optimizers that step every element by itself: a formula, and a plan that runs it for all parameters."""
+
 from __future__ import annotations
 
 import sys
@@ -10,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.dtype import get_default_dtype
-from rushlight.base.spans import spanned
+from rushlight._engine.core.dtype import get_default_dtype
+from rushlight._engine.core.profiling_ranges import spanned
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight.optim import optimizer, updates
 from rushlight.optim.checks import check_options
 from rushlight.optim.optimizer import Optimizer
-from rushlight.tensor.tensor import Tensor, storage, wrap
-
 
 # Stands for the state of a parameter that needs none.
 _NOTHING: dict[str, Any] = {}
@@ -29,11 +29,28 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "fused", "switches", "options", "kernel", "complex",
-                 "rest", "tensors", "held", "fixed", "storages", "counters", "step")
+    __slots__ = (
+        "params",
+        "states",
+        "names",
+        "key",
+        "fused",
+        "switches",
+        "options",
+        "kernel",
+        "complex",
+        "rest",
+        "tensors",
+        "held",
+        "fixed",
+        "storages",
+        "counters",
+        "step",
+    )
 
-    def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
-                 key: Any, step: int) -> None:
+    def __init__(
+        self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...], key: Any, step: int
+    ) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
         self.fused, self.switches, self.options = bool(key[4]), key[5:], None
@@ -42,12 +59,15 @@ class Plan:
         self.rest = [*chain.from_iterable(map(dict.values, states))]
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
         if any(t._k.lazy for t in self.tensors):
-            raise NotImplementedError("optimizers step memory that holds values; a parameter is conjugated"
-                                      " or negated when it is read: resolve_conj() or resolve_neg() it first")
+            raise NotImplementedError(
+                "optimizers step memory that holds values; a parameter is conjugated"
+                " or negated when it is read: resolve_conj() or resolve_neg() it first"
+            )
         self.held = [*map(_memory, self.tensors)]
-        self.fixed = [[*map(_real, (p._a, *[s[n]._a for n in names]))]
-                      for p, s in zip(params, states, strict=True)]
-        self.storages = [*map(storage, self.tensors[:len(params) * (1 + len(names))])]
+        self.fixed = [
+            [*map(_real, (p._a, *[s[n]._a for n in names]))] for p, s in zip(params, states, strict=True)
+        ]
+        self.storages = [*map(storage, self.tensors[: len(params) * (1 + len(names))])]
         self.counters = [s["step"]._a for s in counted]
 
     def number(self, name: str) -> Any:
@@ -62,9 +82,14 @@ class Plan:
     def fits(self, table: Any) -> bool:
         """Whether parameters and states still lie where they lay."""
         now = [*chain.from_iterable(map(dict.values, self.states))]
-        return len(now) == len(self.rest) and all(map(is_, now, self.rest)) and (
-            all(map(is_, map(_memory, self.tensors), self.held))
-            and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states)))
+        return (
+            len(now) == len(self.rest)
+            and all(map(is_, now, self.rest))
+            and (
+                all(map(is_, map(_memory, self.tensors), self.held))
+                and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states))
+            )
+        )
 
     def arrays(self) -> list[tuple[Any, ...]]:
         """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
@@ -183,15 +208,17 @@ class Elementwise(Optimizer):
             raise RuntimeError("`fused` does not support sparse gradients: pass fused=False")
         for p, grad in found:
             unique = grad.coalesce()
-            self._sparse_step(group, p, tuple(unique.indices()), -unique.values() if group["maximize"]
-                              else unique.values())
+            self._sparse_step(
+                group, p, tuple(unique.indices()), -unique.values() if group["maximize"] else unique.values()
+            )
             p._grad = None
         return found
 
     def _sparse_step(self, group: dict[str, Any], p: Tensor, at: tuple[Tensor, ...], g: Any) -> None:
         """Step p where it has a gradient: g, at the places `at`."""
-        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients, please consider "
-                           "SparseAdam instead")
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead"
+        )
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
         differentiable = group.get("differentiable")
@@ -215,15 +242,24 @@ class Elementwise(Optimizer):
 
     def _key(self, group: dict[str, Any]) -> Any:
         """What a group's plans are made for; at 4 stands `fused`, from 5 on the switches."""
-        return (len(group["params"]), group.get("capturable"), group.get("differentiable"),
-                group.get("foreach"), group.get("fused"), *map(bool, map(group.__getitem__, self._switches)))
+        return (
+            len(group["params"]),
+            group.get("capturable"),
+            group.get("differentiable"),
+            group.get("foreach"),
+            group.get("fused"),
+            *map(bool, map(group.__getitem__, self._switches)),
+        )
 
     def _still(self, group: dict[str, Any], members: list[Tensor], plans: list[Plan]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
         key = self._key(group)
         have = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
-        return len(have) == len(members) and all(map(is_, have, members)) and all(
-            plan.key == key and plan.fits(self.state) for plan in plans)
+        return (
+            len(have) == len(members)
+            and all(map(is_, have, members))
+            and all(plan.key == key and plan.fits(self.state) for plan in plans)
+        )
 
     def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Plan]]:
         """(parameters with gradients, the plans that step them)."""
@@ -238,21 +274,27 @@ class Elementwise(Optimizer):
             step = int(state["step"].item()) if self._counted else begun
             carried = [state[name].item() for name in self._carried]
             buckets.setdefault((step, p._k.dtype.name, *carried), []).append(p)
-        return members, [Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
-                         for (step, *_), params in buckets.items()]
+        return members, [
+            Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
+            for (step, *_), params in buckets.items()
+        ]
 
     def _check_mode(self, group: dict[str, Any]) -> None:
         given = any(getattr(p, "_grad", None) is not None for p in group["params"])
         if given and group.get("capturable") and not group.get("fused"):
-            raise AssertionError(f"If capturable=True, {self._capture_states} must be on supported devices: "
-                                 f"{self._graph_devices}. Rushlight's tensors are on the CPU: leave it False")
+            raise AssertionError(
+                f"If capturable=True, {self._capture_states} must be on supported devices: "
+                f"{self._graph_devices}. Rushlight's tensors are on the CPU: leave it False"
+            )
         if group.get("foreach") and group.get("differentiable"):
             raise AssertionError("_foreach ops don't support autograd: pass foreach=False")
         if group.get("fused"):
             for p in group["params"]:
                 if not p.is_floating_point():
-                    raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of "
-                                       f"supported devices: ['cpu'] but {p.dtype} and {p.device.type}")
+                    raise RuntimeError(
+                        "`fused=True` requires all the params to be floating point Tensors of "
+                        f"supported devices: ['cpu'] but {p.dtype} and {p.device.type}"
+                    )
 
 
 def _record(plan: Plan, formula: updates.Formula, numbers: dict[str, Any]) -> None:
@@ -286,23 +328,32 @@ def _real(a: Any) -> Any:
 
 # --- inside a compiled program: decided beforehand, while it is about the same objects -------------------
 
+
 class _Again:
     """Call it for `step`, which is the optimizer's step()."""
 
     def __init__(self, optimizer: Elementwise, step: Callable[[], Any]) -> None:
         own = type(optimizer)
         plain = own._step_group is Elementwise._step_group and (
-            getattr(own.step, "__wrapped__", None) is Optimizer.step)
+            getattr(own.step, "__wrapped__", None) is Optimizer.step
+        )
         self.optimizer, self.step, self.plain = optimizer, step, plain
         self.groups: list[_Group] = []
 
     def __call__(self) -> None:
         """One step."""
         o, groups, own = self.optimizer, self.groups, self.optimizer.__dict__
-        heard = optimizer._global_pre or optimizer._global_post or (
-            own["_optimizer_step_pre_hooks"] or own["_optimizer_step_post_hooks"])
-        if groups and not heard and len(groups) == len(o.param_groups) and all(
-                [g.group is group and g.holds() for g, group in zip(groups, o.param_groups)]):
+        heard = (
+            optimizer._global_pre
+            or optimizer._global_post
+            or (own["_optimizer_step_pre_hooks"] or own["_optimizer_step_post_hooks"])
+        )
+        if (
+            groups
+            and not heard
+            and len(groups) == len(o.param_groups)
+            and all([g.group is group and g.holds() for g, group in zip(groups, o.param_groups)])
+        ):
             spanned(optimizer._place(type(o), "step"), self._run)
             return
         self.step()
@@ -337,7 +388,7 @@ class _Group:
         self.scalars, self.count = np.zeros(len(self.names) + 1), np.zeros((), np.float32)
         self.pack = Struct(f"{len(self.names)}d").pack_into
         # Here, since few programs are compiled.
-        from rushlight.compiler.stages import Run, copy
+        from rushlight._engine.kernels.runtime.stages import Run, copy
 
         update = kernel.staged([*chain.from_iterable(self.plan.arrays())], self.scalars)
         stages = [update, *[copy(c, self.count) for c in self.plan.counters if update]]
@@ -347,9 +398,12 @@ class _Group:
         """Whether the next step is about the same objects, by the same formula."""
         o, group, plan = self.o, self.group, self.plan
         if o._key(group) != plan.key or not (
-                len(group["params"]) == len(plan.params) and all(map(is_, group["params"], plan.params))
-                and all(map(is_, map(_gradient, plan.params), self.gradients))
-                and all(map(is_, map(_memory, self.gradients), self.held)) and plan.fits(o.state)):
+            len(group["params"]) == len(plan.params)
+            and all(map(is_, group["params"], plan.params))
+            and all(map(is_, map(_gradient, plan.params), self.gradients))
+            and all(map(is_, map(_memory, self.gradients), self.held))
+            and plan.fits(o.state)
+        ):
             return False
         before = plan.step
         plan.step = (int(plan.counters[0]) if plan.counters else before) + 1

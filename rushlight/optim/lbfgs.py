@@ -1,14 +1,15 @@
 """L-BFGS: quasi-Newton steps from the last changes of the gradient (Nocedal, 1980)."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import rushlight
-from rushlight.autograd.mode import enable_grad, no_grad
+from rushlight._engine.autograd.grad_mode import enable_grad, no_grad
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.checks import check_lr
 from rushlight.optim.optimizer import Optimizer, ParamsT
-from rushlight.tensor.tensor import Tensor
 
 # Of the line search.
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9
@@ -22,16 +23,33 @@ class LBFGS(Optimizer):
     backward and return the loss. line_search_fn is None (steps of lr) or "strong_wolfe"; `maximize` goes up.
     """
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1, max_iter: int = 20,
-                 max_eval: int | None = None, tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9,
-                 history_size: int = 100, line_search_fn: str | None = None, *,
-                 maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+        *,
+        maximize: bool = False,
+    ) -> None:
         check_lr(lr)
-        super().__init__(params, {"lr": lr, "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
-            "history_size": history_size, "line_search_fn": line_search_fn,
-            **({"maximize": True} if maximize else {})})  # absent in files of older releases
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
+                **({"maximize": True} if maximize else {}),
+            },
+        )  # absent in files of older releases
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
@@ -106,6 +124,7 @@ class _Run:
             for p, value in zip(self.params, start, strict=True):
                 p.copy_(value)
             return found
+
         search = Search(at, state["d"], Point(0, self.loss, self.grad, slope))
         found = search.run(state["t"])
         state["t"], self.loss, self.grad = found.t, found.loss, found.grad
@@ -115,9 +134,13 @@ class _Run:
     def _enough(self) -> bool:
         state, options = self.state, self.options
         change = options["tolerance_change"]
-        return bool(self.iterations == options["max_iter"] or self.evaluations >= options["max_eval"]
-                    or self._converged() or state["d"].mul(state["t"]).abs().max() <= change
-                    or abs(self.loss - state["prev_loss"]) < change)
+        return bool(
+            self.iterations == options["max_iter"]
+            or self.evaluations >= options["max_eval"]
+            or self._converged()
+            or state["d"].mul(state["t"]).abs().max() <= change
+            or abs(self.loss - state["prev_loss"]) < change
+        )
 
     # --- parameters as one vector -------------------------------------------------------------------
 
@@ -133,7 +156,7 @@ class _Run:
         offset = 0
         for p in map(_real, self.params):
             count = p.numel()
-            p.add_(direction[offset:offset + count].view_as(p), alpha=t)
+            p.add_(direction[offset : offset + count].view_as(p), alpha=t)
             offset += count
 
 
@@ -184,7 +207,7 @@ def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> 
     """Where the cubic through losses and slopes at two points is least, within bounds (the points)."""
     low, high = bounds or ((a.t, b.t) if a.t <= b.t else (b.t, a.t))
     d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
-    square = d1 ** 2 - a.slope * b.slope
+    square = d1**2 - a.slope * b.slope
     if not square >= 0:
         return (low + high) / 2.0
     d2 = square.sqrt()
@@ -196,8 +219,13 @@ def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> 
 class Search:
     """One search: `at(t)` evaluates (loss, flat gradient) at a distance along `direction`."""
 
-    def __init__(self, at: Callable[[Any], tuple[float, Any]], direction: Any, start: Point,
-                 tolerance_change: float = 1e-9) -> None:
+    def __init__(
+        self,
+        at: Callable[[Any], tuple[float, Any]],
+        direction: Any,
+        start: Point,
+        tolerance_change: float = 1e-9,
+    ) -> None:
         self.at, self.direction, self.start = at, direction, start
         self.tolerance, self.evaluations, self.trials = tolerance_change, 0, 0
 

@@ -1,13 +1,14 @@
 """NAdam: Adam with Nesterov's momentum (Dozat, 2016)."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.ops.scalar import m
+from rushlight._engine.ops.expressions import m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:
@@ -29,17 +30,37 @@ class NAdam(Elementwise, formula=formula):
     _capture_states = "params, mu_products and state_steps"
     _later = {"decoupled_weight_decay": False}
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
-                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
-                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
-        self._start(params, locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay "
-                                      "maximize foreach capturable differentiable")
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        self._start(
+            params,
+            locals(),
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay "
+            "maximize foreach capturable differentiable",
+        )
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         mu, after = (beta1 * (1.0 - 0.5 * (0.96 ** (t * group["momentum_decay"]))) for t in (step, step + 1))
         plan.carry("mu_product", plan.number("mu_product") * mu)
         product = plan.number("mu_product").item()
-        return {"beta1": beta1, "beta2": beta2, "rise": 1 - beta2 ** step,
-                "now": lr * (1.0 - mu) / (1.0 - product), "ahead": lr * after / (1.0 - product * after)}
+        return {
+            "beta1": beta1,
+            "beta2": beta2,
+            "rise": 1 - beta2**step,
+            "now": lr * (1.0 - mu) / (1.0 - product),
+            "ahead": lr * after / (1.0 - product * after),
+        }

@@ -1,4 +1,5 @@
 """The base of all optimizers: parameter groups, state, hooks, checkpoints."""
+
 from __future__ import annotations
 
 import functools
@@ -8,12 +9,12 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from rushlight.autograd.mode import LOCAL, enable_grad
-from rushlight.base.callers import warn
-from rushlight.base.spans import spanned
-from rushlight.base.tape import TAPE, escape
-from rushlight.tensor.gradient import zero_gradient
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.autograd.grad_mode import LOCAL, enable_grad
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.profiling_ranges import spanned
+from rushlight._engine.core.recording import TAPE, escape
+from rushlight._engine.tensors.gradient import zero_gradient
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.utils.hooks import RemovableHandle, add_hook
 
 
@@ -55,19 +56,22 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(f"{hook} must return None or a tuple of (new_args, "
-                                       f"new_kwargs), but got {changed}.")
+                    raise RuntimeError(
+                        f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
                 args, kwargs = changed
         found = spanned(_place(type(self), "step"), step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
+
     wrapper.hooked = True  # type: ignore[attr-defined]
     return wrapper
 
 
 def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates step(self, ...) of an optimizer: gradients are recorded with differentiable=True only."""
+
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before, LOCAL.enabled = LOCAL.enabled, bool(self.defaults.get("differentiable"))
@@ -75,6 +79,7 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
             return step(self, *args, **kwargs)
         finally:
             LOCAL.enabled = before
+
     return wrapper
 
 
@@ -85,8 +90,10 @@ class Optimizer:
         self.defaults = defaults
         self._init_hooks()
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or "
-                            f"dicts, but got {params.type()}")
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or "
+                f"dicts, but got {params.type()}"
+            )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -99,8 +106,14 @@ class Optimizer:
         self._patch_step()
 
     def _init_hooks(self) -> None:
-        for when in ("step_pre", "step_post", "state_dict_pre", "state_dict_post",
-                     "load_state_dict_pre", "load_state_dict_post"):
+        for when in (
+            "step_pre",
+            "step_post",
+            "state_dict_pre",
+            "state_dict_post",
+            "load_state_dict_pre",
+            "load_state_dict_post",
+        ):
             self.__dict__[f"_optimizer_{when}_hooks"] = OrderedDict()
 
     def _patch_step(self) -> None:
@@ -135,9 +148,11 @@ class Optimizer:
         if isinstance(params, Tensor):
             param_group["params"] = [params]
         elif isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the "
-                            "ordering of tensors in sets will change between runs. Please use a list "
-                            "instead.")
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors in sets will change between runs. Please use a list "
+                "instead."
+            )
         else:
             param_group["params"] = list(params)
         self._take_names(param_group)
@@ -145,14 +160,17 @@ class Optimizer:
             self._check_param(p)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError("parameter group didn't specify a value of required optimization "
-                                 f"parameter {name}")
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
             param_group.setdefault(name, default)
         ids = [id(p) for p in param_group["params"]]
         if len(ids) != len(set(ids)):
-            warn("optimizer contains a parameter group with duplicate parameters; in future, "
-                 "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
-                 "more information")
+            warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, "
+                "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
+                "more information"
+            )
         if {"param_names" in group for group in self.param_groups} - {"param_names" in param_group}:
             raise ValueError("all optimizer param groups should be with/without names")
         seen = {id(p) for group in self.param_groups for p in group["params"]}
@@ -166,15 +184,17 @@ class Optimizer:
         if not pairs:
             return
         if len(pairs) != len(group["params"]):
-            raise ValueError("all optimizer params should be with/without names. Some param "
-                             "names are missing")
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
         group["param_names"] = [name for name, _ in pairs]
         group["params"] = [p for _, p in pairs]
 
     def _check_param(self, p: Any) -> None:
         if not isinstance(p, Tensor):
-            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is "
-                            f"{type(p).__name__}")
+            raise TypeError(
+                f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+            )
         if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
             raise ValueError("can't optimize a non-leaf Tensor")
 
@@ -268,10 +288,17 @@ class Optimizer:
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size "
-                             "of optimizer's group")
-        by_number = dict(zip(chain.from_iterable(s["params"] for s in saved),
-                             chain.from_iterable(g["params"] for g in groups), strict=True))
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size "
+                "of optimizer's group"
+            )
+        by_number = dict(
+            zip(
+                chain.from_iterable(s["params"] for s in saved),
+                chain.from_iterable(g["params"] for g in groups),
+                strict=True,
+            )
+        )
         single = {n for s in saved for n in s["params"] if s.get("fused") or s.get("capturable")}
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():

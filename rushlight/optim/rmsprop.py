@@ -1,12 +1,12 @@
 """RMSprop (Hinton's lecture 6e), plain and centered (arXiv:1308.0850)."""
+
 from __future__ import annotations
 
-
-from rushlight.ops.scalar import m
+from rushlight._engine.ops.expressions import m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, plus, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool, momentum: bool, centered: bool) -> Formula:
@@ -30,11 +30,24 @@ class RMSprop(Elementwise, formula=formula):
 
     _later = {"momentum": 0, "centered": False}
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
-                 weight_decay: float = 0, momentum: float = 0, centered: bool = False,
-                 capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
-                 differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         if not 0.0 <= alpha:
             raise ValueError(f"Invalid alpha value: {alpha}")
-        self._start(params, locals(), "lr momentum alpha eps centered weight_decay capturable foreach "
-                                      "maximize differentiable")
+        self._start(
+            params,
+            locals(),
+            "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable",
+        )

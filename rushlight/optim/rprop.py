@@ -1,13 +1,14 @@
 """Resilient backpropagation (Riedmiller and Braun, 1993)."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.ops.scalar import m
+from rushlight._engine.ops.expressions import m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool) -> Formula:
@@ -26,9 +27,18 @@ class Rprop(Elementwise, formula=formula):
 
     _starts = {"step_size": "lr"}
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
-                 step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
-                 foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         self._start(params, locals(), "lr etas step_sizes foreach maximize differentiable capturable")

@@ -1,18 +1,20 @@
 """Stochastic gradient descent, with momentum (Sutskever et al., ICML 2013)."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from rushlight import sparse_coo_tensor, stack
-from rushlight.ops.scalar import m
+from rushlight._engine.ops.expressions import m
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
-def formula(weight_decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: bool = False
-            ) -> Formula:
+def formula(
+    weight_decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: bool = False
+) -> Formula:
     """`kept` is the momentum and `added` 1 - dampening, but 0 and 1 in the first step.
 
     apart: the buffer has no history (PyTorch's first one has not, even with differentiable=True).
@@ -33,14 +35,27 @@ class SGD(Elementwise, formula=formula):
     _counted = False
     _later = {"nesterov": False, "fused": False}
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
-                 weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
-                 foreach: bool | None = None, differentiable: bool = False,
-                 fused: bool | None = None) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Any = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        self._start(params, locals(), "lr momentum dampening weight_decay nesterov maximize foreach "
-                                      "differentiable fused")
+        self._start(
+            params,
+            locals(),
+            "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused",
+        )
 
     def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
         if group["weight_decay"]:

@@ -1,19 +1,26 @@
 """SparseAdam: Adam for sparse gradients, which moves moments and parameters only where they are."""
+
 from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.checks import check_betas, check_lr
 from rushlight.optim.elementwise import number
 from rushlight.optim.optimizer import Optimizer, ParamsT
-from rushlight.tensor.tensor import Tensor
 
 
 class SparseAdam(Optimizer):
     """Adam's step at the places of each gradient; dense gradients are refused."""
 
-    def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-                 eps: float = 1e-8, maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
         check_lr(lr)
         if not 0.0 < lr:
             raise ValueError(f"Invalid learning rate: {lr}")
@@ -28,8 +35,9 @@ class SparseAdam(Optimizer):
         beta1, beta2 = group["betas"]
         for p in (p for p in group["params"] if p.grad is not None):
             if not p.grad.is_sparse:
-                raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam "
-                                   "instead")
+                raise RuntimeError(
+                    "SparseAdam does not support dense gradients, please consider Adam instead"
+                )
             state, grad = self.state[p], p.grad.coalesce()
             at, g = tuple(grad.indices()), -grad.values() if group.get("maximize") else grad.values()
             if not state:
@@ -40,4 +48,4 @@ class SparseAdam(Optimizer):
                 state[name][at] += (new - state[name][at]) * (1 - beta)
             below = state["exp_avg_sq"][at].sqrt() + group["eps"]
             right1, right2 = (1 - beta ** state["step"] for beta in (beta1, beta2))
-            p[at] -= number(group["lr"]) * right2 ** 0.5 / right1 * (state["exp_avg"][at] / below)
+            p[at] -= number(group["lr"]) * right2**0.5 / right1 * (state["exp_avg"][at] / below)

@@ -1,4 +1,5 @@
 """torch.optim.swa_utils: averages of weights, equal (arXiv:1803.05407) or exponential."""
+
 from __future__ import annotations
 
 import math
@@ -8,16 +9,23 @@ from itertools import chain
 from typing import Any
 
 import rushlight
-from rushlight.autograd.mode import no_grad
+from rushlight._engine.autograd.grad_mode import no_grad
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn import Module
 from rushlight.nn.modules.batchnorm import _BatchNorm
 from rushlight.optim import updates
 from rushlight.optim.lr_scheduler import LRScheduler
 from rushlight.optim.lr_scheduler.cyclic import _per_group, check_strategy
-from rushlight.tensor.tensor import Tensor
 
-__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
-           "get_swa_multi_avg_fn", "update_bn"]
+__all__ = [
+    "AveragedModel",
+    "SWALR",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
 
 
 def _toward() -> updates.Formula:
@@ -52,15 +60,19 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     @no_grad()
     def ema_update(ema_param_list: list[Tensor], current_param_list: list[Tensor], _: Any) -> None:
         _lerp(ema_param_list, current_param_list, 1 - decay)
+
     return ema_update
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
     """f(averages, currents, n): averages of n values in place to those of n + 1."""
+
     @no_grad()
-    def swa_update(averaged_param_list: list[Tensor], current_param_list: list[Tensor],
-                   num_averaged: Any) -> None:
+    def swa_update(
+        averaged_param_list: list[Tensor], current_param_list: list[Tensor], num_averaged: Any
+    ) -> None:
         _lerp(averaged_param_list, current_param_list, float(1 / (num_averaged + 1)))
+
     return swa_update
 
 
@@ -71,14 +83,17 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
     @no_grad()
     def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
         return decay * ema_param + (1 - decay) * current_param
+
     return ema_update
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
     """f(average, current, n): the average of n + 1 values from that of n."""
+
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
     return swa_update
 
 
@@ -91,8 +106,14 @@ class AveragedModel(Module):
 
     n_averaged: Tensor
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Any] | None = None,
-                 multi_avg_fn: Callable[..., Any] | None = None, use_buffers: bool = False) -> None:
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[..., Any] | None = None,
+        multi_avg_fn: Callable[..., Any] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -155,8 +176,14 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 class SWALR(LRScheduler):
     """From the present rates to swa_lr in anneal_epochs steps, then constant."""
 
-    def __init__(self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Any,
+        swa_lr: Any,
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
         for rate, group in zip(_per_group(optimizer, swa_lr, "swa_lr"), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         check_strategy(anneal_strategy)

@@ -4,6 +4,7 @@ A formula answers with new values by name: "p" is the parameter, the rest are st
 compiler.multi into one kernel that runs over a list of tensors in place; with differentiable=True the same
 formula is computed with ordinary ops, so that autograd sees it.
 """
+
 from __future__ import annotations
 
 import operator
@@ -11,10 +12,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from rushlight.compiler.multi import Multi
-from rushlight.ops.scalar import Expr, m, round_stored, stored, symbol, toposort
-from rushlight.tensor.tensor import Tensor, storage
-
+from rushlight._engine.kernels.loops.multi_tensor import Multi
+from rushlight._engine.ops.expressions import Expr, m, round_stored, stored, symbol, toposort
+from rushlight._engine.tensors.tensor import Tensor, storage
 
 Formula = Mapping[str, Expr]
 # The target of casts that no gradient goes through (in formulas for ops only).
@@ -55,8 +55,9 @@ def touch(tensors: Any) -> None:
 
 
 @lru_cache(maxsize=None)
-def kernel(formula: Callable[..., Formula], names: tuple[str, ...], options: tuple[Any, ...],
-           fused: bool) -> Multi:
+def kernel(
+    formula: Callable[..., Formula], names: tuple[str, ...], options: tuple[Any, ...], fused: bool
+) -> Multi:
     """The native update of the states `names` (after p and g) by formula(*options).
 
     PyTorch's fused steps round once, at the end; the others after each op.
@@ -101,9 +102,11 @@ def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
 
 _PYTHON: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in ("add", "sub", "mul", "neg", "lt", "gt", "eq")},
-    "div": operator.truediv, "fma": lambda a, b, c: a * b + c,
+    "div": operator.truediv,
+    "fma": lambda a, b, c: a * b + c,
     "maximum": lambda a, b: a.maximum(b) if isinstance(b, Tensor) else a.clamp(min=b),
-    "minimum": lambda a, b: a.minimum(b) if isinstance(b, Tensor) else a.clamp(max=b)}
+    "minimum": lambda a, b: a.minimum(b) if isinstance(b, Tensor) else a.clamp(max=b),
+}
 
 
 def _op(name: str, operands: list[Any]) -> Any:

@@ -1,4 +1,5 @@
 """Events of a profile: the tree that the records make, sums by name, and files of them."""
+
 from __future__ import annotations
 
 import enum
@@ -9,8 +10,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from rushlight.base.spans import BACKWARD, OP, USER, Log
-from rushlight.dispatch.names import named
+from rushlight._engine.core.profiling_ranges import BACKWARD, OP, USER, Log
+from rushlight._engine.dispatch.node_names import named
 from rushlight.profiler.table import build_table, time_text
 
 # What to watch: there is a CPU; other activities are accepted and see nothing.
@@ -77,8 +78,10 @@ class FunctionEvent(_Figures):
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     def __repr__(self) -> str:
-        return (f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} "
-                f"cpu_children={[c.id for c in self.cpu_children]} input_shapes={self.input_shapes}>")
+        return (
+            f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} "
+            f"cpu_children={[c.id for c in self.cpu_children]} input_shapes={self.input_shapes}>"
+        )
 
 
 class FunctionEventAvg(_Figures):
@@ -92,18 +95,32 @@ class FunctionEventAvg(_Figures):
 
     def add(self, other: Any) -> FunctionEventAvg:
         """Count an event in."""
-        for figure in ("count", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage",
-                       "self_cpu_memory_usage", "flops"):
+        for figure in (
+            "count",
+            "cpu_time_total",
+            "self_cpu_time_total",
+            "cpu_memory_usage",
+            "self_cpu_memory_usage",
+            "flops",
+        ):
             setattr(self, figure, getattr(self, figure) + getattr(other, figure))
         return self
 
     def __repr__(self) -> str:
-        return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
-                f"cpu_time={self.cpu_time_str} count={self.count} input_shapes={self.input_shapes}>")
+        return (
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str} count={self.count} input_shapes={self.input_shapes}>"
+        )
 
 
-_NAMES = {"cross_entropy": "cross_entropy_loss", "_view": "view", "_to_dtype": "_to_copy",
-          "_overwritten": "copy", "normal_fill": "normal", "bernoulli_fill": "bernoulli"}
+_NAMES = {
+    "cross_entropy": "cross_entropy_loss",
+    "_view": "view",
+    "_to_dtype": "_to_copy",
+    "_overwritten": "copy",
+    "normal_fill": "normal",
+    "bernoulli_fill": "bernoulli",
+}
 _PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
 
 
@@ -136,7 +153,7 @@ def tree(log: Log, begin: float) -> EventList:
     r, events, open_ = log.records, EventList(), list[FunctionEvent]()
     # Inner calls end first, so of equal stretches the later record is the outer one.
     for i in sorted(range(0, len(r), 3), key=lambda i: (r[i + 1], -r[i + 2], -i)):
-        place, start, end = _place(r[i]), *r[i + 1:i + 3]
+        place, start, end = _place(r[i]), *r[i + 1 : i + 3]
         time = Interval((start - begin) * 1e6, (end - begin) * 1e6)
         for name in _names(*place) if start >= begin else ():
             event = FunctionEvent(len(events), name, time, place[0], log.details.get(i))
@@ -174,21 +191,39 @@ class EventList(list[Any]):
         """Microseconds, of all events together."""
         return sum(event.self_cpu_time_total for event in self)
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int | None = 75,
-              max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80,
-              header: str | None = None, top_level_events_only: bool = False,
-              time_unit: str | None = None) -> str:
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
         """The events as text, as PyTorch lays it out.
 
         sort_by: a figure ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count",
         "cpu_memory_usage", ...), largest first; AttributeError for others. row_limit: rows at most, -1 for
         all. time_unit: "us", "ms" or "s" for all times; each its own by default.
         """
-        return build_table(self, sort_by, row_limit, header, top_level_events_only, time_unit,
-                           (max_name_column_width, max_shapes_column_width, max_src_column_width))
+        return build_table(
+            self,
+            sort_by,
+            row_limit,
+            header,
+            top_level_events_only,
+            time_unit,
+            (max_name_column_width, max_shapes_column_width, max_src_column_width),
+        )
 
-    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+    def key_averages(
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> EventList:
         """The events summed by name; by shapes of operands, and by `group_by_stack_n` callers, if asked."""
         sums: dict[Any, FunctionEventAvg] = {}
         for event in self:
@@ -209,8 +244,14 @@ class EventList(list[Any]):
         """Write JSON that chrome://tracing and Perfetto show; compressed if the name ends in .gz."""
         path, pid = os.fspath(path), os.getpid()
         name = {"ph": "M", "name": "process_name", "ts": 0, "pid": pid, "tid": 0, "args": {"name": "python"}}
-        whole = {"schemaVersion": 1, "deviceProperties": [], "displayTimeUnit": "ms", "traceName": path,
-                 **(extra or {}), "traceEvents": [name, *[_chrome(event, pid) for event in self]]}
+        whole = {
+            "schemaVersion": 1,
+            "deviceProperties": [],
+            "displayTimeUnit": "ms",
+            "traceName": path,
+            **(extra or {}),
+            "traceEvents": [name, *[_chrome(event, pid) for event in self]],
+        }
         opener: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
         with opener(path, "wt", encoding="utf-8") as file:
             json.dump(whole, file)
@@ -221,8 +262,9 @@ class EventList(list[Any]):
         metric: "self_cpu_time_total", or "self_cuda_time_total" (zeros); ValueError for others.
         """
         if metric not in ("self_cpu_time_total", "self_cuda_time_total"):
-            raise ValueError("metric should be one of: ['self_cpu_time_total', 'self_cuda_time_total'], "
-                             f"got {metric!r}")
+            raise ValueError(
+                f"metric should be one of: ['self_cpu_time_total', 'self_cuda_time_total'], got {metric!r}"
+            )
         marks = str.maketrans(" ;\t\n", "____")
         with open(path, "w", encoding="utf-8") as file:
             for event in self:
@@ -233,6 +275,13 @@ class EventList(list[Any]):
 
 def _chrome(event: FunctionEvent, pid: int) -> dict[str, Any]:
     told = {"Input Dims": event.input_shapes, "Call stack": ";".join(event.stack)}
-    return {"ph": "X", "cat": "user_annotation" if event.scope == USER else "cpu_op", "pid": pid, "tid": pid,
-            "name": event.trace_name, "ts": event.time_range.start, "dur": event.time_range.elapsed_us(),
-            "args": {"External id": event.id, **{k: v for k, v in told.items() if v}}}
+    return {
+        "ph": "X",
+        "cat": "user_annotation" if event.scope == USER else "cpu_op",
+        "pid": pid,
+        "tid": pid,
+        "name": event.trace_name,
+        "ts": event.time_range.start,
+        "dur": event.time_range.elapsed_us(),
+        "args": {"External id": event.id, **{k: v for k, v in told.items() if v}},
+    }

@@ -1,4 +1,5 @@
 """torch.profiler.profile: a profile over the steps of a training loop, some of which are watched."""
+
 from __future__ import annotations
 
 import enum
@@ -9,28 +10,30 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rushlight.base.callers import warn
-from rushlight.base.spans import span
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.profiling_ranges import span
 from rushlight.profiler import simple
 from rushlight.profiler.events import EventList, ProfilerActivity, supported_activities
-
 
 # What to do in a step.
 ProfilerAction: Any = enum.Enum("ProfilerAction", "NONE WARMUP RECORD RECORD_AND_SAVE", start=0)
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
-def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
-             skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Callable[[int], ProfilerAction]:
     """A function from steps to actions: after `skip_first` steps, cycles of `wait` idle steps, `warmup`
     steps and `active` recorded ones; `repeat` cycles, 0 for no end. AssertionError for negative counts.
 
     skip_first_wait: not 0 to leave out the first cycle's waiting.
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
-        raise AssertionError(f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup="
-                             f"{warmup} (need >= 0), active={active} (need > 0), repeat={repeat} (need >= "
-                             f"0), skip_first={skip_first} (need >= 0).")
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup="
+            f"{warmup} (need >= 0), active={active} (need > 0), repeat={repeat} (need >= "
+            f"0), skip_first={skip_first} (need >= 0)."
+        )
     if warmup == 0:
         warn("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
@@ -49,17 +52,21 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
         if place < wait + warmup:
             return ProfilerAction.WARMUP
         return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
     return action
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False,
-                              use_python_export: bool = False) -> Callable[[Any], None]:
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Callable[[Any], None]:
     """An on_trace_ready that writes each trace to a file of its own in `dir_name`, which is made."""
+
     def handler(prof: profile) -> None:
         os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
         prof.export_chrome_trace(os.path.join(dir_name, name))
+
     return handler
 
 
@@ -73,19 +80,32 @@ class profile(simple.Results):
     acc_events=True keeps those of all cycles.
     """
 
-    def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None,
-                 schedule: Callable[[int], ProfilerAction] | None = None,
-                 on_trace_ready: Callable[..., Any] | None = None, record_shapes: bool = False,
-                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
-                 with_modules: bool = False, acc_events: bool = False, **ignored: Any) -> None:
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        acc_events: bool = False,
+        **ignored: Any,
+    ) -> None:
         self.activities = supported_activities() if activities is None else set(activities)
         if not self.activities or not all(isinstance(a, ProfilerActivity) for a in self.activities):
             raise AssertionError("No valid profiler activities found")
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.record_steps = schedule is not None
         self.on_trace_ready, self.acc_events, self.with_stack = on_trace_ready, acc_events, with_stack
-        self._kept = {"record_shapes": record_shapes, "profile_memory": profile_memory,
-                      "with_stack": with_stack, "with_flops": with_flops}
+        self._kept = {
+            "record_shapes": record_shapes,
+            "profile_memory": profile_memory,
+            "with_stack": with_stack,
+            "with_flops": with_flops,
+        }
         self.step_num, self.current_action = 0, self.schedule(0)
         self.profiler: simple.profile | None = None
         self._recording = False

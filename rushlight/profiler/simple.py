@@ -1,16 +1,25 @@
 """record_function, and the profiler without a schedule: torch.autograd.profiler's names."""
+
 from __future__ import annotations
 
 from contextlib import ContextDecorator, nullcontext
 from time import perf_counter
 from typing import Any
 
-from rushlight.base.spans import SPANS, span
+from rushlight._engine.core.profiling_ranges import SPANS, span
 from rushlight.profiler.events import EventList, FunctionEvent, FunctionEventAvg, Interval, tree
 from rushlight.profiler.watch import Watch
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "emit_itt", "emit_nvtx", "profile",
-           "record_function"]
+__all__ = [
+    "EventList",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "Interval",
+    "emit_itt",
+    "emit_nvtx",
+    "profile",
+    "record_function",
+]
 
 
 class record_function(span, ContextDecorator):
@@ -37,8 +46,12 @@ class Results:
         """Every event, in order of time."""
         return self._events("accessing events")
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+    def key_averages(
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> EventList:
         """The events summed by name; by shapes or callers too, where these were recorded."""
         return self._events("getting key averages").key_averages(group_by_input_shape, group_by_stack_n)
 
@@ -60,8 +73,16 @@ class profile(Results):
     too. profile_memory counts what results take, not when they are freed. The rest is accepted.
     """
 
-    def __init__(self, enabled: bool = True, *, record_shapes: bool = False, with_flops: bool = False,
-                 profile_memory: bool = False, with_stack: bool = False, **ignored: Any) -> None:
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        **ignored: Any,
+    ) -> None:
         self.enabled, self.record_shapes, self.with_flops = enabled, record_shapes, with_flops
         self.profile_memory, self.with_stack, self._watch, self._made = profile_memory, with_stack, None, None
 

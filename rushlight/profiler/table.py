@@ -1,4 +1,5 @@
 """The table of a profile, laid out as PyTorch prints it."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -29,8 +30,15 @@ def _share(part: float, whole: float) -> str:
     return f"{part * 100 / whole:.2f}%" if whole else "NaN"
 
 
-def build_table(events: Any, sort_by: str | None, row_limit: int, header: str | None, top_only: bool,
-                unit: str | None, limits: Sequence[int | None]) -> str:
+def build_table(
+    events: Any,
+    sort_by: str | None,
+    row_limit: int,
+    header: str | None,
+    top_only: bool,
+    unit: str | None,
+    limits: Sequence[int | None],
+) -> str:
     """The text of EventList.table; limits: widths of the columns of names, shapes and callers."""
     if not events:
         return ""
@@ -59,6 +67,7 @@ def build_table(events: Any, sort_by: str | None, row_limit: int, header: str | 
 
 def _columns(events: Any, whole: float, unit: str | None, limits: Sequence[int | None]) -> list[Any]:
     """(title, width, side, text of an event) of each column."""
+
     def fitting(texts: Any, limit: int | None) -> int:
         width = max(map(len, texts)) + 4
         return width if limit is None else min(width, limit)
@@ -66,16 +75,23 @@ def _columns(events: Any, whole: float, unit: str | None, limits: Sequence[int |
     names, shapes, callers = limits
     width = fitting([e.key for e in events], names)
     found: list[Any] = [
-        ("Name", width, ">", lambda e: e.key if names is None or len(e.key) < width
-         else f"{e.key[:width - 3]}..."),
+        (
+            "Name",
+            width,
+            ">",
+            lambda e: e.key if names is None or len(e.key) < width else f"{e.key[: width - 3]}...",
+        ),
         ("Self CPU %", _WIDTH, ">", lambda e: _share(e.self_cpu_time_total, whole)),
         ("Self CPU", _WIDTH, ">", lambda e: time_text(e.self_cpu_time_total, unit)),
         ("CPU total %", _WIDTH, ">", lambda e: _share(e.cpu_time_total, whole)),
         ("CPU total", _WIDTH, ">", lambda e: time_text(e.cpu_time_total, unit)),
-        ("CPU time avg", _WIDTH, ">", lambda e: time_text(e.cpu_time, unit))]
+        ("CPU time avg", _WIDTH, ">", lambda e: time_text(e.cpu_time, unit)),
+    ]
     if events.profile_memory:
-        found += [("CPU Mem", _WIDTH, ">", lambda e: bytes_text(e.cpu_memory_usage)),
-                  ("Self CPU Mem", _WIDTH, ">", lambda e: bytes_text(e.self_cpu_memory_usage))]
+        found += [
+            ("CPU Mem", _WIDTH, ">", lambda e: bytes_text(e.cpu_memory_usage)),
+            ("Self CPU Mem", _WIDTH, ">", lambda e: bytes_text(e.self_cpu_memory_usage)),
+        ]
     found.append(("# of Calls", _WIDTH, ">", lambda e: str(e.count)))
     if any(e.input_shapes for e in events):
         across = fitting([str(e.input_shapes) for e in events], shapes)
@@ -91,5 +107,11 @@ def _flops(events: Any) -> list[Any]:
     if not counts:
         return []
     step = min(max(0, floor(log10(min(counts)) / 3)), len(_FLOPS) - 1)
-    return [(f"Total {_FLOPS[step]}", _WIDTH, ">",
-             lambda e: f"{e.flops / 1000 ** step:8.3f}" if e.flops > 0 else "--")]
+    return [
+        (
+            f"Total {_FLOPS[step]}",
+            _WIDTH,
+            ">",
+            lambda e: f"{e.flops / 1000**step:8.3f}" if e.flops > 0 else "--",
+        )
+    ]

@@ -2,6 +2,7 @@
 
 Ops run as if nobody stood there, on their fast paths.
 """
+
 from __future__ import annotations
 
 import sys
@@ -11,12 +12,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from rushlight.base.spans import OP, SPANS, Log
-from rushlight.base.tape import TAPE
-from rushlight.dispatch import state
-from rushlight.dispatch.overrides import past_interpreters, place
-from rushlight.dispatch.state import DETAILED, LONE, RECORDS, STACK
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.core.profiling_ranges import OP, SPANS, Log
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.dispatch.interpreters import DETAILED, LONE, RECORDS, STACK
+from rushlight._engine.dispatch.overrides import past_interpreters, place
+from rushlight._engine.tensors.tensor import Tensor
 
 _PACKAGE = str(Path(__file__).parent.parent)
 # Methods that are no rows, with their events' names; as they are where nobody watches; how many do.
@@ -37,8 +38,11 @@ def _shape(value: Any) -> Any:
 def _bytes(found: Any, operands: Iterable[Any]) -> int:
     """The memory of results that are neither operands' nor views."""
     given = {id(v._a) for v in operands if isinstance(v, Tensor)}
-    return sum(v._l.nbytes for v in (found if isinstance(found, (tuple, list)) else (found,))
-               if isinstance(v, Tensor) and v._a.base is None and id(v._a) not in given)
+    return sum(
+        v._l.nbytes
+        for v in (found if isinstance(found, (tuple, list)) else (found,))
+        if isinstance(v, Tensor) and v._a.base is None and id(v._a) not in given
+    )
 
 
 def callers() -> list[str]:
@@ -61,6 +65,7 @@ def _noted(name: str, method: Any) -> Any:
         if watch.__class__ is not Watch:
             return method(*args, **kwargs)
         return watch.timed(where, method, args, kwargs)  # type: ignore[union-attr]
+
     return noted
 
 
@@ -83,7 +88,7 @@ class Watch:
     def start(self) -> None:
         """Begin to watch this thread."""
         _count(1)
-        state.push(self)
+        interpreters.push(self)
         DETAILED.extend([self] * self.detailed)
         if LONE[0] is None:
             RECORDS.clear()
@@ -96,7 +101,7 @@ class Watch:
         SPANS.remove(self.log)
         if LONE[0] is self:
             LONE[0], self.log.records = None, RECORDS.copy()
-        state.pop(self)
+        interpreters.pop(self)
         DETAILED[:] = [watch for watch in DETAILED if watch is not self]
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -106,15 +111,16 @@ class Watch:
     def _within(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         modes = STACK.modes
         if modes or TAPE:
-            return state.interpret(row, call, args, kwargs)
+            return interpreters.interpret(row, call, args, kwargs)
         modes.append(self)
         try:
             return past_interpreters(row, call)(*args, **kwargs)
         finally:
             modes.pop()
 
-    def timed(self, where: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any],
-              shown: Any = None) -> Any:
+    def timed(
+        self, where: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any], shown: Any = None
+    ) -> Any:
         """call(*args, **kwargs), noted as an op; `shown`: what it was called with, if that is not it."""
         start = perf_counter()
         found = call(*args, **kwargs)
@@ -131,5 +137,8 @@ class Watch:
                 shapes += [_shape(v) for name, v in kwargs.items() if name != "out"]
             memory = _bytes(found, (*args, *kwargs.values())) if self.memory else 0
             self.log.details[len(self.log.records)] = (
-                shapes, _shape(found) if isinstance(found, Tensor) else (0,), memory,
-                callers() if self.stack else [])
+                shapes,
+                _shape(found) if isinstance(found, Tensor) else (0,),
+                memory,
+                callers() if self.stack else [],
+            )

@@ -3,6 +3,7 @@
 All take (M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False) and
 give a 1-d tensor of float32 or float64 with a maximum of 1; M of 0 and 1 give no value and a one.
 """
+
 from __future__ import annotations
 
 import math
@@ -11,12 +12,23 @@ from typing import Any
 
 import rushlight as torch
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 Tensor = torch.Tensor
 
-__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine",
-           "general_hamming", "hamming", "hann", "kaiser", "nuttall"]
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
 
 
 def _window(name: str, M: int, options: dict[str, Any], shape: Callable[..., Tensor]) -> Tensor:
@@ -38,16 +50,21 @@ def _window(name: str, M: int, options: dict[str, Any], shape: Callable[..., Ten
     return shape(lambda start, end: torch.linspace(start, end, M, **options))
 
 
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True,
-                **options: Any) -> Tensor:
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any
+) -> Tensor:
     """exp(-|n - center| / tau); center may be given for periodic windows only."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
     middle = (M - sym) / 2 if center is None else center
-    return _window("exponential", M, options, lambda points: torch.exp(
-        -torch.abs(points(-middle / tau, (M - 1 - middle) / tau))))
+    return _window(
+        "exponential",
+        M,
+        options,
+        lambda points: torch.exp(-torch.abs(points(-middle / tau, (M - 1 - middle) / tau))),
+    )
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
@@ -61,8 +78,12 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     start, scale = -(M - sym) / 2, 1 / (std * math.sqrt(2))
-    return _window("gaussian", M, options, lambda points: torch.exp(
-        -points(start * scale, (start + M - 1) * scale) ** 2))
+    return _window(
+        "gaussian",
+        M,
+        options,
+        lambda points: torch.exp(-(points(start * scale, (start + M - 1) * scale) ** 2)),
+    )
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
@@ -75,13 +96,15 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
         k = points(-beta, end)
         top = torch.tensor(beta, dtype=k.dtype, device=k.device)
         return torch.i0(torch.sqrt(beta * beta - k * k)) / torch.i0(top)
+
     return _window("kaiser", M, options, shape)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """A triangle."""
-    return _window("bartlett", M, options, lambda points: 1 - torch.abs(
-        points(-1, -1 + (M - 1) * 2 / (M - sym))))
+    return _window(
+        "bartlett", M, options, lambda points: 1 - torch.abs(points(-1, -1 + (M - 1) * 2 / (M - sym)))
+    )
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:
@@ -94,10 +117,12 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: A
 
     def shape(points: Callable[[float, float], Tensor]) -> Tensor:
         x = points(0, (M - 1) * 2 * math.pi / (M - sym))
-        signed = torch.tensor([-w if i % 2 else w for i, w in enumerate(weights)], dtype=x.dtype,
-                              device=x.device)
+        signed = torch.tensor(
+            [-w if i % 2 else w for i, w in enumerate(weights)], dtype=x.dtype, device=x.device
+        )
         orders = torch.arange(len(weights), dtype=x.dtype, device=x.device)
         return (signed.unsqueeze(-1) * torch.cos(orders.unsqueeze(-1) * x)).sum(0)
+
     return _window("general_cosine", M, options, shape)
 
 

@@ -1,4 +1,5 @@
 """torch.sparse.check_sparse_tensor_invariants: whether sparse tensors are checked when they are made."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -40,8 +41,10 @@ class check_sparse_tensor_invariants:
 
     def __enter__(self) -> None:
         if self.saved_state is not None:
-            raise RuntimeError("This context manager instance is already activated. Use a different context "
-                               "manager instance for context nesting.")
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context "
+                "manager instance for context nesting."
+            )
         self.saved_state, _State.enabled = _State.enabled, self.state
 
     def __exit__(self, *raised: Any) -> None:
@@ -49,10 +52,12 @@ class check_sparse_tensor_invariants:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, run inside."""
+
         @wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
             with type(self)(self.state):
                 return function(*args, **kwargs)
+
         return inside
 
 

@@ -1,28 +1,33 @@
 """What ops mean on sparse tensors: functions of index and value tensors, by the public ops alone."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.tensor import BLOCKS, COLUMNS, LEGACY, OPS, SparseTensor, make
-from rushlight.tensor.tensor import Tensor
 
 
 def op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the meaning of ops."""
+
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         OPS.update(dict.fromkeys(names or (f.__name__,), f))
         return f
+
     return declare
 
 
 def keeping_layout(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function written for COO: compressed operands go by it, and back."""
+
     def call(first: Any, *rest: Any, **options: Any) -> Any:
         found = f(*[to_coo(v) for v in (first, *rest)], **options)
         back = isinstance(first, SparseTensor) and not first.is_sparse
         return like(first, found) if back and isinstance(found, SparseTensor) and found.ndim >= 2 else found
+
     call.__name__ = f.__name__
     return call
 
@@ -50,14 +55,17 @@ def like(t: SparseTensor, found: Any) -> SparseTensor:
     return compress(found, t.layout, tuple(t.parts[-1].shape[1:3]) if t.layout in BLOCKS else None)
 
 
-def compress(t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None,
-             name: str = "dense_to_sparse") -> SparseTensor:
+def compress(
+    t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None, name: str = "dense_to_sparse"
+) -> SparseTensor:
     """A matrix in a compressed layout, of blocks or not; dense_dim: how many dims are the values'."""
     blocksize = _check_blocks(t, layout, blocksize, name)
     many = t.dense_dim() if isinstance(t, SparseTensor) else dense_dim or 0
     if t.ndim - many != 2:
-        raise RuntimeError(f"{name}: expected a matrix and {many} dense dims, got {t.ndim} dims; a batch of "
-                           "sparse matrices is a list here")
+        raise RuntimeError(
+            f"{name}: expected a matrix and {many} dense dims, got {t.ndim} dims; a batch of "
+            "sparse matrices is a list here"
+        )
     if blocksize is None and isinstance(t, SparseTensor):
         (major, minor), values = coalesce(to_coo(t)).parts
         if layout in COLUMNS:
@@ -72,8 +80,9 @@ def compress(t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None,
         values = grid[major, minor]
     side = int(layout in COLUMNS)
     count = torch.bincount(major, minlength=t.shape[side] // (blocksize[side] if blocksize else 1))
-    return make((torch.nn.functional.pad(count.cumsum(0), (1, 0)), minor.contiguous(), values), t.shape,
-                layout=layout)
+    return make(
+        (torch.nn.functional.pad(count.cumsum(0), (1, 0)), minor.contiguous(), values), t.shape, layout=layout
+    )
 
 
 def _check_blocks(t: Any, layout: Any, blocksize: Any, name: str) -> Any:
@@ -85,18 +94,23 @@ def _check_blocks(t: Any, layout: Any, blocksize: Any, name: str) -> Any:
     if sizes is not None and len(sizes) != 2:
         raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(sizes)}")
     if (sizes is not None) != (layout in BLOCKS):
-        raise RuntimeError(f"{name}: conversion from {LEGACY.get(of, 'Strided')} to {LEGACY[layout]} with"
-                           f"{'out' * (sizes is None)} blocksize argument given is not supported")
+        raise RuntimeError(
+            f"{name}: conversion from {LEGACY.get(of, 'Strided')} to {LEGACY[layout]} with"
+            f"{'out' * (sizes is None)} blocksize argument given is not supported"
+        )
     if sizes and min(sizes) < 1:
         raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(sizes)}")
     if sizes and (t.shape[0] % sizes[0] or t.shape[1] % sizes[1]):
-        raise RuntimeError(f"{name}: tensor sparse size ({t.shape[0]},{t.shape[1]}) must be divisible by "
-                           f"given blocksize ({sizes[0]},{sizes[1]})")
+        raise RuntimeError(
+            f"{name}: tensor sparse size ({t.shape[0]},{t.shape[1]}) must be divisible by "
+            f"given blocksize ({sizes[0]},{sizes[1]})"
+        )
     return sizes
 
 
-def to_sparse(t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None,
-              dense_dim: Any = None) -> SparseTensor:
+def to_sparse(
+    t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
+) -> SparseTensor:
     """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
     layout."""
     if isinstance(sparse_dim, type(torch.strided)):
@@ -159,8 +173,10 @@ def _valuewise(name: str, linear: bool) -> None:
 for _name in ("neg", "positive", "clone", "conj_physical", "real", "imag"):
     _valuewise(_name, True)
 # Functions that are 0 at 0.
-for _name in ("abs sqrt square sin tan tanh asin atan sinh asinh atanh floor ceil round trunc frac sign sgn "
-              "relu expm1 log1p deg2rad rad2deg erf erfinv isnan isinf signbit nan_to_num").split():
+for _name in (
+    "abs sqrt square sin tan tanh asin atan sinh asinh atanh floor ceil round trunc frac sign sgn "
+    "relu expm1 log1p deg2rad rad2deg erf erfinv isnan isinf signbit nan_to_num"
+).split():
     _valuewise(_name, False)
 
 
@@ -177,8 +193,12 @@ def zeros_like(t: SparseTensor, **_: Any) -> SparseTensor:
     return make((t.parts[0][:, :0], t.parts[1].detach()[:0]), t.shape, True)
 
 
-_TURNED = {torch.sparse_csr: torch.sparse_csc, torch.sparse_csc: torch.sparse_csr,
-           torch.sparse_bsr: torch.sparse_bsc, torch.sparse_bsc: torch.sparse_bsr}
+_TURNED = {
+    torch.sparse_csr: torch.sparse_csc,
+    torch.sparse_csc: torch.sparse_csr,
+    torch.sparse_bsr: torch.sparse_bsc,
+    torch.sparse_bsc: torch.sparse_bsr,
+}
 
 
 @op("transpose", "swapaxes")
@@ -190,9 +210,9 @@ def transpose(t: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
         values = t.parts[-1].transpose(1, 2) if t.layout in BLOCKS else t.parts[-1]
         return make((*t.parts[:2], values), [t.shape[i] for i in order], layout=_TURNED[t.layout])
     t = to_coo(t)
-    if order[t.sparse_dim():] != list(range(t.sparse_dim(), t.ndim)):
+    if order[t.sparse_dim() :] != list(range(t.sparse_dim(), t.ndim)):
         raise RuntimeError("transpose: sparse dims of a sparse tensor may be swapped, and no dense ones")
-    return make((t.parts[0][order[:t.sparse_dim()]], t.parts[1]), [t.shape[i] for i in order])
+    return make((t.parts[0][order[: t.sparse_dim()]], t.parts[1]), [t.shape[i] for i in order])
 
 
 @op()
@@ -251,10 +271,12 @@ def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
     if not isinstance(b, SparseTensor):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if a.shape != b.shape:
-        raise RuntimeError(f"add: Expected sizes of 'self' and 'other' to match, but {list(a.shape)} != "
-                           f"{list(b.shape)}")
-    found = make((torch.cat([a.parts[0], b.parts[0]], 1),
-                  torch.cat([a.parts[1], b.parts[1] * alpha])), a.shape)
+        raise RuntimeError(
+            f"add: Expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
+        )
+    found = make(
+        (torch.cat([a.parts[0], b.parts[0]], 1), torch.cat([a.parts[1], b.parts[1] * alpha])), a.shape
+    )
     return coalesce(found) if a.coalesced and b.coalesced else found
 
 
@@ -292,8 +314,10 @@ def mul(a: Any, b: Any) -> Any:
 def div(a: SparseTensor, b: Any, *, rounding_mode: Any = None) -> SparseTensor:
     """The values divided by a number."""
     if isinstance(b, Tensor) and b.ndim:
-        raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-                           f"{list(b.shape)} for divisor)")
+        raise RuntimeError(
+            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+            f"{list(b.shape)} for divisor)"
+        )
     return a.map(lambda v: torch.div(v, b, rounding_mode=rounding_mode))
 
 
@@ -303,8 +327,10 @@ def mm(a: Any, b: Any) -> Any:
     if not isinstance(a, SparseTensor):
         return mm(t(b), a.mT).mT if a.ndim > 1 else mm(t(b), a)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"mm: sizes {tuple(a.shape)} and {tuple(b.shape)} of a sparse product do not fit; "
-                           "matrices (and vectors on the right) do")
+        raise RuntimeError(
+            f"mm: sizes {tuple(a.shape)} and {tuple(b.shape)} of a sparse product do not fit; "
+            "matrices (and vectors on the right) do"
+        )
     if isinstance(b, SparseTensor):
         found = _product(coalesce(to_coo(a)), compress(b, torch.sparse_csr))
         return found if a.is_sparse else compress(found, torch.sparse_csr)
@@ -319,8 +345,12 @@ def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     mine = torch.repeat_interleave(torch.arange(len(row)), count)
     before = torch.repeat_interleave(count.cumsum(0) - count, count)
     theirs = torch.arange(len(mine)) - before + crow[col[mine]]
-    return coalesce(make((torch.stack([row[mine], columns[theirs]]), a.parts[1][mine] * values[theirs]),
-                         (a.shape[0], b.shape[1])))
+    return coalesce(
+        make(
+            (torch.stack([row[mine], columns[theirs]]), a.parts[1][mine] * values[theirs]),
+            (a.shape[0], b.shape[1]),
+        )
+    )
 
 
 @op()

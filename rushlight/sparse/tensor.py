@@ -5,6 +5,7 @@ row_indices, values): numbers, blocks, or dense tensors. Its `_a` is one zero se
 what asks for shape or dtype needs nothing of its own; every op comes by `__torch_function__` to a function of
 ops.py of the same name. Values are an ordinary tensor: gradients flow through it.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,16 +14,21 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.ops.table import ROWS
-from rushlight.tensor.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from rushlight.tensor.printing import _add_suffixes, format_array
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from rushlight._engine.tensors.printing import _add_suffixes, format_array
+from rushlight._engine.tensors.tensor import Tensor
 
 OPS: dict[str, Callable[..., Any]] = {}  # by name; ops.py fills it
 COLUMNS, BLOCKS = (sparse_csc, sparse_bsc), (sparse_bsr, sparse_bsc)  # compressed by columns; in blocks
 _ROWWISE, _COLUMNWISE = (("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values"))
-PARTS = {sparse_coo: ("indices", "values"), sparse_csr: _ROWWISE, sparse_csc: _COLUMNWISE,
-         sparse_bsr: _ROWWISE, sparse_bsc: _COLUMNWISE}
+PARTS = {
+    sparse_coo: ("indices", "values"),
+    sparse_csr: _ROWWISE,
+    sparse_csc: _COLUMNWISE,
+    sparse_bsr: _ROWWISE,
+    sparse_bsc: _COLUMNWISE,
+}
 _, *COMPRESSED = PARTS
 LEGACY = {layout: layout.name.title().replace("_", "").replace("Coo", "") for layout in PARTS}
 
@@ -37,20 +43,23 @@ def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], di
     return ([given.pop(p.name) for p in row.params if p.name in given and not p.keyword_only], given)
 
 
-def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False,
-         layout: Any = None) -> "SparseTensor":
+def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> "SparseTensor":
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
     made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(size))
-    made.__dict__.update(parts=parts, coalesced=coalesced or len(parts) == 3,
-                         _layout=layout or (sparse_coo, sparse_csr)[len(parts) - 2])
+    made.__dict__.update(
+        parts=parts,
+        coalesced=coalesced or len(parts) == 3,
+        _layout=layout or (sparse_coo, sparse_csr)[len(parts) - 2],
+    )
     return made
 
 
 def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
     def read(self: "SparseTensor") -> Tensor:
         return self._part(name, name)
+
     read.__name__, read.__doc__ = name, doc
     return read
 
@@ -68,8 +77,10 @@ class SparseTensor(Tensor):
         name = func.__name__
         found = OPS.get(name)
         if found is None:
-            raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' "
-                                      "backend: it is not written for sparse tensors; use .to_dense() first")
+            raise NotImplementedError(
+                f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' "
+                "backend: it is not written for sparse tensors; use .to_dense() first"
+            )
         values, options = _spread(name, args, kwargs or {})
         return found(*values, **options)
 
@@ -191,7 +202,7 @@ class SparseTensor(Tensor):
     tolist = data_ptr  # type: ignore[assignment]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        from rushlight.serialize.rebuild import _rebuild_sparse_tensor
+        from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor
 
         known = (self.coalesced,) if self.is_sparse else ()
         return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))

@@ -3,6 +3,7 @@
 The structure (types, lengths, keys) is checked whole before any value is. A comparison returns the text
 of what differs, or None.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,24 +14,39 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 
 _Compare = Callable[[Any, Any, "Rules"], "str | None"]
 _Pair = tuple[_Compare, Any, Any, tuple[Any, ...]]
 # Default (rtol, atol) by dtype; all others are compared exactly.
-_TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5),
-               torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7)}
+_TOLERANCES = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex64: (1.3e-6, 1e-5),
+    torch.complex128: (1e-7, 1e-7),
+}
 _NUMBERS = {float: torch.float64, complex: torch.complex128}
 _WIDE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 # Those of assert_allclose.
 _OLD_TOLERANCES = {torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)}
 
 
-def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
-                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
-                 check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False,
-                 msg: str | Callable[[str], str] | None = None) -> None:
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
     """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` in every element.
 
     Takes tensors, NumPy arrays, numbers, booleans, None, and sequences and mappings of these. Infinities
@@ -48,8 +64,10 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     """
     rules = Rules(**locals())
     if (rtol is None) != (atol is None):
-        raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
-                         f"{'rtol' if rtol is None else 'atol'}.")
+        raise ValueError(
+            "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
+            f"{'rtol' if rtol is None else 'atol'}."
+        )
     for compare, left, right, path in list(_pairs(actual, expected, rules, ())):
         text = compare(left, right, rules)
         if text is not None:
@@ -64,8 +82,9 @@ def _place(path: tuple[Any, ...]) -> str:
 def _pairs(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> Iterator[_Pair]:
     if all(isinstance(x, Sequence) and not isinstance(x, str) for x in (actual, expected)):
         if len(actual) != len(expected):
-            raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
-                                 + _place(path))
+            raise AssertionError(
+                f"The length of the sequences mismatch: {len(actual)} != {len(expected)}" + _place(path)
+            )
         keys: Any = range(len(actual))
     elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
         keys = _common_keys(actual, expected, path)
@@ -79,9 +98,11 @@ def _pairs(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> I
 def _common_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: tuple[Any, ...]) -> list[Any]:
     missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
     if missing or additional:
-        raise AssertionError("The keys of the mappings do not match:\n"
-                             f"Missing keys in the actual mapping: {_sorted(missing)}\n"
-                             f"Additional keys in the actual mapping: {_sorted(additional)}" + _place(path))
+        raise AssertionError(
+            "The keys of the mappings do not match:\n"
+            f"Missing keys in the actual mapping: {_sorted(missing)}\n"
+            f"Additional keys in the actual mapping: {_sorted(additional)}" + _place(path)
+        )
     return _sorted(actual)
 
 
@@ -102,13 +123,17 @@ def _comparison(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...])
         return _booleans
     if all(isinstance(x, (int, float, complex, np.number, np.bool_)) for x in both):
         if any(logical):
-            raise RuntimeError(f"a bool is compared only with a bool, but got {type(actual)} and "
-                               f"{type(expected)}: convert one of them{_place(path)}")
+            raise RuntimeError(
+                f"a bool is compared only with a bool, but got {type(actual)} and "
+                f"{type(expected)}: convert one of them{_place(path)}"
+            )
         return _numbers
     if _related(actual, expected, rules) and all(_is_tensor_like(x) for x in both):
         return _tensors
-    raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and "
-                    f"{type(expected)}.{_place(path)}")
+    raise TypeError(
+        f"No comparison pair was able to handle inputs of type {type(actual)} and "
+        f"{type(expected)}.{_place(path)}"
+    )
 
 
 def _related(actual: Any, expected: Any, rules: Rules) -> bool:
@@ -147,8 +172,14 @@ def _numbers(actual: Any, expected: Any, rules: Rules) -> str | None:
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
     rtol, atol = _tolerances(rules, _NUMBERS.get(type(actual)), _NUMBERS.get(type(expected)))
     difference = abs(actual - expected)
-    close = (actual == expected or difference < inf and difference <= atol + rtol * abs(expected)
-             or rules.equal_nan and actual != actual and expected != expected)
+    close = (
+        actual == expected
+        or difference < inf
+        and difference <= atol + rtol * abs(expected)
+        or rules.equal_nan
+        and actual != actual
+        and expected != expected
+    )
     return None if close else _scalars_differ(actual, expected, rtol, atol)
 
 
@@ -162,8 +193,10 @@ def _tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
     # Eight bits tell so few numbers apart that a tolerance would mean nothing: equal or not.
     float8 = left.dtype == right.dtype and left.dtype.is_floating_point and left.dtype.itemsize == 1
     if float8 and (rtol or atol):
-        return (f"Rtol={rtol} and atol={atol} are not supported for bitwise comparison of low dimensional "
-                "floats. Please use rtol=0.0 and atol=0.0.")
+        return (
+            f"Rtol={rtol} and atol={atol} are not supported for bitwise comparison of low dimensional "
+            "floats. Please use rtol=0.0 and atol=0.0."
+        )
     if float8:
         left, right = left.float(), right.float()
     elif left.dtype != right.dtype:
@@ -205,16 +238,20 @@ def _attributes_differ(left: Any, right: Any, rules: Rules) -> str | None:
 
 def _bits_differ(matches: Any) -> str:
     first = int((~matches).flatten().int().argmax())
-    return (f"Tensor-likes are not 'equal'!\n\n{_count(matches)}\n"
-            f"The first mismatched element is at index {_index(first, matches.shape)}.")
+    return (
+        f"Tensor-likes are not 'equal'!\n\n{_count(matches)}\n"
+        f"The first mismatched element is at index {_index(first, matches.shape)}."
+    )
 
 
 def _scalars_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:
     difference = abs(actual - expected)
     relative = inf if expected == 0 else difference / abs(expected)
-    return (f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\nExpected {expected} but got "
-            f"{actual}.\nAbsolute difference: {difference}{_allowed(atol, rtol or atol)}\nRelative "
-            f"difference: {relative}{_allowed(rtol, rtol or atol)}")
+    return (
+        f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\nExpected {expected} but got "
+        f"{actual}.\nAbsolute difference: {difference}{_allowed(atol, rtol or atol)}\nRelative "
+        f"difference: {relative}{_allowed(rtol, rtol or atol)}"
+    )
 
 
 def _tensors_differ(left: Any, right: Any, matches: Any, rtol: float, atol: float) -> str:
@@ -225,8 +262,10 @@ def _tensors_differ(left: Any, right: Any, matches: Any, rtol: float, atol: floa
     lines = [f"Tensor-likes are not {'close' if rtol or atol else 'equal'}!\n", _count(matches)]
     for name, difference, tolerance in (("absolute", absolute, atol), ("relative", relative, rtol)):
         value, at = difference.flatten().max(0)
-        lines.append(f"Greatest {name} difference: {value.item()} at index {_index(int(at), left.shape)}"
-                     f"{_allowed(tolerance, rtol or atol)}")
+        lines.append(
+            f"Greatest {name} difference: {value.item()} at index {_index(int(at), left.shape)}"
+            f"{_allowed(tolerance, rtol or atol)}"
+        )
     return "\n".join(lines)
 
 
@@ -247,8 +286,14 @@ def _index(flat: int, shape: Any) -> tuple[int, ...]:
 # --- the deprecated function ----------------------------------------------------------------------
 
 
-def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
-                    equal_nan: bool = True, msg: str = "") -> None:
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
     """Deprecated: raise AssertionError unless the tensors are close; use `assert_close` instead.
 
     What is no tensor is made one with `torch.tensor`. Raises ValueError if only one of `rtol` and
@@ -256,9 +301,12 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
     """
     warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future "
-        "release. Please use `torch.testing.assert_close()` instead.", FutureWarning)
+        "release. Please use `torch.testing.assert_close()` instead.",
+        FutureWarning,
+    )
     actual, expected = (x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (actual, expected))
     if rtol is None and atol is None:
         rtol, atol = _widest(_OLD_TOLERANCES, (actual.dtype, expected.dtype))
-    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False,
-                 msg=msg or None)
+    assert_close(
+        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None
+    )

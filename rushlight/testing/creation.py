@@ -1,19 +1,27 @@
 """make_tensor: random tensors of any dtype to try an op with."""
+
 from __future__ import annotations
 
 from math import ceil, isnan, prod
 from typing import Any
 
 import rushlight as torch
-
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 
 
-def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, high: float | None = None,
-                requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
-                memory_format: Any = None) -> Any:
+def make_tensor(
+    *shape: Any,
+    dtype: Any,
+    device: Any,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Any:
     """A tensor of `shape` with values drawn uniformly from [low, high).
 
     shape: sizes, or one sequence of them.
@@ -27,15 +35,20 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
     nothing of the dtype's range, and noncontiguous together with memory_format; TypeError for other dtypes.
     """
     if not isinstance(dtype, torch.dtype):
-        raise TypeError(f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor(): "
-                        "give a torch.dtype")
+        raise TypeError(
+            f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor(): "
+            "give a torch.dtype"
+        )
     inexact = dtype.is_floating_point or dtype.is_complex
     if noncontiguous and memory_format is not None:
-        raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
-                         f"noncontiguous=True and memory_format={memory_format}")
+        raise ValueError(
+            "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+            f"noncontiguous=True and memory_format={memory_format}"
+        )
     if requires_grad and not inexact:
-        raise ValueError("`requires_grad=True` is not supported for boolean and integral dtypes, but got "
-                         f"dtype={dtype}")
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
+        )
     sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     spread = noncontiguous and prod(sizes) > 1
     if spread:
@@ -70,14 +83,18 @@ def _limits(dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
     inexact = (dtype.is_floating_point or dtype.is_complex) and dtype not in _FLOAT8
     if low == high and inexact:
-        warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
-             "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
-             FutureWarning)
+        warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
+            "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+        )
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < lowest or low >= end:
-        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} "
-                         f"only supports [{lowest}, {end})")
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} "
+            f"only supports [{lowest}, {end})"
+        )
     return min(max(low, lowest), end), min(max(high, lowest), end)
 
 

@@ -1,4 +1,5 @@
 """Tools around tensors, modules and data (torch.utils). Sub-packages load at first mention."""
-from rushlight.base.lazy import homes, lazy_names
+
+from rushlight._engine.lazy import homes, lazy_names
 
 __getattr__, __dir__ = lazy_names(globals(), homes(__name__))

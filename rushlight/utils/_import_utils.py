@@ -1,4 +1,5 @@
 """torch.utils._import_utils: is a package there?"""
+
 from __future__ import annotations
 
 from importlib.util import find_spec

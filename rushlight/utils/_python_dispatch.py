@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rushlight.below import classes, hearing, methods
-from rushlight.dispatch import state
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._torch_dispatch import classes, delivery, methods
 
 __all__ = [
     "BaseTorchDispatchMode",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class TorchDispatchMode(state.Interpreter):
+class TorchDispatchMode(interpreters.Interpreter):
     """Subclass with `__torch_dispatch__(self, func, types, args=(), kwargs=None)`, which answers for every op
     inside of `with mode:`; what it calls itself goes to the next mode."""
 
@@ -45,8 +45,8 @@ class TorchDispatchMode(state.Interpreter):
 
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What the mode makes of an op."""
-        again = state.within
-        return hearing.hear(
+        again = interpreters.within
+        return delivery.hear(
             self.hear, lambda body, *given, **named: again(self, body, given, named), row, call, args, kwargs
         )
 
@@ -82,7 +82,7 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 def _get_current_dispatch_mode_stack() -> list[Any]:
     """The active modes, the innermost last."""
-    return [mode for mode in state.STACK.modes if isinstance(mode, TorchDispatchMode)]
+    return [mode for mode in interpreters.STACK.modes if isinstance(mode, TorchDispatchMode)]
 
 
 def _get_current_dispatch_mode() -> Any:
@@ -100,28 +100,28 @@ def _len_torch_dispatch_stack() -> int:
 def _disable_current_modes() -> Iterator[list[Any]]:
     """A context without the active modes; gives them."""
     stack = _get_current_dispatch_mode_stack()
-    before = list(state.STACK.modes)
+    before = list(interpreters.STACK.modes)
     for mode in stack:
-        state.pop(mode)
+        interpreters.pop(mode)
     try:
         yield stack
     finally:
         for mode in stack:
-            state.MODES.append(mode)
-        state.STACK.modes[:] = before
+            interpreters.MODES.append(mode)
+        interpreters.STACK.modes[:] = before
 
 
 @contextmanager
 def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
     """A context without the innermost mode; gives it."""
     mode = _get_current_dispatch_mode()
-    place = state.STACK.modes.index(mode)
-    state.pop(mode)
+    place = interpreters.STACK.modes.index(mode)
+    interpreters.pop(mode)
     try:
         yield mode
     finally:
-        state.MODES.append(mode)
-        state.STACK.modes.insert(place, mode)
+        interpreters.MODES.append(mode)
+        interpreters.STACK.modes.insert(place, mode)
 
 
 class TensorWithFlatten(Protocol):

@@ -10,7 +10,7 @@ from importlib import import_module
 from types import UnionType
 from typing import Any, NamedTuple, Protocol
 
-from rushlight.base.pytree import LEAF, NODES, Node, Tree, broadcast, flatten, kind_of, tree_map
+from rushlight._engine.core.pytree import LEAF, NODES, Node, Tree, broadcast, flatten, kind_of, tree_map
 
 SUPPORTED_NODES, TreeSpec, PyTreeSpec, tree_flatten, NodeDef = NODES, Tree, Tree, flatten, Node
 PyTree = Context = DumpableContext = Any

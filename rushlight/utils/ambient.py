@@ -1,4 +1,5 @@
 """What surrounds a call and must be there again when it is repeated: random state and autocast."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -36,5 +37,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
     """Give accelerators their random states back; RuntimeError if any is named, there is none."""
     if devices:
-        raise RuntimeError("set_device_states: there is no accelerator, got states of devices "
-                           f"{list(devices)}; restore the CPU's with torch.set_rng_state")
+        raise RuntimeError(
+            "set_device_states: there is no accelerator, got states of devices "
+            f"{list(devices)}; restore the CPU's with torch.set_rng_state"
+        )

@@ -4,6 +4,7 @@ again there instead.
 `checkpoint` has PyTorch's two ways: by saved-tensor hooks (use_reentrant=False, utils/recomputing.py), and by
 a Function that runs a backward inside backward (use_reentrant=True, utils/reentrant.py).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -12,18 +13,32 @@ from importlib import import_module
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.elsewhere import attribute
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
+from rushlight._engine.names.alternatives import attribute
 from rushlight.utils import recomputing
 from rushlight.utils.ambient import get_device_states, set_device_states
 from rushlight.utils.recomputing import CheckpointError, noop_context_fn
 from rushlight.utils.reentrant import CheckpointFunction, check_backward_validity, detach_variable
 
-__all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint",
-           "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
-           "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
-_SELECTIVE = ("CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts",
-              "SAC_IGNORED_OPS")
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
+_SELECTIVE = (
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "create_selective_checkpoint_contexts",
+    "SAC_IGNORED_OPS",
+)
 __all__ += _SELECTIVE
 ContextFn = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
@@ -55,9 +70,16 @@ def _set(name: str, value: bool | None) -> Iterator[None]:
         setattr(settings, name, before)
 
 
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
-               context_fn: ContextFn = noop_context_fn, determinism_check: str = "default",
-               debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: ContextFn = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
     """function(*args, **kwargs), of which nothing but the arguments is kept: backward calls it again.
 
     use_reentrant: False for the way that PyTorch recommends; True (a with a warning the default) needs an
@@ -67,13 +89,16 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     does not. debug: errors list the ops of both calls. early_stop: stop at the last tensor that is needed.
     """
     if use_reentrant is None:
-        _warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in "
-              "PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception.")
+        _warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in "
+            "PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if not use_reentrant:
-        return recomputing.run(function, args, kwargs, preserve, context_fn, determinism_check, debug,
-                               early_stop)
+        return recomputing.run(
+            function, args, kwargs, preserve, context_fn, determinism_check, debug, early_stop
+        )
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     if context_fn is not noop_context_fn or debug is not False:
@@ -81,15 +106,18 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     return CheckpointFunction.apply(function, preserve, *args)
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
-                          **kwargs: Any) -> Any:
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """A Sequential (or list of functions) run in `segments` parts, all but the last under checkpoint.
 
     preserve_rng_state: as checkpoint's.
     """
     if use_reentrant is None:
-        _warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
-              "explicitly. In version 2.9 we will raise an exception if use_reentrant is not passed.")
+        _warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+            "explicitly. In version 2.9 we will raise an exception if use_reentrant is not passed."
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -97,9 +125,13 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     steps = list(functions.children()) if isinstance(functions, torch.nn.Sequential) else list(functions)
     size = len(steps) // segments
     for start in range(0, size * (segments - 1), size):
-        input = checkpoint(_part(steps[start:start + size]), input, use_reentrant=use_reentrant,
-                           preserve_rng_state=preserve)
-    return _part(steps[size * (segments - 1):])(input)
+        input = checkpoint(
+            _part(steps[start : start + size]),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=preserve,
+        )
+    return _part(steps[size * (segments - 1) :])(input)
 
 
 def _part(steps: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
@@ -107,10 +139,13 @@ def _part(steps: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
         for step in steps:
             input = step(input)
         return input
+
     return run
 
 
 def _warn(text: str) -> None:
-    warn(f"{text} use_reentrant=False is recommended, but if you need to preserve the current "
-         "default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-         "differences between the two variants.")
+    warn(
+        f"{text} use_reentrant=False is recommended, but if you need to preserve the current "
+        "default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+        "differences between the two variants."
+    )

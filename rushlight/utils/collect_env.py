@@ -178,9 +178,7 @@ def get_pip_packages(run_lambda: Any = run, patterns: Any = None) -> tuple[str, 
     line."""
     patterns = [*PIP_PATTERNS, *COMMON_PATTERNS, *NVIDIA_PATTERNS] if patterns is None else patterns
     found = {
-        f"{d.metadata['Name']}=={d.version}"
-        for d in importlib.metadata.distributions()
-        if d.metadata["Name"]
+        f"{d.metadata['Name']}=={d.version}" for d in importlib.metadata.distributions() if d.metadata["Name"]
     }
     return "pip3", "\n".join(sorted(line for line in found if any(p in line for p in patterns)))
 

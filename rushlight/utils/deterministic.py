@@ -1,10 +1,11 @@
 """torch.utils.deterministic: what torch.use_deterministic_algorithms does beside refusing."""
+
 from __future__ import annotations
 
 import sys
 from types import ModuleType
 
-from rushlight.base.determinism import Determinism
+from rushlight._engine.core.determinism import Determinism
 
 
 class _Settings(ModuleType):

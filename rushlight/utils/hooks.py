@@ -1,4 +1,5 @@
 """Handles of hooks, and the boundary through which a module's backward hooks see gradients."""
+
 from __future__ import annotations
 
 import functools
@@ -8,8 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import rushlight as torch
-
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 
 
 class RemovableHandle:
@@ -133,14 +133,18 @@ class BackwardHook:
         return tuple(chosen[i] for i in index)
 
     def _without_inputs(self) -> None:
-        warn("Full backward hook is firing when gradients are computed with respect to "
-             "module outputs since no inputs require gradients. Set requires_grad on an "
-             "input to see its gradient.")
+        warn(
+            "Full backward hook is firing when gradients are computed with respect to "
+            "module outputs since no inputs require gradients. Set requires_grad on an "
+            "input to see its gradient."
+        )
         for hook in self.user_hooks:
             found = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
             if found is not None and not (isinstance(found, tuple) and all(el is None for el in found)):
-                raise RuntimeError("Backward hook for Modules where no input requires gradient "
-                                   "should always return None or None for all gradients.")
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient "
+                    "should always return None or None for all gradients."
+                )
         self.grad_outputs = None
 
     def _at_inputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -180,6 +184,7 @@ def _spread(index: list[int], values: tuple[Any, ...], size: int) -> tuple[Any, 
 def _checked(found: Any, expected: int, hook: str, what: str) -> tuple[Any, ...]:
     grads = found if isinstance(found, tuple) else (found,)
     if len(grads) != expected:
-        raise RuntimeError(f"Backward {hook} returned an invalid number of {what}, got "
-                           f"{len(grads)}, but expected {expected}")
+        raise RuntimeError(
+            f"Backward {hook} returned an invalid number of {what}, got {len(grads)}, but expected {expected}"
+        )
     return grads

@@ -1,4 +1,5 @@
 """The debug log of a checkpoint: which ops ran, and from which lines, in a call and in its repetition."""
+
 from __future__ import annotations
 
 import sys
@@ -7,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as torch
-from rushlight.dispatch import state
+from rushlight._engine.dispatch import interpreters
 
 _PACKAGE = str(Path(torch.__file__).parent)
 
 
-class OpLog(state.Interpreter):
+class OpLog(interpreters.Interpreter):
     """A context and an interpreter in the door: inside, each op that the program calls leaves a line."""
 
     def __init__(self) -> None:
@@ -24,7 +25,7 @@ class OpLog(state.Interpreter):
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Note the op, its operands, its result and its caller; run it."""
-        found = state.interpret(row, call, args, kwargs)
+        found = interpreters.interpret(row, call, args, kwargs)
         operands = ", ".join([_told(a) for a in args] + [f"{n}={_told(v)}" for n, v in kwargs.items()])
         self.lines.append(f"{_told(found)} = {row.name}({operands})    at {_caller()}")
         return found
@@ -47,10 +48,12 @@ def _caller() -> str:
 
 def report(first: OpLog, again: OpLog) -> str:
     """Both logs, as the head of an error's text."""
-    return ("An error happened while unpacking tensors; dumping logs of latest computation because you "
-            "passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.\n"
-            f"{_section('1. Operators that ran in the original forward', first)}"
-            f"{_section('2. Operators that ran during recomputation', again)}")
+    return (
+        "An error happened while unpacking tensors; dumping logs of latest computation because you "
+        "passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.\n"
+        f"{_section('1. Operators that ran in the original forward', first)}"
+        f"{_section('2. Operators that ran during recomputation', again)}"
+    )
 
 
 def _section(title: str, log: OpLog) -> str:

@@ -4,6 +4,7 @@ Each tensor that the call saves leaves a `_Place` in its node. The first place t
 call again under other hooks, which put what is saved this time in the places' order. Values belong to one
 run of backward; another run (retain_graph) computes them again.
 """
+
 from __future__ import annotations
 
 import weakref
@@ -13,13 +14,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
-from rushlight.autograd.hooks import current_run
+from rushlight._engine.autograd.hooks import current_run
 from rushlight.utils.ambient import Ambient
 from rushlight.utils.oplog import OpLog, report
 
-_TIP = ("\n\nTip: To see a more detailed error message, either pass `debug=True` to "
-        "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block with `with "
-        "torch.utils.checkpoint.set_checkpoint_debug_enabled(True):`.")
+_TIP = (
+    "\n\nTip: To see a more detailed error message, either pass `debug=True` to "
+    "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block with `with "
+    "torch.utils.checkpoint.set_checkpoint_debug_enabled(True):`."
+)
 
 
 class CheckpointError(RuntimeError):
@@ -90,7 +93,7 @@ class _Frame:
         """The call's arguments, with the tensors' own places in the graph."""
         tensors, others = iter(self.kept.saved_tensors), iter(self.others)
         values = [next(tensors) if is_tensor else next(others) for is_tensor in self.tensor_at]
-        return values[:self.count], dict(zip(self.names, values[self.count:], strict=True))
+        return values[: self.count], dict(zip(self.names, values[self.count :], strict=True))
 
 
 class _Checkpoint:
@@ -104,10 +107,12 @@ class _Checkpoint:
 
     def hooks(self) -> Any:
         """The hooks of the first call."""
+
         def pack(t: Any) -> _Place:
             place = _Place(self.check(t))
             self.frame.places.append(weakref.ref(place))
             return place
+
         return torch.autograd.graph.saved_tensors_hooks(pack, self._value)
 
     def _value(self, place: _Place) -> Any:
@@ -124,7 +129,8 @@ class _Checkpoint:
         if value is None:
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked "
-                "once. If you are calling ctx.saved_tensor in backward, make sure to do so only once.")
+                "once. If you are calling ctx.saved_tensor in backward, make sure to do so only once."
+            )
         place.values[run] = None
         return value
 
@@ -138,8 +144,10 @@ class _Checkpoint:
             if number >= len(frame.places):
                 if self.early_stop:
                     raise _Stop
-                raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during "
-                                      f"recomputation than during the original forward pass.{_TIP}")
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during "
+                    f"recomputation than during the original forward pass.{_TIP}"
+                )
             place = frame.places[number]()
             if place is not None:
                 place.values[run] = t.detach()
@@ -148,8 +156,12 @@ class _Checkpoint:
             return t.detach()
 
         try:
-            with self.ambient.again(), self.context, torch.enable_grad(), \
-                    torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+            with (
+                self.ambient.again(),
+                self.context,
+                torch.enable_grad(),
+                torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t),
+            ):
                 frame.function(*args, **kwargs)
         except _Stop:
             pass
@@ -158,7 +170,8 @@ class _Checkpoint:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
                 f"and recomputation.\nNumber of tensors saved during forward: {len(frame.places)}\n"
-                f"Number of tensors saved during recomputation: {recomputed}.{_TIP}")
+                f"Number of tensors saved during recomputation: {recomputed}.{_TIP}"
+            )
 
     def _compare(self, run: Any) -> None:
         found = []
@@ -166,19 +179,31 @@ class _Checkpoint:
             place = reference()
             value = None if place is None else place.values.get(run)
             if value is not None and self.check(value) != place.metadata:
-                found.append(f"tensor at position {number}:\nsaved metadata: {place.metadata}\n"
-                             f"recomputed metadata: {self.check(value)}\n")
+                found.append(
+                    f"tensor at position {number}:\nsaved metadata: {place.metadata}\n"
+                    f"recomputed metadata: {self.check(value)}\n"
+                )
         if found:
-            raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have "
-                                  f"different metadata than during the forward pass.\n{''.join(found)}{_TIP}")
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have "
+                f"different metadata than during the forward pass.\n{''.join(found)}{_TIP}"
+            )
 
 
 class _NoRun:
     """Stands for a run where a saved tensor is asked for outside of backward."""
 
 
-def run(function: Callable[..., Any], args: Any, kwargs: dict[str, Any], preserve: bool, context_fn: Any,
-        determinism_check: str, debug: bool, early_stop: bool) -> Any:
+def run(
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: dict[str, Any],
+    preserve: bool,
+    context_fn: Any,
+    determinism_check: str,
+    debug: bool,
+    early_stop: bool,
+) -> Any:
     """Call `function` under hooks that drop what it saves."""
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
@@ -189,9 +214,13 @@ def run(function: Callable[..., Any], args: Any, kwargs: dict[str, Any], preserv
     first, again = logs or context_fn()
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
-    checkpoint = _Checkpoint(_Frame(function, args, kwargs), Ambient(preserve), again,
-                             _CHECKS[determinism_check],
-                             early_stop if SETTINGS.early_stop is None else SETTINGS.early_stop)
+    checkpoint = _Checkpoint(
+        _Frame(function, args, kwargs),
+        Ambient(preserve),
+        again,
+        _CHECKS[determinism_check],
+        early_stop if SETTINGS.early_stop is None else SETTINGS.early_stop,
+    )
     checkpoint.logs = logs
     with checkpoint.hooks(), first:
         return function(*args, **kwargs)

@@ -1,23 +1,26 @@
 """checkpoint(use_reentrant=True): a Function whose backward calls the function again, and its backward."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
 import rushlight as torch
-from rushlight.autograd.hooks import current_run
-from rushlight.base.callers import warn
-from rushlight.base.tape import walked_once
+from rushlight._engine.autograd.hooks import current_run
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import walked_once
 from rushlight.utils.ambient import Ambient
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensors of a tuple as leaves of the same data; other values as they are."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError("Only tuple of tensors is supported. Got Unsupported input type: "
-                           f"{type(inputs).__name__}")
-    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
-                 for x in inputs)
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in inputs
+    )
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
@@ -45,10 +48,12 @@ class CheckpointFunction(torch.autograd.Function):
         """Gradients of the arguments; those of parameters inside go to their `.grad`."""
         run = current_run()
         if run is not None and run.partial:
-            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
-                               "or passing an `inputs` parameter to .backward(). To resolve this error, you "
-                               "can either set use_reentrant=False, or call .backward() without passing the "
-                               "`inputs` argument.")
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() "
+                "or passing an `inputs` parameter to .backward(). To resolve this error, you "
+                "can either set use_reentrant=False, or call .backward() without passing the "
+                "`inputs` argument."
+            )
         inputs = list(ctx.inputs)
         for place, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[place] = t
@@ -56,8 +61,11 @@ class CheckpointFunction(torch.autograd.Function):
         with ctx.ambient.again(), torch.enable_grad():
             outputs = ctx.run_function(*leaves)
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
-        flows = [(o, g) for o, g in zip(outputs, grads, strict=True)
-                 if isinstance(o, torch.Tensor) and o.requires_grad]
+        flows = [
+            (o, g)
+            for o, g in zip(outputs, grads, strict=True)
+            if isinstance(o, torch.Tensor) and o.requires_grad
+        ]
         if not flows:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         torch.autograd.backward([o for o, _ in flows], [g for _, g in flows])

@@ -5,6 +5,7 @@ results, and which of its operands and results the op's node saved. The second s
 repetition: it gives the results out instead of computing them, and saves the same operands and results, so
 that the checkpoint's places fill in the same order.
 """
+
 from __future__ import annotations
 
 import enum
@@ -13,15 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.autograd.node import Node
-from rushlight.autograd.packing import HOOKS
-from rushlight.base.tape import walked_once
-from rushlight.base.pytree import flatten
-from rushlight.capture.program import mapped
-from rushlight.capture.recorder import _RANDOM
-from rushlight.dispatch import state
-from rushlight.dispatch.door import function
-from rushlight.tensor.tensor import storage
+from rushlight._engine.autograd.node import Node
+from rushlight._engine.autograd.saved_tensor_hooks import HOOKS
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.recording import walked_once
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.dispatch.dispatcher import function
+from rushlight._engine.tensors.tensor import storage
+from rushlight._engine.trace.program import mapped
+from rushlight._engine.trace.recorder import _RANDOM
 
 
 class CheckpointPolicy(enum.Enum):
@@ -73,11 +74,12 @@ def _tensors(tree: Any) -> list[Any]:
     return [t for t in flatten(tree)[0] if isinstance(t, torch.Tensor)]
 
 
-class _Selector(state.Interpreter):
+class _Selector(interpreters.Interpreter):
     """A context and an interpreter. `again`: this is the repetition."""
 
-    def __init__(self, policy: Callable[..., Any], kept: dict[Any, list[_Kept]], again: bool,
-                 changed: bool) -> None:
+    def __init__(
+        self, policy: Callable[..., Any], kept: dict[Any, list[_Kept]], again: bool, changed: bool
+    ) -> None:
         self.policy, self.kept, self.again, self.changed = policy, kept, again, changed
 
     def __enter__(self) -> None:
@@ -88,35 +90,49 @@ class _Selector(state.Interpreter):
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Ask the policy; give out, keep, or just run. Of composites, the ops inside are asked about."""
         if row.kind == "composite" and row.vjp is None:
-            return state.within(self, call, args, kwargs)
+            return interpreters.within(self, call, args, kwargs)
         op, operands = _named(row, args, kwargs), [list(args), list(kwargs.values())]
-        if op in SAC_IGNORED_OPS or getattr(call, "writes", False) or self.again and self._computes(
-                row, op, SelectiveCheckpointContext(is_recompute=True), args, kwargs):
-            return state.interpret(row, call, args, kwargs)
+        if (
+            op in SAC_IGNORED_OPS
+            or getattr(call, "writes", False)
+            or self.again
+            and self._computes(row, op, SelectiveCheckpointContext(is_recompute=True), args, kwargs)
+        ):
+            return interpreters.interpret(row, call, args, kwargs)
         if self.again:
             if op not in self.kept:
                 raise RuntimeError(f"{row.name} encountered during backward, but not found in storage")
             if not self.kept[op]:
-                raise RuntimeError("Trying to backward an extra time. You are only allowed to backward once "
-                                   "on any region computed under selective activation checkpoint.")
+                raise RuntimeError(
+                    "Trying to backward an extra time. You are only allowed to backward once "
+                    "on any region computed under selective activation checkpoint."
+                )
             return self.kept[op].pop(0).again(operands, self.changed)
         pack, unpack = HOOKS.stack[-1] if HOOKS.stack else (lambda t: t, lambda t: t)
         saved: list[Any] = []  # what the op's nodes hand to the checkpoint's hook
         with torch.autograd.graph.saved_tensors_hooks(lambda t: (saved.append(t), pack(t))[1], unpack):
-            found = state.interpret(row, call, args, kwargs)
+            found = interpreters.interpret(row, call, args, kwargs)
         context = SelectiveCheckpointContext(is_recompute=False, op_output=found)
         if not self._computes(row, op, context, args, kwargs):
             draws = row.name in _RANDOM or any(p.name == "generator" for p in row.params)
             self.kept.setdefault(op, []).append(
-                _Kept(found, saved, operands, torch.get_rng_state() if draws else None))
+                _Kept(found, saved, operands, torch.get_rng_state() if draws else None)
+            )
         return found
 
     def _computes(self, row: Any, op: Any, context: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """What the policy says; it is asked with positional arguments, and without those left at defaults."""
         given = dict(zip([p.name for p in row.params], args), **kwargs)
         values = [(p, given[p.name]) for p in row.params if given.get(p.name, p.default) is not p.default]
-        return self.policy(context, op, *[v for p, v in values if not p.keyword_only],
-                           **{p.name: v for p, v in values if p.keyword_only}) in _COMPUTED
+        return (
+            self.policy(
+                context,
+                op,
+                *[v for p, v in values if not p.keyword_only],
+                **{p.name: v for p, v in values if p.keyword_only},
+            )
+            in _COMPUTED
+        )
 
 
 def _named(row: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -127,8 +143,9 @@ def _named(row: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return function(row)
 
 
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
-                                         ) -> tuple[Any, Any]:
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> tuple[Any, Any]:
     """The two contexts of a checkpoint that keeps some ops' results; for checkpoint's context_fn.
 
     policy_fn_or_list: ops (torch.mm, torch.addmm, ...) whose results are kept, or a function of
@@ -140,13 +157,17 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
         ops = policy
         for op in ops:
             if not inspect.isroutine(op):
-                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type "
-                                 f"{type(op)}. Please update the OpOverloadPacket to a specific OpOverload: "
-                                 "torch.mm, or torch.ops.aten.mm.default instead of torch.ops.aten.mm")
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type "
+                    f"{type(op)}. Please update the OpOverloadPacket to a specific OpOverload: "
+                    "torch.mm, or torch.ops.aten.mm.default instead of torch.ops.aten.mm"
+                )
         wanted = {id(op) for op in ops}
         policy = lambda context, op, *args, **kwargs: id(op) in wanted
     elif not callable(policy):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     kept: dict[Any, list[_Kept]] = {}
-    return tuple(_Selector(policy, kept, again, allow_cache_entry_mutation)  # type: ignore[return-value]
-                 for again in (False, True))
+    return tuple(
+        _Selector(policy, kept, again, allow_cache_entry_mutation)  # type: ignore[return-value]
+        for again in (False, True)
+    )

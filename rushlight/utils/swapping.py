@@ -6,8 +6,8 @@ import copyreg
 import weakref
 from typing import Any
 
-from rushlight.autograd.node import AccumulateGrad
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.tensors.tensor import Tensor
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:

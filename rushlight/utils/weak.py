@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import ref
 
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = ["TensorWeakRef", "WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary"]
 WeakRef = ref

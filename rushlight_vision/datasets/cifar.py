@@ -1,4 +1,5 @@
 """CIFAR-10 and CIFAR-100: root/cifar-10-batches-py, root/cifar-100-python; pickles of known checksums."""
+
 from __future__ import annotations
 
 import os
@@ -21,15 +22,23 @@ class CIFAR10(VisionDataset):
     train_list, test_list = checksums("cifar-10 train"), checksums("cifar-10 test")
     meta = {"filename": "batches.meta", "key": "label_names", "md5": "5ff9c542aee3614f3951f8cda6e48888"}
 
-    def __init__(self, root: Any, train: bool = True, transform: Any = None, target_transform: Any = None,
-                 download: bool = False) -> None:
+    def __init__(
+        self,
+        root: Any,
+        train: bool = True,
+        transform: Any = None,
+        target_transform: Any = None,
+        download: bool = False,
+    ) -> None:
         super().__init__(root, None, transform, target_transform)
         self.train = train
         if download:
             self.download()
         if not self._check_integrity():
-            raise RuntimeError("Dataset not found or corrupted. You can use download=True to download it: "
-                               f"expected torchvision's files in {os.path.join(self.root, self.base_folder)}")
+            raise RuntimeError(
+                "Dataset not found or corrupted. You can use download=True to download it: "
+                f"expected torchvision's files in {os.path.join(self.root, self.base_folder)}"
+            )
         parts = [self._load(name) for name, _ in (self.train_list if train else self.test_list)]
         self.data = np.vstack([p["data"] for p in parts]).reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         self.targets = [t for p in parts for t in p.get("labels", p.get("fine_labels"))]

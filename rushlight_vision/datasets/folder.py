@@ -1,4 +1,5 @@
 """Images in folders named after their classes: root/CLASS/.../image.png."""
+
 from __future__ import annotations
 
 import os
@@ -24,8 +25,13 @@ def find_classes(directory: Any) -> tuple[list[str], dict[str, int]]:
     return classes, {name: i for i, name in enumerate(classes)}
 
 
-def make_dataset(directory: Any, class_to_idx: dict[str, int] | None = None, extensions: Any = None,
-                 is_valid_file: Any = None, allow_empty: bool = False) -> list[tuple[str, int]]:
+def make_dataset(
+    directory: Any,
+    class_to_idx: dict[str, int] | None = None,
+    extensions: Any = None,
+    is_valid_file: Any = None,
+    allow_empty: bool = False,
+) -> list[tuple[str, int]]:
     """(path, class number) of every file with one of the extensions, or that is_valid_file takes."""
     if (extensions is None) == (is_valid_file is None):
         raise ValueError("Both extensions and is_valid_file cannot be None or not None at the same time")
@@ -40,16 +46,26 @@ def make_dataset(directory: Any, class_to_idx: dict[str, int] | None = None, ext
     present = {number for _, number in found}
     empty = sorted(name for name, number in classes.items() if number not in present)
     if empty and not allow_empty:
-        raise FileNotFoundError(f"Found no valid file for the classes {', '.join(empty)}. "
-                                + (f"Supported extensions are: {', '.join(endings)}" if endings else ""))
+        raise FileNotFoundError(
+            f"Found no valid file for the classes {', '.join(empty)}. "
+            + (f"Supported extensions are: {', '.join(endings)}" if endings else "")
+        )
     return found
 
 
 class DatasetFolder(VisionDataset):
     """Files in folders of classes, read by `loader`."""
 
-    def __init__(self, root: Any, loader: Any, extensions: Any = None, transform: Any = None,
-                 target_transform: Any = None, is_valid_file: Any = None, allow_empty: bool = False) -> None:
+    def __init__(
+        self,
+        root: Any,
+        loader: Any,
+        extensions: Any = None,
+        transform: Any = None,
+        target_transform: Any = None,
+        is_valid_file: Any = None,
+        allow_empty: bool = False,
+    ) -> None:
         super().__init__(root, None, transform, target_transform)
         self.classes, self.class_to_idx = self.find_classes(self.root)
         self.samples = self.make_dataset(self.root, self.class_to_idx, extensions, is_valid_file, allow_empty)
@@ -72,8 +88,15 @@ class DatasetFolder(VisionDataset):
 class ImageFolder(DatasetFolder):
     """Images in folders of classes."""
 
-    def __init__(self, root: Any, transform: Any = None, target_transform: Any = None,
-                 loader: Any = default_loader, is_valid_file: Any = None, allow_empty: bool = False) -> None:
+    def __init__(
+        self,
+        root: Any,
+        transform: Any = None,
+        target_transform: Any = None,
+        loader: Any = default_loader,
+        is_valid_file: Any = None,
+        allow_empty: bool = False,
+    ) -> None:
         extensions = IMG_EXTENSIONS if is_valid_file is None else None
         super().__init__(root, loader, extensions, transform, target_transform, is_valid_file, allow_empty)
         self.imgs = self.samples

@@ -1,4 +1,5 @@
 """MNIST and what copies its format: root/CLASS/raw/*-ubyte, packed (.gz) or not."""
+
 from __future__ import annotations
 
 import gzip
@@ -34,22 +35,36 @@ class MNIST(VisionDataset):
 
     mirrors = ["https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/"]
     resources = checksums("MNIST")
-    classes = [f"{i} - {name}" for i, name in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"))]
+    classes = [
+        f"{i} - {name}"
+        for i, name in enumerate(
+            ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+        )
+    ]
 
-    def __init__(self, root: Any, train: bool = True, transform: Any = None, target_transform: Any = None,
-                 download: bool = False) -> None:
+    def __init__(
+        self,
+        root: Any,
+        train: bool = True,
+        transform: Any = None,
+        target_transform: Any = None,
+        download: bool = False,
+    ) -> None:
         super().__init__(root, None, transform, target_transform)
         self.train = train
         if download:
             self.download()
         if not self._check_exists():
             names = ", ".join(name for name, _ in self.resources)
-            raise RuntimeError("Dataset not found. You can use download=True to download it: expected "
-                               f"{names}, packed or not, in {self.raw_folder}")
+            raise RuntimeError(
+                "Dataset not found. You can use download=True to download it: expected "
+                f"{names}, packed or not, in {self.raw_folder}"
+            )
         part = "train" if train else "t10k"
-        self.data, self.targets = (read_sn3_pascalvincent_tensor(self._found(f"{part}-{kind}-ubyte"))
-                                   for kind in ("images-idx3", "labels-idx1"))
+        self.data, self.targets = (
+            read_sn3_pascalvincent_tensor(self._found(f"{part}-{kind}-ubyte"))
+            for kind in ("images-idx3", "labels-idx1")
+        )
         self.targets = self.targets.to(torch.int64)
 
     def _found(self, name: str) -> str | None:
@@ -95,8 +110,18 @@ class FashionMNIST(MNIST):
 
     mirrors = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
     resources = checksums("FashionMNIST")
-    classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
-               "Ankle boot"]
+    classes = [
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    ]
 
 
 class KMNIST(MNIST):

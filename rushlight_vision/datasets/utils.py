@@ -2,6 +2,7 @@
 
 A file appears under its name only when it is whole and its checksum right; none is fetched twice.
 """
+
 from __future__ import annotations
 
 import gzip
@@ -49,11 +50,13 @@ def download_url(url: str, root: Any, filename: Any = None, md5: str | None = No
                 with urllib.request.urlopen(request, timeout=60) as response:
                     shutil.copyfileobj(response, file)
             except OSError as error:
-                raise urllib.error.URLError(f"could not download {url} ({error}); without a network, put the "
-                                            f"file at {path} yourself") from error
+                raise urllib.error.URLError(
+                    f"could not download {url} ({error}); without a network, put the file at {path} yourself"
+                ) from error
         if not check_integrity(part, md5):
-            raise RuntimeError("File not found or corrupted: expected MD5 "
-                               f"{md5}, got {calculate_md5(part)} from {url}")
+            raise RuntimeError(
+                f"File not found or corrupted: expected MD5 {md5}, got {calculate_md5(part)} from {url}"
+            )
         os.replace(part, path)
     finally:
         if os.path.exists(part):
@@ -80,8 +83,14 @@ def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool =
     return target
 
 
-def download_and_extract_archive(url: str, download_root: Any, extract_root: Any = None, filename: Any = None,
-                                 md5: str | None = None, remove_finished: bool = False) -> None:
+def download_and_extract_archive(
+    url: str,
+    download_root: Any,
+    extract_root: Any = None,
+    filename: Any = None,
+    md5: str | None = None,
+    remove_finished: bool = False,
+) -> None:
     """download_url, then extract_archive."""
     download_url(url, download_root, filename, md5)
     source = os.path.join(os.path.expanduser(download_root), filename or os.path.basename(url))

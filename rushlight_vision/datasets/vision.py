@@ -1,4 +1,5 @@
 """What data sets of images have in common, and one of noise for trying things out."""
+
 from __future__ import annotations
 
 import os
@@ -12,8 +13,9 @@ from rushlight.utils.data import Dataset
 class StandardTransform:
     """Two transforms as one of (image, target)."""
 
-    def __init__(self, transform: Callable[..., Any] | None = None,
-                 target_transform: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, transform: Callable[..., Any] | None = None, target_transform: Callable[..., Any] | None = None
+    ) -> None:
         self.transform, self.target_transform = transform, target_transform
 
     def __call__(self, input: Any, target: Any) -> tuple[Any, Any]:
@@ -30,9 +32,13 @@ class StandardTransform:
 class VisionDataset(Dataset):
     """Images with targets: `transform` and `target_transform` for each, or `transforms` for both at once."""
 
-    def __init__(self, root: Any = None, transforms: Callable[..., Any] | None = None,
-                 transform: Callable[..., Any] | None = None,
-                 target_transform: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self,
+        root: Any = None,
+        transforms: Callable[..., Any] | None = None,
+        transform: Callable[..., Any] | None = None,
+        target_transform: Callable[..., Any] | None = None,
+    ) -> None:
         separate = transform is not None or target_transform is not None
         if transforms is not None and separate:
             raise ValueError("Only transforms or transform/target_transform can be passed as argument")
@@ -59,8 +65,15 @@ class VisionDataset(Dataset):
 class FakeData(VisionDataset):
     """Images of noise with random labels, the same for an index every time."""
 
-    def __init__(self, size: int = 1000, image_size: tuple[int, ...] = (3, 224, 224), num_classes: int = 10,
-                 transform: Any = None, target_transform: Any = None, random_offset: int = 0) -> None:
+    def __init__(
+        self,
+        size: int = 1000,
+        image_size: tuple[int, ...] = (3, 224, 224),
+        num_classes: int = 10,
+        transform: Any = None,
+        target_transform: Any = None,
+        random_offset: int = 0,
+    ) -> None:
         super().__init__(None, None, transform, target_transform)
         self.size, self.image_size, self.num_classes = size, image_size, num_classes
         self.random_offset = random_offset

@@ -1,4 +1,5 @@
 """Models by name, and how a builder takes weights."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -15,34 +16,43 @@ _FAMILIES = {
     "convnext": "ConvNeXt convnext_tiny convnext_small convnext_base convnext_large",
     "densenet": "DenseNet densenet121 densenet161 densenet169 densenet201",
     "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 "
-                    "efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s "
-                    "efficientnet_v2_m efficientnet_v2_l",
+    "efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s "
+    "efficientnet_v2_m efficientnet_v2_l",
     "mnasnet": "MNASNet mnasnet0_5 mnasnet0_75 mnasnet1_0 mnasnet1_3",
     "mobilenetv2": "MobileNetV2 mobilenet_v2",
     "mobilenetv3": "MobileNetV3 mobilenet_v3_large mobilenet_v3_small",
     "regnet": "RegNet regnet_x_400mf regnet_x_800mf regnet_x_1_6gf regnet_x_3_2gf regnet_x_8gf regnet_x_16gf "
-              "regnet_x_32gf regnet_y_400mf regnet_y_800mf regnet_y_1_6gf regnet_y_3_2gf regnet_y_8gf "
-              "regnet_y_16gf regnet_y_32gf regnet_y_128gf",
+    "regnet_x_32gf regnet_y_400mf regnet_y_800mf regnet_y_1_6gf regnet_y_3_2gf regnet_y_8gf "
+    "regnet_y_16gf regnet_y_32gf regnet_y_128gf",
     "resnet": "ResNet resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
-              "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
+    "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
     "segmentation.deeplabv3": "DeepLabV3 deeplabv3_mobilenet_v3_large deeplabv3_resnet50 deeplabv3_resnet101",
     "segmentation.fcn": "FCN fcn_resnet50 fcn_resnet101",
     "segmentation.lraspp": "LRASPP lraspp_mobilenet_v3_large",
     "shufflenetv2": "ShuffleNetV2 shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 "
-                    "shufflenet_v2_x2_0",
+    "shufflenet_v2_x2_0",
     "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
     "swin_transformer": "SwinTransformer swin_t swin_s swin_b",
     "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
     "vision_transformer": "VisionTransformer vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14",
 }
 HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}
-HOMES |= {name: name for name in (*_FAMILIES, "feature_extraction", "segmentation")
-          if name not in HOMES and "." not in name}
+HOMES |= {
+    name: name
+    for name in (*_FAMILIES, "feature_extraction", "segmentation")
+    if name not in HOMES and "." not in name
+}
 _BUILDERS = sorted(name for name in HOMES if name in _weights.BUILDERS)
 
 
-def build(cls: Callable[..., Any], builder: str, weights: Any, progress: bool, kwargs: dict[str, Any],
-          fixed: dict[str, Any]) -> Any:
+def build(
+    cls: Callable[..., Any],
+    builder: str,
+    weights: Any,
+    progress: bool,
+    kwargs: dict[str, Any],
+    fixed: dict[str, Any],
+) -> Any:
     """cls(**kwargs), with the builder's weights in it where some are asked for; they need what is `fixed`."""
     chosen = _weights.of_builder(builder).verify(weights)
     if chosen is None:
@@ -56,17 +66,20 @@ def build(cls: Callable[..., Any], builder: str, weights: Any, progress: bool, k
     return model
 
 
-def builder(cls: Callable[..., Any], name: str, fixed: "dict[str, Any] | None" = None, **config: Any
-            ) -> Callable[..., Any]:
+def builder(
+    cls: Callable[..., Any], name: str, fixed: "dict[str, Any] | None" = None, **config: Any
+) -> Callable[..., Any]:
     """A function of torchvision's: NAME(*, weights=None, progress=True, **kwargs) gives a model.
 
     `fixed`: arguments that its weights were trained with, by default 1000 classes.
     """
+
     def make(*args: Any, weights: Any = None, progress: bool = True, **kwargs: Any) -> Any:
         if "pretrained" in kwargs or args:  # the older spelling
             weights = "DEFAULT" if kwargs.pop("pretrained", args[0] if args else False) else weights
         needs = {"num_classes": 1000} if fixed is None else fixed
         return build(cls, name, weights, progress, {**config, **kwargs}, needs)
+
     make.__name__ = make.__qualname__ = name
     make.__module__ = f"torchvision.models.{HOMES[name]}"
     make.__doc__ = f"{name}: a {getattr(cls, '__name__', 'model')}; `weights` as the module says."
@@ -102,8 +115,11 @@ def get_weight(name: str) -> Any:
     return _weights.enum(kind)[entry]
 
 
-def list_models(module: Any = None, include: "Iterable[str] | str | None" = None,
-                exclude: "Iterable[str] | str | None" = None) -> list[str]:
+def list_models(
+    module: Any = None,
+    include: "Iterable[str] | str | None" = None,
+    exclude: "Iterable[str] | str | None" = None,
+) -> list[str]:
     """Names of models that match a pattern of `include` and none of `exclude`.
 
     `module`: `torchvision.models`, `torchvision.models.segmentation`, or None for both.
@@ -114,5 +130,6 @@ def list_models(module: Any = None, include: "Iterable[str] | str | None" = None
     def of(patterns: Any) -> set[str]:
         patterns = [patterns] if isinstance(patterns, str) else patterns or ()
         return {n for p in patterns for n in fnmatch.filter(names, p)}
+
     kept = of(include) if include else set(names)
     return sorted(kept - of(exclude))

@@ -1,4 +1,5 @@
 """What models share: widths, and a model cut where its features are wanted."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -16,7 +17,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
             raise ValueError("return_layers are not present in model")
         wanted = {str(k): str(v) for k, v in return_layers.items()}
         last = max(list(children).index(name) for name in wanted)
-        super().__init__(OrderedDict(list(children.items())[:last + 1]))
+        super().__init__(OrderedDict(list(children.items())[: last + 1]))
         self.return_layers = wanted
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:

@@ -1,4 +1,5 @@
 """ConvNeXt: Liu et al., "A ConvNet for the 2020s", CVPR 2022."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -24,14 +25,20 @@ class LayerNorm2d(nn.LayerNorm):
 class CNBlock(nn.Module):
     """A convolution of each channel for itself, two linear layers on pixels, beside the identity."""
 
-    def __init__(self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Any = None
-                 ) -> None:
+    def __init__(
+        self, dim: int, layer_scale: float, stochastic_depth_prob: float, norm_layer: Any = None
+    ) -> None:
         super().__init__()
         norm = norm_layer or partial(nn.LayerNorm, eps=1e-6)
-        self.block = nn.Sequential(nn.Conv2d(dim, dim, kernel_size=7, padding=3, groups=dim, bias=True),
-                                   Permute([0, 2, 3, 1]), norm(dim),
-                                   nn.Linear(dim, 4 * dim, bias=True), nn.GELU(),
-                                   nn.Linear(4 * dim, dim, bias=True), Permute([0, 3, 1, 2]))
+        self.block = nn.Sequential(
+            nn.Conv2d(dim, dim, kernel_size=7, padding=3, groups=dim, bias=True),
+            Permute([0, 2, 3, 1]),
+            norm(dim),
+            nn.Linear(dim, 4 * dim, bias=True),
+            nn.GELU(),
+            nn.Linear(4 * dim, dim, bias=True),
+            Permute([0, 3, 1, 2]),
+        )
         self.layer_scale = nn.Parameter(torch.ones(dim, 1, 1) * layer_scale)
         self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
 
@@ -45,23 +52,44 @@ class CNBlock(nn.Module):
 class ConvNeXt(nn.Module):
     """Four stages of blocks; `block_setting` holds (channels, how many) of each."""
 
-    def __init__(self, block_setting: list[tuple[int, int]], stochastic_depth_prob: float = 0.0,
-                 layer_scale: float = 1e-6, num_classes: int = 1000, block: Any = None, norm_layer: Any = None
-                 ) -> None:
+    def __init__(
+        self,
+        block_setting: list[tuple[int, int]],
+        stochastic_depth_prob: float = 0.0,
+        layer_scale: float = 1e-6,
+        num_classes: int = 1000,
+        block: Any = None,
+        norm_layer: Any = None,
+    ) -> None:
         super().__init__()
         if not block_setting:
             raise ValueError("The block_setting should not be empty")
         block, norm = block or CNBlock, norm_layer or partial(LayerNorm2d, eps=1e-6)
         layers: list[nn.Module] = [
-            Conv2dNormActivation(3, block_setting[0][0], kernel_size=4, stride=4, padding=0, norm_layer=norm,
-                                 activation_layer=None, bias=True)]
+            Conv2dNormActivation(
+                3,
+                block_setting[0][0],
+                kernel_size=4,
+                stride=4,
+                padding=0,
+                norm_layer=norm,
+                activation_layer=None,
+                bias=True,
+            )
+        ]
         total, done = sum(count for _, count in block_setting), 0
         for i, (width, count) in enumerate(block_setting):
             if i:
                 before = block_setting[i - 1][0]
                 layers.append(nn.Sequential(norm(before), nn.Conv2d(before, width, kernel_size=2, stride=2)))
-            layers.append(nn.Sequential(*(block(width, layer_scale, stochastic_depth_prob * (done + j) /
-                                                (total - 1.0)) for j in range(count))))
+            layers.append(
+                nn.Sequential(
+                    *(
+                        block(width, layer_scale, stochastic_depth_prob * (done + j) / (total - 1.0))
+                        for j in range(count)
+                    )
+                )
+            )
             done += count
         self.features, self.avgpool = nn.Sequential(*layers), nn.AdaptiveAvgPool2d(1)
         last = block_setting[-1][0]
@@ -78,7 +106,7 @@ class ConvNeXt(nn.Module):
 
 
 def _convnext(name: str, width: int, third: int, drop: float) -> Any:
-    setting = [(width * 2 ** i, third if i == 2 else 3) for i in range(4)]
+    setting = [(width * 2**i, third if i == 2 else 3) for i in range(4)]
     return builder(ConvNeXt, name, block_setting=setting, stochastic_depth_prob=drop)
 
 

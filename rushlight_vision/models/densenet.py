@@ -1,4 +1,5 @@
 """DenseNet: Huang et al., "Densely Connected Convolutional Networks", CVPR 2017."""
+
 from __future__ import annotations
 
 import re
@@ -15,8 +16,9 @@ from rushlight_vision.models._api import builder
 class _DenseLayer(nn.Module):
     """What all layers before gave, through a bottleneck of 1x1, to `growth_rate` new channels."""
 
-    def __init__(self, inputs: int, growth_rate: int, bn_size: int, drop_rate: float, memory_efficient: bool
-                 ) -> None:
+    def __init__(
+        self, inputs: int, growth_rate: int, bn_size: int, drop_rate: float, memory_efficient: bool
+    ) -> None:
         super().__init__()
         width = bn_size * growth_rate
         self.norm1, self.relu1 = nn.BatchNorm2d(inputs), nn.ReLU(inplace=True)
@@ -49,8 +51,15 @@ class _DenseLayer(nn.Module):
 
 
 class _DenseBlock(nn.ModuleDict):
-    def __init__(self, layers: int, inputs: int, bn_size: int, growth_rate: int, drop_rate: float,
-                 memory_efficient: bool) -> None:
+    def __init__(
+        self,
+        layers: int,
+        inputs: int,
+        bn_size: int,
+        growth_rate: int,
+        drop_rate: float,
+        memory_efficient: bool,
+    ) -> None:
         super().__init__()
         for i in range(layers):
             seen = inputs + i * growth_rate
@@ -65,9 +74,14 @@ class _DenseBlock(nn.ModuleDict):
 
 
 def _transition(inputs: int, outputs: int) -> nn.Sequential:
-    return _Transition(OrderedDict(norm=nn.BatchNorm2d(inputs), relu=nn.ReLU(inplace=True),
-                                   conv=nn.Conv2d(inputs, outputs, kernel_size=1, stride=1, bias=False),
-                                   pool=nn.AvgPool2d(kernel_size=2, stride=2)))
+    return _Transition(
+        OrderedDict(
+            norm=nn.BatchNorm2d(inputs),
+            relu=nn.ReLU(inplace=True),
+            conv=nn.Conv2d(inputs, outputs, kernel_size=1, stride=1, bias=False),
+            pool=nn.AvgPool2d(kernel_size=2, stride=2),
+        )
+    )
 
 
 class _Transition(nn.Sequential):
@@ -77,14 +91,25 @@ class _Transition(nn.Sequential):
 class DenseNet(nn.Module):
     """Blocks in which each layer sees all before it, with transitions between."""
 
-    def __init__(self, growth_rate: int = 32, block_config: Any = (6, 12, 24, 16),
-                 num_init_features: int = 64, bn_size: int = 4, drop_rate: float = 0, num_classes: int = 1000,
-                 memory_efficient: bool = False) -> None:
+    def __init__(
+        self,
+        growth_rate: int = 32,
+        block_config: Any = (6, 12, 24, 16),
+        num_init_features: int = 64,
+        bn_size: int = 4,
+        drop_rate: float = 0,
+        num_classes: int = 1000,
+        memory_efficient: bool = False,
+    ) -> None:
         super().__init__()
-        self.features = nn.Sequential(OrderedDict(
-            conv0=nn.Conv2d(3, num_init_features, kernel_size=7, stride=2, padding=3, bias=False),
-            norm0=nn.BatchNorm2d(num_init_features), relu0=nn.ReLU(inplace=True),
-            pool0=nn.MaxPool2d(kernel_size=3, stride=2, padding=1)))
+        self.features = nn.Sequential(
+            OrderedDict(
+                conv0=nn.Conv2d(3, num_init_features, kernel_size=7, stride=2, padding=3, bias=False),
+                norm0=nn.BatchNorm2d(num_init_features),
+                relu0=nn.ReLU(inplace=True),
+                pool0=nn.MaxPool2d(kernel_size=3, stride=2, padding=1),
+            )
+        )
         width = num_init_features
         for i, layers in enumerate(block_config, 1):
             block = _DenseBlock(layers, width, bn_size, growth_rate, drop_rate, memory_efficient)
@@ -111,8 +136,9 @@ class DenseNet(nn.Module):
 
 
 def _densenet(name: str, block_config: tuple[int, ...], growth_rate: int = 32) -> Any:
-    return builder(DenseNet, name, growth_rate=growth_rate, block_config=block_config,
-                   num_init_features=2 * growth_rate)
+    return builder(
+        DenseNet, name, growth_rate=growth_rate, block_config=block_config, num_init_features=2 * growth_rate
+    )
 
 
 densenet121 = _densenet("densenet121", (6, 12, 24, 16))

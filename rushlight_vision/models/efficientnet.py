@@ -1,4 +1,5 @@
 """EfficientNet: Tan and Le, ICML 2019 (B0 to B7), and EfficientNetV2, ICML 2021 (fused blocks)."""
+
 from __future__ import annotations
 
 import math
@@ -44,16 +45,21 @@ class MBConv(nn.Module):
         layers: list[nn.Module] = []
         if width != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, width, kernel_size=1, **of))
-        layers.append(Conv2dNormActivation(width, width, kernel_size=cnf.kernel, stride=cnf.stride,
-                                           groups=width, **of))
-        layers.append(SqueezeExcitation(width, max(1, cnf.input_channels // 4),
-                                        activation=partial(nn.SiLU, inplace=True)))
+        layers.append(
+            Conv2dNormActivation(width, width, kernel_size=cnf.kernel, stride=cnf.stride, groups=width, **of)
+        )
+        layers.append(
+            SqueezeExcitation(
+                width, max(1, cnf.input_channels // 4), activation=partial(nn.SiLU, inplace=True)
+            )
+        )
         return [*layers, self._last(cnf, width, norm)]
 
     @staticmethod
     def _last(cnf: Stage, width: int, norm: Any) -> nn.Module:
-        return Conv2dNormActivation(width, cnf.out_channels, kernel_size=1, norm_layer=norm,
-                                    activation_layer=None)
+        return Conv2dNormActivation(
+            width, cnf.out_channels, kernel_size=1, norm_layer=norm, activation_layer=None
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, input_channels, H, W)."""
@@ -68,8 +74,12 @@ class FusedMBConv(MBConv):
     """The same with one whole convolution in place of the first two."""
 
     def _layers(self, cnf: Stage, width: int, norm: Any) -> list[nn.Module]:
-        of = {"kernel_size": cnf.kernel, "stride": cnf.stride, "norm_layer": norm,
-              "activation_layer": nn.SiLU}
+        of = {
+            "kernel_size": cnf.kernel,
+            "stride": cnf.stride,
+            "norm_layer": norm,
+            "activation_layer": nn.SiLU,
+        }
         if width == cnf.input_channels:
             return [Conv2dNormActivation(cnf.input_channels, cnf.out_channels, **of)]
         return [Conv2dNormActivation(cnf.input_channels, width, **of), self._last(cnf, width, norm)]
@@ -78,16 +88,23 @@ class FusedMBConv(MBConv):
 class EfficientNet(nn.Module):
     """Stages of blocks, a convolution of 1x1, an average and a linear layer."""
 
-    def __init__(self, inverted_residual_setting: Sequence[Stage], dropout: float,
-                 stochastic_depth_prob: float = 0.2, num_classes: int = 1000, norm_layer: Any = None,
-                 last_channel: "int | None" = None) -> None:
+    def __init__(
+        self,
+        inverted_residual_setting: Sequence[Stage],
+        dropout: float,
+        stochastic_depth_prob: float = 0.2,
+        num_classes: int = 1000,
+        norm_layer: Any = None,
+        last_channel: "int | None" = None,
+    ) -> None:
         super().__init__()
         if not inverted_residual_setting:
             raise ValueError("The inverted_residual_setting should not be empty")
         norm, stages = norm_layer or nn.BatchNorm2d, inverted_residual_setting
         of = {"norm_layer": norm, "activation_layer": nn.SiLU}
         layers: list[nn.Module] = [
-            Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **of)]
+            Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **of)
+        ]
         total, done = float(sum(cnf.num_layers for cnf in stages)), 0
         for cnf in stages:
             made, block = [], FusedMBConv if cnf.fused else MBConv
@@ -112,28 +129,71 @@ class EfficientNet(nn.Module):
         return self.classifier(x)  # type: ignore[no-any-return]
 
 
-_B0 = ((1, 3, 1, 32, 16, 1), (6, 3, 2, 16, 24, 2), (6, 5, 2, 24, 40, 2), (6, 3, 2, 40, 80, 3),
-       (6, 5, 1, 80, 112, 3), (6, 5, 2, 112, 192, 4), (6, 3, 1, 192, 320, 1))
-_V2 = {"s": ((1, 3, 1, 24, 24, 2), (4, 3, 2, 24, 48, 4), (4, 3, 2, 48, 64, 4), (4, 3, 2, 64, 128, 6),
-             (6, 3, 1, 128, 160, 9), (6, 3, 2, 160, 256, 15)),
-       "m": ((1, 3, 1, 24, 24, 3), (4, 3, 2, 24, 48, 5), (4, 3, 2, 48, 80, 5), (4, 3, 2, 80, 160, 7),
-             (6, 3, 1, 160, 176, 14), (6, 3, 2, 176, 304, 18), (6, 3, 1, 304, 512, 5)),
-       "l": ((1, 3, 1, 32, 32, 4), (4, 3, 2, 32, 64, 7), (4, 3, 2, 64, 96, 7), (4, 3, 2, 96, 192, 10),
-             (6, 3, 1, 192, 224, 19), (6, 3, 2, 224, 384, 25), (6, 3, 1, 384, 640, 7))}
+_B0 = (
+    (1, 3, 1, 32, 16, 1),
+    (6, 3, 2, 16, 24, 2),
+    (6, 5, 2, 24, 40, 2),
+    (6, 3, 2, 40, 80, 3),
+    (6, 5, 1, 80, 112, 3),
+    (6, 5, 2, 112, 192, 4),
+    (6, 3, 1, 192, 320, 1),
+)
+_V2 = {
+    "s": (
+        (1, 3, 1, 24, 24, 2),
+        (4, 3, 2, 24, 48, 4),
+        (4, 3, 2, 48, 64, 4),
+        (4, 3, 2, 64, 128, 6),
+        (6, 3, 1, 128, 160, 9),
+        (6, 3, 2, 160, 256, 15),
+    ),
+    "m": (
+        (1, 3, 1, 24, 24, 3),
+        (4, 3, 2, 24, 48, 5),
+        (4, 3, 2, 48, 80, 5),
+        (4, 3, 2, 80, 160, 7),
+        (6, 3, 1, 160, 176, 14),
+        (6, 3, 2, 176, 304, 18),
+        (6, 3, 1, 304, 512, 5),
+    ),
+    "l": (
+        (1, 3, 1, 32, 32, 4),
+        (4, 3, 2, 32, 64, 7),
+        (4, 3, 2, 64, 96, 7),
+        (4, 3, 2, 96, 192, 10),
+        (6, 3, 1, 192, 224, 19),
+        (6, 3, 2, 224, 384, 25),
+        (6, 3, 1, 384, 640, 7),
+    ),
+}
 
 
 def _scaled(name: str, width: float, depth: float, dropout: float, **norm: float) -> Any:
-    stages = [Stage(expand, kernel, stride, _make_divisible(inputs * width, 8),
-                    _make_divisible(outputs * width, 8), math.ceil(count * depth))
-              for expand, kernel, stride, inputs, outputs, count in _B0]
+    stages = [
+        Stage(
+            expand,
+            kernel,
+            stride,
+            _make_divisible(inputs * width, 8),
+            _make_divisible(outputs * width, 8),
+            math.ceil(count * depth),
+        )
+        for expand, kernel, stride, inputs, outputs, count in _B0
+    ]
     more = {"norm_layer": partial(nn.BatchNorm2d, **norm)} if norm else {}
     return builder(EfficientNet, name, inverted_residual_setting=stages, dropout=dropout, **more)
 
 
 def _second(name: str, dropout: float) -> Any:
     stages = [Stage(*row, fused=i < 3) for i, row in enumerate(_V2[name[-1]])]
-    return builder(EfficientNet, name, inverted_residual_setting=stages, dropout=dropout, last_channel=1280,
-                   norm_layer=partial(nn.BatchNorm2d, eps=1e-3))
+    return builder(
+        EfficientNet,
+        name,
+        inverted_residual_setting=stages,
+        dropout=dropout,
+        last_channel=1280,
+        norm_layer=partial(nn.BatchNorm2d, eps=1e-3),
+    )
 
 
 efficientnet_b0 = _scaled("efficientnet_b0", 1.0, 1.0, 0.2)

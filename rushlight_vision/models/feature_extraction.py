@@ -3,6 +3,7 @@
 A node's name is the path of the module that it lies in, and after a dot its own name where it is no call of
 a module; the second of a name has `_1`.
 """
+
 from __future__ import annotations
 
 import re
@@ -11,7 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from rushlight import fx, nn
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 
 
 class LeafModuleAwareTracer(fx.Tracer):
@@ -68,8 +69,12 @@ def _traced(model: nn.Module, tracer_kwargs: Any, concrete_args: Any) -> tuple[A
     return fx.GraphModule(tracer.root, graph, type(model).__name__), tracer
 
 
-def get_graph_node_names(model: nn.Module, tracer_kwargs: Any = None, suppress_diff_warning: bool = False,
-                         concrete_args: Any = None) -> tuple[list[str], list[str]]:
+def get_graph_node_names(
+    model: nn.Module,
+    tracer_kwargs: Any = None,
+    suppress_diff_warning: bool = False,
+    concrete_args: Any = None,
+) -> tuple[list[str], list[str]]:
     """The names of a model's nodes while training, and in evaluation."""
     training = model.training
     names = []
@@ -79,19 +84,26 @@ def get_graph_node_names(model: nn.Module, tracer_kwargs: Any = None, suppress_d
         names.append(list(tracer.node_to_qualname.values()))
     model.train(training)
     if names[0] != names[1] and not suppress_diff_warning:
-        warn("The nodes obtained by tracing the model in eval mode are not the same as in train "
-             "mode; give create_feature_extractor train_return_nodes and eval_return_nodes.")
+        warn(
+            "The nodes obtained by tracing the model in eval mode are not the same as in train "
+            "mode; give create_feature_extractor train_return_nodes and eval_return_nodes."
+        )
     return names[0], names[1]
 
 
 class DualGraphModule(fx.GraphModule):
     """A graph for training and one for evaluation, over the same modules."""
 
-    def __init__(self, root: nn.Module, train_graph: Any, eval_graph: Any, class_name: str = "GraphModule"
-                 ) -> None:
+    def __init__(
+        self, root: nn.Module, train_graph: Any, eval_graph: Any, class_name: str = "GraphModule"
+    ) -> None:
         super().__init__(root, train_graph, class_name)
-        wanted = {str(n.target) for g in (train_graph, eval_graph) for n in g.nodes
-                  if n.op in ("get_attr", "call_module")}
+        wanted = {
+            str(n.target)
+            for g in (train_graph, eval_graph)
+            for n in g.nodes
+            if n.op in ("get_attr", "call_module")
+        }
         for target in sorted(wanted):
             self._keep(root, target)
         self.train_graph, self.eval_graph = train_graph, eval_graph
@@ -120,29 +132,41 @@ def _chosen(names: dict[Any, str], wanted: dict[str, str]) -> dict[str, Any]:
     for query, result in wanted.items():
         nodes = [n for n, name in names.items() if re.match(rf"^{re.escape(query)}(\.|$)", name)]
         if not nodes:
-            raise ValueError(f"node: '{query}' is not present in model. Hint: use `get_graph_node_names` to "
-                             "make sure the `return_nodes` you specified are present. It may even be that "
-                             "you need to specify `train_return_nodes` and `eval_return_nodes` separately.")
+            raise ValueError(
+                f"node: '{query}' is not present in model. Hint: use `get_graph_node_names` to "
+                "make sure the `return_nodes` you specified are present. It may even be that "
+                "you need to specify `train_return_nodes` and `eval_return_nodes` separately."
+            )
         found[result] = nodes[-1]
     return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
 
 
-def create_feature_extractor(model: nn.Module, return_nodes: Any = None, train_return_nodes: Any = None,
-                             eval_return_nodes: Any = None, tracer_kwargs: Any = None,
-                             suppress_diff_warning: bool = False, concrete_args: Any = None) -> Any:
+def create_feature_extractor(
+    model: nn.Module,
+    return_nodes: Any = None,
+    train_return_nodes: Any = None,
+    eval_return_nodes: Any = None,
+    tracer_kwargs: Any = None,
+    suppress_diff_warning: bool = False,
+    concrete_args: Any = None,
+) -> Any:
     """A module that gives a dict of features.
 
     `return_nodes`: {node's name: name in the result}, or a list of nodes' names, which they keep; for both
     modes, or `train_return_nodes` and `eval_return_nodes`. ValueError for a node that is not there.
     """
     if return_nodes is None and None in (train_return_nodes, eval_return_nodes):
-        raise ValueError("Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, "
-                         "should be specified")
+        raise ValueError(
+            "Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, "
+            "should be specified"
+        )
     training, graphs = model.training, []
     for mode, own in ((True, train_return_nodes), (False, eval_return_nodes)):
         wanted = own if own is not None else return_nodes
-        wanted = {str(k): str(v) for k, v in (wanted if isinstance(wanted, dict) else
-                                              {n: n for n in wanted}).items()}
+        wanted = {
+            str(k): str(v)
+            for k, v in (wanted if isinstance(wanted, dict) else {n: n for n in wanted}).items()
+        }
         made, tracer = _traced(model.train(mode), tracer_kwargs, concrete_args)
         graph = made.graph
         nodes = dict(zip(graph.nodes, tracer.node_to_qualname.values(), strict=False))

@@ -1,6 +1,6 @@
 """MNASNet: Tan et al., "MnasNet: Platform-Aware Neural Architecture Search for Mobile", CVPR 2019."""
-from __future__ import annotations
 
+from __future__ import annotations
 
 from rushlight import Tensor, nn
 from rushlight_vision.models._api import builder
@@ -9,14 +9,24 @@ from rushlight_vision.models._utils import _make_divisible
 # What TensorFlow calls a momentum of 0.9997.
 _MOMENTUM = 1 - 0.9997
 # Stacks of blocks: channels, kernel, stride of the first, expansion, how many.
-_STACKS = ((24, 3, 2, 3, 3), (40, 5, 2, 3, 3), (80, 5, 2, 6, 3), (96, 3, 1, 6, 2), (192, 5, 2, 6, 4),
-           (320, 3, 1, 6, 1))
+_STACKS = (
+    (24, 3, 2, 3, 3),
+    (40, 5, 2, 3, 3),
+    (80, 5, 2, 6, 3),
+    (96, 3, 1, 6, 2),
+    (192, 5, 2, 6, 4),
+    (320, 3, 1, 6, 1),
+)
 
 
-def _conv(inputs: int, outputs: int, kernel: int = 1, stride: int = 1, groups: int = 1, relu: bool = True
-          ) -> list[nn.Module]:
-    return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
-            nn.BatchNorm2d(outputs, momentum=_MOMENTUM), *([nn.ReLU(inplace=True)] if relu else [])]
+def _conv(
+    inputs: int, outputs: int, kernel: int = 1, stride: int = 1, groups: int = 1, relu: bool = True
+) -> list[nn.Module]:
+    return [
+        nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
+        nn.BatchNorm2d(outputs, momentum=_MOMENTUM),
+        *([nn.ReLU(inplace=True)] if relu else []),
+    ]
 
 
 class _InvertedResidual(nn.Module):
@@ -26,8 +36,11 @@ class _InvertedResidual(nn.Module):
         super().__init__()
         self.apply_residual = inputs == outputs and stride == 1
         width = inputs * expansion
-        self.layers = nn.Sequential(*_conv(inputs, width), *_conv(width, width, kernel, stride, width),
-                                    *_conv(width, outputs, relu=False))
+        self.layers = nn.Sequential(
+            *_conv(inputs, width),
+            *_conv(width, width, kernel, stride, width),
+            *_conv(width, outputs, relu=False),
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, inputs, H, W)."""
@@ -44,13 +57,19 @@ class MNASNet(nn.Module):
             raise ValueError(f"alpha should be greater than 0.0 instead of {alpha}")
         self.alpha, self.num_classes = alpha, num_classes
         first, width = (_make_divisible(n * alpha, 8) for n in (32, 16))
-        layers = [*_conv(3, first, 3, 2), *_conv(first, first, 3, groups=first),
-                  *_conv(first, width, relu=False)]
+        layers = [
+            *_conv(3, first, 3, 2),
+            *_conv(first, first, 3, groups=first),
+            *_conv(first, width, relu=False),
+        ]
         for channels, kernel, stride, expansion, count in _STACKS:
             outputs = _make_divisible(channels * alpha, 8)
-            layers.append(nn.Sequential(
-                _InvertedResidual(width, outputs, kernel, stride, expansion),
-                *(_InvertedResidual(outputs, outputs, kernel, 1, expansion) for _ in range(1, count))))
+            layers.append(
+                nn.Sequential(
+                    _InvertedResidual(width, outputs, kernel, stride, expansion),
+                    *(_InvertedResidual(outputs, outputs, kernel, 1, expansion) for _ in range(1, count)),
+                )
+            )
             width = outputs
         self.layers = nn.Sequential(*layers, *_conv(width, 1280))
         self.classifier = nn.Sequential(nn.Dropout(p=dropout, inplace=True), nn.Linear(1280, num_classes))

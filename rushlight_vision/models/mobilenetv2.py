@@ -1,4 +1,5 @@
 """MobileNetV2: Sandler et al., "Inverted Residuals and Linear Bottlenecks", CVPR 2018."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,8 +12,15 @@ from rushlight_vision.models._utils import _make_divisible, start_plainly
 from rushlight_vision.ops.misc import Conv2dNormActivation
 
 # Table 2: expansion, channels, how many, stride of the first.
-_SETTING = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2],
-            [6, 320, 1, 1]]
+_SETTING = [
+    [1, 16, 1, 1],
+    [6, 24, 2, 2],
+    [6, 32, 3, 2],
+    [6, 64, 4, 2],
+    [6, 96, 3, 1],
+    [6, 160, 3, 2],
+    [6, 320, 1, 1],
+]
 
 
 class InvertedResidual(nn.Module):
@@ -27,9 +35,13 @@ class InvertedResidual(nn.Module):
         layers: list[nn.Module] = []
         if expand_ratio != 1:
             layers.append(Conv2dNormActivation(inp, width, 1, norm_layer=norm, activation_layer=nn.ReLU6))
-        layers += [Conv2dNormActivation(width, width, stride=stride, groups=width, norm_layer=norm,
-                                        activation_layer=nn.ReLU6),
-                   nn.Conv2d(width, oup, 1, 1, 0, bias=False), norm(oup)]
+        layers += [
+            Conv2dNormActivation(
+                width, width, stride=stride, groups=width, norm_layer=norm, activation_layer=nn.ReLU6
+            ),
+            nn.Conv2d(width, oup, 1, 1, 0, bias=False),
+            norm(oup),
+        ]
         self.conv = nn.Sequential(*layers)
         self.out_channels, self._is_cn = oup, stride > 1
 
@@ -41,26 +53,38 @@ class InvertedResidual(nn.Module):
 class MobileNetV2(nn.Module):
     """Inverted residuals by a table of settings."""
 
-    def __init__(self, num_classes: int = 1000, width_mult: float = 1.0,
-                 inverted_residual_setting: "list[list[int]] | None" = None, round_nearest: int = 8,
-                 block: Any = None, norm_layer: Any = None, dropout: float = 0.2) -> None:
+    def __init__(
+        self,
+        num_classes: int = 1000,
+        width_mult: float = 1.0,
+        inverted_residual_setting: "list[list[int]] | None" = None,
+        round_nearest: int = 8,
+        block: Any = None,
+        norm_layer: Any = None,
+        dropout: float = 0.2,
+    ) -> None:
         super().__init__()
         block, norm = block or InvertedResidual, norm_layer or nn.BatchNorm2d
         setting = inverted_residual_setting or _SETTING
         if not setting or len(setting[0]) != 4:
-            raise ValueError("inverted_residual_setting should be non-empty or a 4-element list, "
-                             f"got {setting}")
+            raise ValueError(
+                f"inverted_residual_setting should be non-empty or a 4-element list, got {setting}"
+            )
         width = _make_divisible(32 * width_mult, round_nearest)
         self.last_channel = _make_divisible(1280 * max(1.0, width_mult), round_nearest)
-        layers: list[nn.Module] = [Conv2dNormActivation(3, width, stride=2, norm_layer=norm,
-                                                        activation_layer=nn.ReLU6)]
+        layers: list[nn.Module] = [
+            Conv2dNormActivation(3, width, stride=2, norm_layer=norm, activation_layer=nn.ReLU6)
+        ]
         for t, c, n, s in setting:
             outputs = _make_divisible(c * width_mult, round_nearest)
             for i in range(n):
                 layers.append(block(width, outputs, s if i == 0 else 1, expand_ratio=t, norm_layer=norm))
                 width = outputs
-        layers.append(Conv2dNormActivation(width, self.last_channel, kernel_size=1, norm_layer=norm,
-                                           activation_layer=nn.ReLU6))
+        layers.append(
+            Conv2dNormActivation(
+                width, self.last_channel, kernel_size=1, norm_layer=norm, activation_layer=nn.ReLU6
+            )
+        )
         self.features = nn.Sequential(*layers)
         self.classifier = nn.Sequential(nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes))
         start_plainly(self)

@@ -1,4 +1,5 @@
 """MobileNetV3: Howard et al., "Searching for MobileNetV3", ICCV 2019, tables 1 and 2."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -25,17 +26,24 @@ class InvertedResidualConfig(NamedTuple):
 
     def scaled(self, width: float) -> "InvertedResidualConfig":
         """The block with `width` times the channels."""
-        inside = (_make_divisible(c * width, 8) for c in
-                  (self.input_channels, self.expanded_channels, self.out_channels))
-        return self._replace(**dict(zip(("input_channels", "expanded_channels", "out_channels"), inside,
-                                        strict=True)))
+        inside = (
+            _make_divisible(c * width, 8)
+            for c in (self.input_channels, self.expanded_channels, self.out_channels)
+        )
+        return self._replace(
+            **dict(zip(("input_channels", "expanded_channels", "out_channels"), inside, strict=True))
+        )
 
 
 class InvertedResidual(nn.Module):
     """More channels, a convolution of each for itself, their weights, and few again."""
 
-    def __init__(self, cnf: InvertedResidualConfig, norm_layer: Any,
-                 se_layer: Any = partial(SqueezeExcitation, scale_activation=nn.Hardsigmoid)) -> None:
+    def __init__(
+        self,
+        cnf: InvertedResidualConfig,
+        norm_layer: Any,
+        se_layer: Any = partial(SqueezeExcitation, scale_activation=nn.Hardsigmoid),
+    ) -> None:
         super().__init__()
         if not 1 <= cnf.stride <= 2:
             raise ValueError("illegal stride value")
@@ -45,12 +53,18 @@ class InvertedResidual(nn.Module):
         if width != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, width, kernel_size=1, **of))
         stride = 1 if cnf.dilation > 1 else cnf.stride
-        layers.append(Conv2dNormActivation(width, width, kernel_size=cnf.kernel, groups=width, stride=stride,
-                                           dilation=cnf.dilation, **of))
+        layers.append(
+            Conv2dNormActivation(
+                width, width, kernel_size=cnf.kernel, groups=width, stride=stride, dilation=cnf.dilation, **of
+            )
+        )
         if cnf.use_se:
             layers.append(se_layer(width, _make_divisible(width // 4, 8)))
-        layers.append(Conv2dNormActivation(width, cnf.out_channels, kernel_size=1, norm_layer=norm_layer,
-                                           activation_layer=None))
+        layers.append(
+            Conv2dNormActivation(
+                width, cnf.out_channels, kernel_size=1, norm_layer=norm_layer, activation_layer=None
+            )
+        )
         self.block = nn.Sequential(*layers)
         self.out_channels, self._is_cn = cnf.out_channels, cnf.stride > 1
 
@@ -65,9 +79,15 @@ class InvertedResidual(nn.Module):
 class MobileNetV3(nn.Module):
     """Blocks by their settings, and two linear layers."""
 
-    def __init__(self, inverted_residual_setting: list[InvertedResidualConfig], last_channel: int,
-                 num_classes: int = 1000, block: Any = None, norm_layer: Any = None, dropout: float = 0.2
-                 ) -> None:
+    def __init__(
+        self,
+        inverted_residual_setting: list[InvertedResidualConfig],
+        last_channel: int,
+        num_classes: int = 1000,
+        block: Any = None,
+        norm_layer: Any = None,
+        dropout: float = 0.2,
+    ) -> None:
         super().__init__()
         if not inverted_residual_setting:
             raise ValueError("The inverted_residual_setting should not be empty")
@@ -75,13 +95,18 @@ class MobileNetV3(nn.Module):
         norm = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
         of = {"norm_layer": norm, "activation_layer": nn.Hardswish}
         first, last = inverted_residual_setting[0].input_channels, inverted_residual_setting[-1].out_channels
-        self.features = nn.Sequential(Conv2dNormActivation(3, first, kernel_size=3, stride=2, **of),
-                                      *(block(cnf, norm) for cnf in inverted_residual_setting),
-                                      Conv2dNormActivation(last, 6 * last, kernel_size=1, **of))
+        self.features = nn.Sequential(
+            Conv2dNormActivation(3, first, kernel_size=3, stride=2, **of),
+            *(block(cnf, norm) for cnf in inverted_residual_setting),
+            Conv2dNormActivation(last, 6 * last, kernel_size=1, **of),
+        )
         self.avgpool = nn.AdaptiveAvgPool2d(1)
         self.classifier = nn.Sequential(
-            nn.Linear(6 * last, last_channel), nn.Hardswish(inplace=True),
-            nn.Dropout(p=dropout, inplace=True), nn.Linear(last_channel, num_classes))
+            nn.Linear(6 * last, last_channel),
+            nn.Hardswish(inplace=True),
+            nn.Dropout(p=dropout, inplace=True),
+            nn.Linear(last_channel, num_classes),
+        )
         start_plainly(self)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -91,31 +116,64 @@ class MobileNetV3(nn.Module):
 
 
 _T, _F = True, False
-_LARGE = ((16, 3, 16, 16, _F, _F, 1), (16, 3, 64, 24, _F, _F, 2), (24, 3, 72, 24, _F, _F, 1),
-          (24, 5, 72, 40, _T, _F, 2), (40, 5, 120, 40, _T, _F, 1), (40, 5, 120, 40, _T, _F, 1),
-          (40, 3, 240, 80, _F, _T, 2), (80, 3, 200, 80, _F, _T, 1), (80, 3, 184, 80, _F, _T, 1),
-          (80, 3, 184, 80, _F, _T, 1), (80, 3, 480, 112, _T, _T, 1), (112, 3, 672, 112, _T, _T, 1),
-          (112, 5, 672, 160, _T, _T, 2), (160, 5, 960, 160, _T, _T, 1), (160, 5, 960, 160, _T, _T, 1))
-_SMALL = ((16, 3, 16, 16, _T, _F, 2), (16, 3, 72, 24, _F, _F, 2), (24, 3, 88, 24, _F, _F, 1),
-          (24, 5, 96, 40, _T, _T, 2), (40, 5, 240, 40, _T, _T, 1), (40, 5, 240, 40, _T, _T, 1),
-          (40, 5, 120, 48, _T, _T, 1), (48, 5, 144, 48, _T, _T, 1), (48, 5, 288, 96, _T, _T, 2),
-          (96, 5, 576, 96, _T, _T, 1), (96, 5, 576, 96, _T, _T, 1))
+_LARGE = (
+    (16, 3, 16, 16, _F, _F, 1),
+    (16, 3, 64, 24, _F, _F, 2),
+    (24, 3, 72, 24, _F, _F, 1),
+    (24, 5, 72, 40, _T, _F, 2),
+    (40, 5, 120, 40, _T, _F, 1),
+    (40, 5, 120, 40, _T, _F, 1),
+    (40, 3, 240, 80, _F, _T, 2),
+    (80, 3, 200, 80, _F, _T, 1),
+    (80, 3, 184, 80, _F, _T, 1),
+    (80, 3, 184, 80, _F, _T, 1),
+    (80, 3, 480, 112, _T, _T, 1),
+    (112, 3, 672, 112, _T, _T, 1),
+    (112, 5, 672, 160, _T, _T, 2),
+    (160, 5, 960, 160, _T, _T, 1),
+    (160, 5, 960, 160, _T, _T, 1),
+)
+_SMALL = (
+    (16, 3, 16, 16, _T, _F, 2),
+    (16, 3, 72, 24, _F, _F, 2),
+    (24, 3, 88, 24, _F, _F, 1),
+    (24, 5, 96, 40, _T, _T, 2),
+    (40, 5, 240, 40, _T, _T, 1),
+    (40, 5, 240, 40, _T, _T, 1),
+    (40, 5, 120, 48, _T, _T, 1),
+    (48, 5, 144, 48, _T, _T, 1),
+    (48, 5, 288, 96, _T, _T, 2),
+    (96, 5, 576, 96, _T, _T, 1),
+    (96, 5, 576, 96, _T, _T, 1),
+)
 
 
 def _tailed(row: Any, place: int, reduced: bool, dilated: bool) -> InvertedResidualConfig:
     """One of the last three blocks, whose channels may be half as many, and whose strides dilations."""
     cnf, halves = InvertedResidualConfig(*row), 2 if reduced else 1
-    return cnf._replace(input_channels=cnf.input_channels // (halves if place else 1),
-                        expanded_channels=cnf.expanded_channels // (halves if place else 1),
-                        out_channels=cnf.out_channels // halves, dilation=2 if dilated else 1)
+    return cnf._replace(
+        input_channels=cnf.input_channels // (halves if place else 1),
+        expanded_channels=cnf.expanded_channels // (halves if place else 1),
+        out_channels=cnf.out_channels // halves,
+        dilation=2 if dilated else 1,
+    )
 
 
-def _mobile(table: Any, last_channel: int, width_mult: float = 1.0, reduced_tail: bool = False,
-            dilated: bool = False, **kwargs: Any) -> MobileNetV3:
+def _mobile(
+    table: Any,
+    last_channel: int,
+    width_mult: float = 1.0,
+    reduced_tail: bool = False,
+    dilated: bool = False,
+    **kwargs: Any,
+) -> MobileNetV3:
     rows = [InvertedResidualConfig(*row) for row in table[:-3]]
     rows += [_tailed(row, i, reduced_tail, dilated) for i, row in enumerate(table[-3:])]
-    return MobileNetV3([row.scaled(width_mult) for row in rows],
-                       _make_divisible(last_channel // (2 if reduced_tail else 1) * width_mult, 8), **kwargs)
+    return MobileNetV3(
+        [row.scaled(width_mult) for row in rows],
+        _make_divisible(last_channel // (2 if reduced_tail else 1) * width_mult, 8),
+        **kwargs,
+    )
 
 
 mobilenet_v3_large = builder(_mobile, "mobilenet_v3_large", table=_LARGE, last_channel=1280)

@@ -1,4 +1,5 @@
 """RegNet: Radosavovic et al., "Designing Network Design Spaces", CVPR 2020; Y is X with squeezed channels."""
+
 from __future__ import annotations
 
 import math
@@ -24,15 +25,22 @@ class BlockParams(NamedTuple):
     se_ratio: "float | None" = None
 
     @classmethod
-    def from_init_params(cls, depth: int, w_0: int, w_a: float, w_m: float, group_width: int,
-                         bottleneck_multiplier: float = 1.0, se_ratio: "float | None" = None
-                         ) -> "BlockParams":
+    def from_init_params(
+        cls,
+        depth: int,
+        w_0: int,
+        w_a: float,
+        w_m: float,
+        group_width: int,
+        bottleneck_multiplier: float = 1.0,
+        se_ratio: "float | None" = None,
+    ) -> "BlockParams":
         """Equations 2 to 4: widths that grow by w_a, each the nearest power of w_m times w_0."""
         if w_a < 0 or w_0 <= 0 or w_m <= 1 or w_0 % 8 != 0:
             raise ValueError("Invalid RegNet settings")
         powers = (round(math.log((w_0 + w_a * i) / w_0) / math.log(w_m)) for i in range(depth))
         widths, depths, groups = [], [], []
-        for width, blocks in groupby(round(w_0 * w_m ** power / 8) * 8 for power in powers):
+        for width, blocks in groupby(round(w_0 * w_m**power / 8) * 8 for power in powers):
             inside = int(width * bottleneck_multiplier)
             groups.append(min(group_width, inside))
             widths.append(int(_make_divisible(inside, groups[-1]) / bottleneck_multiplier))
@@ -43,9 +51,17 @@ class BlockParams(NamedTuple):
 class ResBottleneckBlock(nn.Module):
     """A convolution of 3x3 in groups between two of 1x1, beside the identity."""
 
-    def __init__(self, width_in: int, width_out: int, stride: int, norm_layer: Any, activation_layer: Any,
-                 group_width: int = 1, bottleneck_multiplier: float = 1.0, se_ratio: "float | None" = None
-                 ) -> None:
+    def __init__(
+        self,
+        width_in: int,
+        width_out: int,
+        stride: int,
+        norm_layer: Any,
+        activation_layer: Any,
+        group_width: int = 1,
+        bottleneck_multiplier: float = 1.0,
+        se_ratio: "float | None" = None,
+    ) -> None:
         super().__init__()
         of = {"norm_layer": norm_layer, "activation_layer": activation_layer}
         plain = {"norm_layer": norm_layer, "activation_layer": None}
@@ -55,7 +71,8 @@ class ResBottleneckBlock(nn.Module):
         width = int(round(width_out * bottleneck_multiplier))
         layers: Any = OrderedDict(
             a=Conv2dNormActivation(width_in, width, kernel_size=1, **of),
-            b=Conv2dNormActivation(width, width, stride=stride, groups=width // group_width, **of))
+            b=Conv2dNormActivation(width, width, stride=stride, groups=width // group_width, **of),
+        )
         if se_ratio:
             layers["se"] = SqueezeExcitation(width, int(round(se_ratio * width_in)), activation_layer)
         layers["c"] = Conv2dNormActivation(width, width_out, kernel_size=1, **plain)
@@ -83,21 +100,30 @@ class SimpleStemIN(Conv2dNormActivation):
 class RegNet(nn.Module):
     """A convolution, stages of blocks by `block_params`, an average, a linear layer."""
 
-    def __init__(self, block_params: BlockParams, num_classes: int = 1000, stem_width: int = 32,
-                 stem_type: Any = None, block_type: Any = None, norm_layer: Any = None, activation: Any = None
-                 ) -> None:
+    def __init__(
+        self,
+        block_params: BlockParams,
+        num_classes: int = 1000,
+        stem_width: int = 32,
+        stem_type: Any = None,
+        block_type: Any = None,
+        norm_layer: Any = None,
+        activation: Any = None,
+    ) -> None:
         super().__init__()
         norm, activation = norm_layer or nn.BatchNorm2d, activation or nn.ReLU
         block, p, width = block_type or ResBottleneckBlock, block_params, stem_width
-        self.stem = (stem_type or SimpleStemIN)(3, stem_width, stride=2, norm_layer=norm,
-                                                activation_layer=activation)
+        self.stem = (stem_type or SimpleStemIN)(
+            3, stem_width, stride=2, norm_layer=norm, activation_layer=activation
+        )
         stages: Any = OrderedDict()
         for i, (depth, out, group) in enumerate(zip(p.depths, p.widths, p.group_widths, strict=True), 1):
             stage: Any = OrderedDict()
             for j in range(depth):
                 before, stride = (out, 1) if j else (width, 2)
-                stage[f"block{i}-{j}"] = block(before, out, stride, norm, activation, group,
-                                               p.bottleneck_multiplier, p.se_ratio)
+                stage[f"block{i}-{j}"] = block(
+                    before, out, stride, norm, activation, group, p.bottleneck_multiplier, p.se_ratio
+                )
             stages[f"block{i}"], width = AnyStage(stage), out
         self.trunk_output = nn.Sequential(stages)
         self.avgpool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(width, num_classes)

@@ -1,6 +1,7 @@
 """ResNet: He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, with ResNeXt (Xie et al.,
 CVPR 2017: groups) and wide ones (Zagoruyko and Komodakis, BMVC 2016). Bottlenecks stride where they are 3x3.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -26,8 +27,17 @@ class BasicBlock(nn.Module):
 
     expansion = 1
 
-    def __init__(self, inplanes: int, planes: int, stride: int = 1, downsample: Any = None, groups: int = 1,
-                 base_width: int = 64, dilation: int = 1, norm_layer: Any = None) -> None:
+    def __init__(
+        self,
+        inplanes: int,
+        planes: int,
+        stride: int = 1,
+        downsample: Any = None,
+        groups: int = 1,
+        base_width: int = 64,
+        dilation: int = 1,
+        norm_layer: Any = None,
+    ) -> None:
         super().__init__()
         norm = norm_layer or nn.BatchNorm2d
         if groups != 1 or base_width != 64:
@@ -52,8 +62,17 @@ class Bottleneck(nn.Module):
 
     expansion = 4
 
-    def __init__(self, inplanes: int, planes: int, stride: int = 1, downsample: Any = None, groups: int = 1,
-                 base_width: int = 64, dilation: int = 1, norm_layer: Any = None) -> None:
+    def __init__(
+        self,
+        inplanes: int,
+        planes: int,
+        stride: int = 1,
+        downsample: Any = None,
+        groups: int = 1,
+        base_width: int = 64,
+        dilation: int = 1,
+        norm_layer: Any = None,
+    ) -> None:
         super().__init__()
         norm = norm_layer or nn.BatchNorm2d
         width = int(planes * (base_width / 64.0)) * groups
@@ -75,23 +94,32 @@ class Bottleneck(nn.Module):
 class ResNet(nn.Module):
     """A convolution of 7x7, a maximum, four stages of blocks, an average and a linear layer."""
 
-    def __init__(self, block: Any, layers: list[int], num_classes: int = 1000,
-                 zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64,
-                 replace_stride_with_dilation: "list[bool] | None" = None,
-                 norm_layer: "Callable[..., nn.Module] | None" = None) -> None:
+    def __init__(
+        self,
+        block: Any,
+        layers: list[int],
+        num_classes: int = 1000,
+        zero_init_residual: bool = False,
+        groups: int = 1,
+        width_per_group: int = 64,
+        replace_stride_with_dilation: "list[bool] | None" = None,
+        norm_layer: "Callable[..., nn.Module] | None" = None,
+    ) -> None:
         super().__init__()
         self._norm_layer = norm_layer or nn.BatchNorm2d
         self.inplanes, self.dilation, self.groups, self.base_width = 64, 1, groups, width_per_group
         dilated = replace_stride_with_dilation or [False, False, False]
         if len(dilated) != 3:
-            raise ValueError("replace_stride_with_dilation should be None "
-                             f"or a 3-element tuple, got {replace_stride_with_dilation}")
+            raise ValueError(
+                "replace_stride_with_dilation should be None "
+                f"or a 3-element tuple, got {replace_stride_with_dilation}"
+            )
         self.conv1 = nn.Conv2d(3, 64, kernel_size=7, stride=2, padding=3, bias=False)
         self.bn1 = self._norm_layer(64)
         self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
         self.layer1 = self._make_layer(block, 64, layers[0])
         for i in range(1, 4):
-            setattr(self, f"layer{i + 1}", self._make_layer(block, 64 * 2 ** i, layers[i], 2, dilated[i - 1]))
+            setattr(self, f"layer{i + 1}", self._make_layer(block, 64 * 2**i, layers[i], 2, dilated[i - 1]))
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(512 * block.expansion, num_classes)
         self._initialize(zero_init_residual)
@@ -108,8 +136,9 @@ class ResNet(nn.Module):
                 last = m.bn3 if isinstance(m, Bottleneck) else m.bn2
                 nn.init.constant_(last.weight, 0)
 
-    def _make_layer(self, block: Any, planes: int, blocks: int, stride: int = 1, dilate: bool = False
-                    ) -> nn.Sequential:
+    def _make_layer(
+        self, block: Any, planes: int, blocks: int, stride: int = 1, dilate: bool = False
+    ) -> nn.Sequential:
         norm, downsample, first = self._norm_layer, None, self.dilation
         if dilate:
             self.dilation, stride = self.dilation * stride, 1
@@ -118,8 +147,17 @@ class ResNet(nn.Module):
             downsample = nn.Sequential(conv1x1(self.inplanes, outputs, stride), norm(outputs))
         made = [block(self.inplanes, planes, stride, downsample, self.groups, self.base_width, first, norm)]
         self.inplanes = outputs
-        made += [block(outputs, planes, groups=self.groups, base_width=self.base_width,
-                       dilation=self.dilation, norm_layer=norm) for _ in range(1, blocks)]
+        made += [
+            block(
+                outputs,
+                planes,
+                groups=self.groups,
+                base_width=self.base_width,
+                dilation=self.dilation,
+                norm_layer=norm,
+            )
+            for _ in range(1, blocks)
+        ]
         return nn.Sequential(*made)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,4 +1,5 @@
 """ShuffleNet V2: Ma et al., "Practical Guidelines for Efficient CNN Architecture Design", ECCV 2018."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,8 +15,11 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
 
 
 def _pixels(inputs: int, outputs: int) -> list[nn.Module]:
-    return [nn.Conv2d(inputs, outputs, kernel_size=1, bias=False), nn.BatchNorm2d(outputs),
-            nn.ReLU(inplace=True)]
+    return [
+        nn.Conv2d(inputs, outputs, kernel_size=1, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.ReLU(inplace=True),
+    ]
 
 
 def _each_channel(width: int, stride: int) -> list[nn.Module]:
@@ -31,13 +35,16 @@ class InvertedResidual(nn.Module):
             raise ValueError("illegal stride value")
         half = oup // 2
         if stride == 1 and inp != half << 1:
-            raise ValueError(f"Invalid combination of stride {stride}, inp {inp} and oup {oup} values. "
-                             "If stride == 1 then inp should be equal to oup // 2 << 1.")
+            raise ValueError(
+                f"Invalid combination of stride {stride}, inp {inp} and oup {oup} values. "
+                "If stride == 1 then inp should be equal to oup // 2 << 1."
+            )
         self.stride, self.branch1 = stride, nn.Sequential()
         if stride > 1:
             self.branch1 = nn.Sequential(*_each_channel(inp, stride), *_pixels(inp, half))
-        self.branch2 = nn.Sequential(*_pixels(inp if stride > 1 else half, half),
-                                     *_each_channel(half, stride), *_pixels(half, half))
+        self.branch2 = nn.Sequential(
+            *_pixels(inp if stride > 1 else half, half), *_each_channel(half, stride), *_pixels(half, half)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, inp, H, W)."""
@@ -48,22 +55,33 @@ class InvertedResidual(nn.Module):
 class ShuffleNetV2(nn.Module):
     """A convolution, a maximum, three stages of blocks, a convolution of 1x1, an average, a linear layer."""
 
-    def __init__(self, stages_repeats: list[int], stages_out_channels: list[int], num_classes: int = 1000,
-                 inverted_residual: Any = InvertedResidual) -> None:
+    def __init__(
+        self,
+        stages_repeats: list[int],
+        stages_out_channels: list[int],
+        num_classes: int = 1000,
+        inverted_residual: Any = InvertedResidual,
+    ) -> None:
         super().__init__()
         if len(stages_repeats) != 3:
             raise ValueError("expected stages_repeats as list of 3 positive ints")
         if len(stages_out_channels) != 5:
             raise ValueError("expected stages_out_channels as list of 5 positive ints")
         first, *middle, last = stages_out_channels
-        self.conv1 = nn.Sequential(nn.Conv2d(3, first, 3, 2, 1, bias=False), nn.BatchNorm2d(first),
-                                   nn.ReLU(inplace=True))
+        self.conv1 = nn.Sequential(
+            nn.Conv2d(3, first, 3, 2, 1, bias=False), nn.BatchNorm2d(first), nn.ReLU(inplace=True)
+        )
         self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
         for i, (count, width) in enumerate(zip(stages_repeats, middle, strict=True)):
             before = stages_out_channels[i]
-            setattr(self, f"stage{i + 2}", nn.Sequential(
-                inverted_residual(before, width, 2),
-                *(inverted_residual(width, width, 1) for _ in range(count - 1))))
+            setattr(
+                self,
+                f"stage{i + 2}",
+                nn.Sequential(
+                    inverted_residual(before, width, 2),
+                    *(inverted_residual(width, width, 1) for _ in range(count - 1)),
+                ),
+            )
         self.conv5 = nn.Sequential(*_pixels(middle[-1], last))
         self.fc = nn.Linear(last, num_classes)
 
@@ -74,8 +92,12 @@ class ShuffleNetV2(nn.Module):
 
 
 def _shuffle(name: str, width: int, last: int = 1024) -> Any:
-    return builder(ShuffleNetV2, name, stages_repeats=[4, 8, 4],
-                   stages_out_channels=[24, width, 2 * width, 4 * width, last])
+    return builder(
+        ShuffleNetV2,
+        name,
+        stages_repeats=[4, 8, 4],
+        stages_out_channels=[24, width, 2 * width, 4 * width, last],
+    )
 
 
 shufflenet_v2_x0_5 = _shuffle("shufflenet_v2_x0_5", 48)

@@ -1,4 +1,5 @@
 """SqueezeNet: Iandola et al., 2016 (1_0), and its lighter form (1_1)."""
+
 from __future__ import annotations
 
 import rushlight as torch
@@ -6,10 +7,10 @@ from rushlight import Tensor, nn
 from rushlight_vision.models._api import builder
 
 # Widths of the fire modules: squeeze, and of both kinds of expansion; "M" for a maximum.
-_FIRES = {"1_0": ((16, 64), (16, 64), (32, 128), "M",
-                  (32, 128), (48, 192), (48, 192), (64, 256), "M", (64, 256)),
-          "1_1": ((16, 64), (16, 64), "M", (32, 128), (32, 128), "M",
-                  (48, 192), (48, 192), (64, 256), (64, 256))}
+_FIRES = {
+    "1_0": ((16, 64), (16, 64), (32, 128), "M", (32, 128), (48, 192), (48, 192), (64, 256), "M", (64, 256)),
+    "1_1": ((16, 64), (16, 64), "M", (32, 128), (32, 128), "M", (48, 192), (48, 192), (64, 256), (64, 256)),
+}
 
 
 class Fire(nn.Module):
@@ -27,8 +28,9 @@ class Fire(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, inplanes, H, W)."""
         x = self.squeeze_activation(self.squeeze(x))
-        return torch.cat([self.expand1x1_activation(self.expand1x1(x)),
-                          self.expand3x3_activation(self.expand3x3(x))], 1)
+        return torch.cat(
+            [self.expand1x1_activation(self.expand1x1(x)), self.expand3x3_activation(self.expand3x3(x))], 1
+        )
 
 
 class SqueezeNet(nn.Module):
@@ -43,15 +45,20 @@ class SqueezeNet(nn.Module):
 
         def pool() -> nn.MaxPool2d:
             return nn.MaxPool2d(kernel_size=3, stride=2, ceil_mode=True)
-        layers: list[nn.Module] = [nn.Conv2d(3, width, kernel_size=kernel, stride=2), nn.ReLU(inplace=True),
-                                   pool()]
+
+        layers: list[nn.Module] = [
+            nn.Conv2d(3, width, kernel_size=kernel, stride=2),
+            nn.ReLU(inplace=True),
+            pool(),
+        ]
         for fire in _FIRES[version]:
             layers.append(pool() if isinstance(fire, str) else Fire(width, *fire))
             width = width if isinstance(fire, str) else 2 * fire[1]
         self.features = nn.Sequential(*layers)
         last = nn.Conv2d(512, num_classes, kernel_size=1)
-        self.classifier = nn.Sequential(nn.Dropout(p=dropout), last, nn.ReLU(inplace=True),
-                                        nn.AdaptiveAvgPool2d((1, 1)))
+        self.classifier = nn.Sequential(
+            nn.Dropout(p=dropout), last, nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d((1, 1))
+        )
         for m in self.modules():
             if isinstance(m, nn.Conv2d):
                 if m is last:

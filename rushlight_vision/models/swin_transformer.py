@@ -1,4 +1,5 @@
 """Swin Transformer: Liu et al., "Hierarchical Vision Transformer using Shifted Windows", ICCV 2021."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -63,9 +64,17 @@ def _regions(height: int, width: int, size: Any, shift: Any) -> Tensor:
 class ShiftedWindowAttention(nn.Module):
     """Attention in windows of an image that is rolled by `shift_size`, with a bias for each distance."""
 
-    def __init__(self, dim: int, window_size: list[int], shift_size: list[int], num_heads: int,
-                 qkv_bias: bool = True, proj_bias: bool = True, attention_dropout: float = 0.0,
-                 dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        dim: int,
+        window_size: list[int],
+        shift_size: list[int],
+        num_heads: int,
+        qkv_bias: bool = True,
+        proj_bias: bool = True,
+        attention_dropout: float = 0.0,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         if len(window_size) != 2 or len(shift_size) != 2:
             raise ValueError("window_size and shift_size must be of length 2")
@@ -108,24 +117,35 @@ class ShiftedWindowAttention(nn.Module):
         found = F.dropout(found, p=self.dropout, training=self.training)
         joined = _joined(found, size, height, width)
         joined = torch.roll(joined, tuple(shift), (1, 2)) if any(shift) else joined
-        return joined[:, :space[0], :space[1]].contiguous()
+        return joined[:, : space[0], : space[1]].contiguous()
 
 
 class SwinTransformerBlock(nn.Module):
     """Attention in windows and linear layers, each behind a norm and beside the identity."""
 
-    def __init__(self, dim: int, num_heads: int, window_size: list[int], shift_size: list[int],
-                 mlp_ratio: float = 4.0, dropout: float = 0.0, attention_dropout: float = 0.0,
-                 stochastic_depth_prob: float = 0.0, norm_layer: Any = nn.LayerNorm,
-                 attn_layer: Any = ShiftedWindowAttention) -> None:
+    def __init__(
+        self,
+        dim: int,
+        num_heads: int,
+        window_size: list[int],
+        shift_size: list[int],
+        mlp_ratio: float = 4.0,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        stochastic_depth_prob: float = 0.0,
+        norm_layer: Any = nn.LayerNorm,
+        attn_layer: Any = ShiftedWindowAttention,
+    ) -> None:
         super().__init__()
         self.norm1 = norm_layer(dim)
-        self.attn = attn_layer(dim, window_size, shift_size, num_heads, attention_dropout=attention_dropout,
-                               dropout=dropout)
+        self.attn = attn_layer(
+            dim, window_size, shift_size, num_heads, attention_dropout=attention_dropout, dropout=dropout
+        )
         self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
         self.norm2 = norm_layer(dim)
-        self.mlp = MLP(dim, [int(dim * mlp_ratio), dim], activation_layer=nn.GELU, inplace=None,
-                       dropout=dropout)
+        self.mlp = MLP(
+            dim, [int(dim * mlp_ratio), dim], activation_layer=nn.GELU, inplace=None, dropout=dropout
+        )
         for m in self.mlp.modules():
             if isinstance(m, nn.Linear):
                 nn.init.xavier_uniform_(m.weight)
@@ -140,16 +160,33 @@ class SwinTransformerBlock(nn.Module):
 class SwinTransformer(nn.Module):
     """Stages of blocks, every second with rolled windows, and merges of pixels between."""
 
-    def __init__(self, patch_size: list[int], embed_dim: int, depths: list[int], num_heads: list[int],
-                 window_size: list[int], mlp_ratio: float = 4.0, dropout: float = 0.0,
-                 attention_dropout: float = 0.0, stochastic_depth_prob: float = 0.1, num_classes: int = 1000,
-                 norm_layer: Any = None, block: Any = None, downsample_layer: Any = PatchMerging) -> None:
+    def __init__(
+        self,
+        patch_size: list[int],
+        embed_dim: int,
+        depths: list[int],
+        num_heads: list[int],
+        window_size: list[int],
+        mlp_ratio: float = 4.0,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        stochastic_depth_prob: float = 0.1,
+        num_classes: int = 1000,
+        norm_layer: Any = None,
+        block: Any = None,
+        downsample_layer: Any = PatchMerging,
+    ) -> None:
         super().__init__()
         self.num_classes = num_classes
         norm, block = norm_layer or partial(nn.LayerNorm, eps=1e-5), block or SwinTransformerBlock
         patch = (patch_size[0], patch_size[1])
-        layers: list[nn.Module] = [nn.Sequential(nn.Conv2d(3, embed_dim, kernel_size=patch, stride=patch),
-                                                 Permute([0, 2, 3, 1]), norm(embed_dim))]
+        layers: list[nn.Module] = [
+            nn.Sequential(
+                nn.Conv2d(3, embed_dim, kernel_size=patch, stride=patch),
+                Permute([0, 2, 3, 1]),
+                norm(embed_dim),
+            )
+        ]
         shifts, done, dim = ([0, 0], [w // 2 for w in window_size]), 0, embed_dim
         for i, (depth, heads) in enumerate(zip(depths, num_heads, strict=True)):
             if i:
@@ -157,10 +194,19 @@ class SwinTransformer(nn.Module):
                 dim *= 2
             stage = []
             for j in range(depth):
-                stage.append(block(dim, heads, window_size=window_size, shift_size=list(shifts[j % 2]),
-                                   mlp_ratio=mlp_ratio, dropout=dropout, attention_dropout=attention_dropout,
-                                   stochastic_depth_prob=stochastic_depth_prob * done / (sum(depths) - 1),
-                                   norm_layer=norm))
+                stage.append(
+                    block(
+                        dim,
+                        heads,
+                        window_size=window_size,
+                        shift_size=list(shifts[j % 2]),
+                        mlp_ratio=mlp_ratio,
+                        dropout=dropout,
+                        attention_dropout=attention_dropout,
+                        stochastic_depth_prob=stochastic_depth_prob * done / (sum(depths) - 1),
+                        norm_layer=norm,
+                    )
+                )
                 done += 1
             layers.append(nn.Sequential(*stage))
         self.features, self.norm = nn.Sequential(*layers), norm(dim)
@@ -179,9 +225,16 @@ class SwinTransformer(nn.Module):
 
 
 def _swin(name: str, embed_dim: int, third: int, heads: int, drop: float) -> Any:
-    return builder(SwinTransformer, name, patch_size=[4, 4], embed_dim=embed_dim, depths=[2, 2, third, 2],
-                   num_heads=[heads * 2 ** i for i in range(4)], window_size=[7, 7],
-                   stochastic_depth_prob=drop)
+    return builder(
+        SwinTransformer,
+        name,
+        patch_size=[4, 4],
+        embed_dim=embed_dim,
+        depths=[2, 2, third, 2],
+        num_heads=[heads * 2**i for i in range(4)],
+        window_size=[7, 7],
+        stochastic_depth_prob=drop,
+    )
 
 
 swin_t = _swin("swin_t", 96, 6, 3, 0.2)

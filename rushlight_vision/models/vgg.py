@@ -1,4 +1,5 @@
 """VGG: Simonyan and Zisserman, "Very Deep Convolutional Networks", ICLR 2015; `_bn` with batch norm."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,13 +15,20 @@ _STAGES = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2
 class VGG(nn.Module):
     """`features`, an average to 7x7, and three linear layers."""
 
-    def __init__(self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True,
-                 dropout: float = 0.5) -> None:
+    def __init__(
+        self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True, dropout: float = 0.5
+    ) -> None:
         super().__init__()
         self.features, self.avgpool = features, nn.AdaptiveAvgPool2d((7, 7))
         self.classifier = nn.Sequential(
-            nn.Linear(512 * 7 * 7, 4096), nn.ReLU(True), nn.Dropout(p=dropout),
-            nn.Linear(4096, 4096), nn.ReLU(True), nn.Dropout(p=dropout), nn.Linear(4096, num_classes))
+            nn.Linear(512 * 7 * 7, 4096),
+            nn.ReLU(True),
+            nn.Dropout(p=dropout),
+            nn.Linear(4096, 4096),
+            nn.ReLU(True),
+            nn.Dropout(p=dropout),
+            nn.Linear(4096, num_classes),
+        )
         for m in self.modules() if init_weights else ():
             if isinstance(m, nn.Conv2d):
                 nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")

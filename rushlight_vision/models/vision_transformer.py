@@ -1,4 +1,5 @@
 """ViT: Dosovitskiy et al., "An Image is Worth 16x16 Words", ICLR 2021."""
+
 from __future__ import annotations
 
 import math
@@ -26,13 +27,21 @@ class MLPBlock(MLP):
 class EncoderBlock(nn.Module):
     """Attention and linear layers, each behind a norm and beside the identity."""
 
-    def __init__(self, num_heads: int, hidden_dim: int, mlp_dim: int, dropout: float,
-                 attention_dropout: float, norm_layer: Any = partial(nn.LayerNorm, eps=1e-6)) -> None:
+    def __init__(
+        self,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float,
+        attention_dropout: float,
+        norm_layer: Any = partial(nn.LayerNorm, eps=1e-6),
+    ) -> None:
         super().__init__()
         self.num_heads = num_heads
         self.ln_1 = norm_layer(hidden_dim)
-        self.self_attention = nn.MultiheadAttention(hidden_dim, num_heads, dropout=attention_dropout,
-                                                    batch_first=True)
+        self.self_attention = nn.MultiheadAttention(
+            hidden_dim, num_heads, dropout=attention_dropout, batch_first=True
+        )
         self.dropout = nn.Dropout(dropout)
         self.ln_2 = norm_layer(hidden_dim)
         self.mlp = MLPBlock(hidden_dim, mlp_dim, dropout)
@@ -49,15 +58,29 @@ class EncoderBlock(nn.Module):
 class Encoder(nn.Module):
     """Blocks behind what says where each patch lies."""
 
-    def __init__(self, seq_length: int, num_layers: int, num_heads: int, hidden_dim: int, mlp_dim: int,
-                 dropout: float, attention_dropout: float,
-                 norm_layer: Any = partial(nn.LayerNorm, eps=1e-6)) -> None:
+    def __init__(
+        self,
+        seq_length: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float,
+        attention_dropout: float,
+        norm_layer: Any = partial(nn.LayerNorm, eps=1e-6),
+    ) -> None:
         super().__init__()
         self.pos_embedding = nn.Parameter(torch.empty(1, seq_length, hidden_dim).normal_(std=0.02))
         self.dropout = nn.Dropout(dropout)
-        self.layers = nn.Sequential(OrderedDict(
-            (f"encoder_layer_{i}", EncoderBlock(num_heads, hidden_dim, mlp_dim, dropout, attention_dropout,
-                                                norm_layer)) for i in range(num_layers)))
+        self.layers = nn.Sequential(
+            OrderedDict(
+                (
+                    f"encoder_layer_{i}",
+                    EncoderBlock(num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer),
+                )
+                for i in range(num_layers)
+            )
+        )
         self.ln = norm_layer(hidden_dim)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -69,10 +92,20 @@ class Encoder(nn.Module):
 class VisionTransformer(nn.Module):
     """Patches as a sequence behind a token of the class, which is what the head looks at."""
 
-    def __init__(self, image_size: int, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int,
-                 mlp_dim: int, dropout: float = 0.0, attention_dropout: float = 0.0, num_classes: int = 1000,
-                 representation_size: "int | None" = None,
-                 norm_layer: Any = partial(nn.LayerNorm, eps=1e-6)) -> None:
+    def __init__(
+        self,
+        image_size: int,
+        patch_size: int,
+        num_layers: int,
+        num_heads: int,
+        hidden_dim: int,
+        mlp_dim: int,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        num_classes: int = 1000,
+        representation_size: "int | None" = None,
+        norm_layer: Any = partial(nn.LayerNorm, eps=1e-6),
+    ) -> None:
         super().__init__()
         torch._assert(image_size % patch_size == 0, "Input shape indivisible by patch size!")
         self.image_size, self.patch_size, self.hidden_dim = image_size, patch_size, hidden_dim
@@ -81,8 +114,16 @@ class VisionTransformer(nn.Module):
         self.norm_layer, self.seq_length = norm_layer, (image_size // patch_size) ** 2 + 1
         self.conv_proj = nn.Conv2d(3, hidden_dim, kernel_size=patch_size, stride=patch_size)
         self.class_token = nn.Parameter(torch.zeros(1, 1, hidden_dim))
-        self.encoder = Encoder(self.seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout,
-                               attention_dropout, norm_layer)
+        self.encoder = Encoder(
+            self.seq_length,
+            num_layers,
+            num_heads,
+            hidden_dim,
+            mlp_dim,
+            dropout,
+            attention_dropout,
+            norm_layer,
+        )
         head: Any = OrderedDict()
         if representation_size is not None:
             head.update(pre_logits=nn.Linear(hidden_dim, representation_size), act=nn.Tanh())
@@ -94,8 +135,9 @@ class VisionTransformer(nn.Module):
         nn.init.trunc_normal_(self.conv_proj.weight, std=math.sqrt(1 / self.conv_proj.weight[0].numel()))
         nn.init.zeros_(self.conv_proj.bias)
         if self.representation_size is not None:
-            nn.init.trunc_normal_(self.heads.pre_logits.weight,
-                                  std=math.sqrt(1 / self.heads.pre_logits.in_features))
+            nn.init.trunc_normal_(
+                self.heads.pre_logits.weight, std=math.sqrt(1 / self.heads.pre_logits.in_features)
+            )
             nn.init.zeros_(self.heads.pre_logits.bias)
         nn.init.zeros_(self.heads.head.weight)
         nn.init.zeros_(self.heads.head.bias)
@@ -111,8 +153,16 @@ class VisionTransformer(nn.Module):
 
 
 def _vit(name: str, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int) -> Any:
-    return builder(VisionTransformer, name, image_size=224, patch_size=patch_size, num_layers=num_layers,
-                   num_heads=num_heads, hidden_dim=hidden_dim, mlp_dim=4 * hidden_dim)
+    return builder(
+        VisionTransformer,
+        name,
+        image_size=224,
+        patch_size=patch_size,
+        num_layers=num_layers,
+        num_heads=num_heads,
+        hidden_dim=hidden_dim,
+        mlp_dim=4 * hidden_dim,
+    )
 
 
 vit_b_16, vit_b_32 = _vit("vit_b_16", 16, 12, 12, 768), _vit("vit_b_32", 32, 12, 12, 768)

@@ -3,6 +3,7 @@
 weights.tsv: builder, enum, name, file, crop (none where whole images are segmented), resize, interpolation,
 parameters, "*" where it is the default.
 """
+
 from __future__ import annotations
 
 import os
@@ -35,8 +36,9 @@ class WeightsEnum(Enum):
             return obj
         if isinstance(obj, str):
             return cls[obj.replace(cls.__name__ + ".", "")]
-        raise TypeError(f"Invalid Weight class provided; expected {cls.__name__} but received "
-                        f"{obj.__class__.__name__}.")
+        raise TypeError(
+            f"Invalid Weight class provided; expected {cls.__name__} but received {obj.__class__.__name__}."
+        )
 
     def get_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """The weights, from the hub's folder of checkpoints, fetched where they are not there yet."""

@@ -1,4 +1,5 @@
 """Boxes, as rows (x1, y1, x2, y2) with x1 <= x2 and y1 <= y2: areas, overlaps, and the best of many."""
+
 from __future__ import annotations
 
 import rushlight as torch
@@ -39,7 +40,7 @@ def hull(a: Tensor, b: Tensor) -> Tensor:
 def unlikeness(a: Tensor, b: Tensor, iou: Tensor, eps: float) -> Tensor:
     """What CIoU takes off for shapes that differ: Zheng et al., AAAI 2020, equations 8, 9 and 11."""
     turns = [torch.atan((t[..., 2] - t[..., 0]) / (t[..., 3] - t[..., 1])) for t in (a, b)]
-    v = 4 / torch.pi ** 2 * (turns[0] - turns[1]) ** 2
+    v = 4 / torch.pi**2 * (turns[0] - turns[1]) ** 2
     with torch.no_grad():
         alpha = v / (1 - iou + v + eps)
     return alpha * v
@@ -80,8 +81,10 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     if boxes.dim() != 2 or boxes.shape[1] != 4:
         raise RuntimeError(f"boxes should be a 2d tensor of 4 columns, got shape {tuple(boxes.shape)}")
     if scores.shape != boxes.shape[:1]:
-        raise RuntimeError("boxes and scores should have same number of elements in dimension 0, got "
-                           f"{boxes.shape[0]} and {tuple(scores.shape)}")
+        raise RuntimeError(
+            "boxes and scores should have same number of elements in dimension 0, got "
+            f"{boxes.shape[0]} and {tuple(scores.shape)}"
+        )
     order = scores.sort(0, descending=True, stable=True)[1]
     kept = []
     with torch.no_grad():
@@ -130,15 +133,19 @@ def _to_cxcywh(b: Tensor) -> Tensor:
     return torch.cat(((b[..., :2] + b[..., 2:]) / 2, b[..., 2:] - b[..., :2]), -1)
 
 
-_FORMATS = {"xyxy": (torch.clone, torch.clone), "xywh": (_from_xywh, _to_xywh),
-            "cxcywh": (_from_cxcywh, _to_cxcywh)}
+_FORMATS = {
+    "xyxy": (torch.clone, torch.clone),
+    "xywh": (_from_xywh, _to_xywh),
+    "cxcywh": (_from_cxcywh, _to_cxcywh),
+}
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """Boxes (..., 4) from one form to another: "xyxy", "xywh", "cxcywh". ValueError for other names."""
     if in_fmt not in _FORMATS or out_fmt not in _FORMATS:
-        raise ValueError("Unsupported Bounding Box Conversions for given "
-                         f"in_fmt {in_fmt} and out_fmt {out_fmt}")
+        raise ValueError(
+            f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}"
+        )
     return boxes.clone() if in_fmt == out_fmt else _FORMATS[out_fmt][1](_FORMATS[in_fmt][0](boxes))
 
 

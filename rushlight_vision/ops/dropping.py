@@ -1,4 +1,5 @@
 """Dropping whole parts while training: rows of a batch (stochastic depth), blocks of pixels (DropBlock)."""
+
 from __future__ import annotations
 
 import rushlight as torch
@@ -37,8 +38,9 @@ class StochasticDepth(nn.Module):
         return f"{type(self).__name__}(p={self.p}, mode={self.mode})"
 
 
-def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool,
-                dims: int) -> Tensor:
+def _drop_block(
+    input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool, dims: int
+) -> Tensor:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}.")
     if input.ndim != dims + 2:
@@ -47,11 +49,12 @@ def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: fl
         return input
     space = input.shape[2:]
     block_size = min(block_size, *space)
-    gamma = p * torch.Size(space).numel() / block_size ** dims
+    gamma = p * torch.Size(space).numel() / block_size**dims
     for n in space:
         gamma /= n - block_size + 1
-    noise = torch.empty((*input.shape[:2], *(n - block_size + 1 for n in space)), dtype=input.dtype,
-                        device=input.device).bernoulli_(gamma)
+    noise = torch.empty(
+        (*input.shape[:2], *(n - block_size + 1 for n in space)), dtype=input.dtype, device=input.device
+    ).bernoulli_(gamma)
     noise = F.pad(noise, [block_size // 2] * (2 * dims), value=0)
     pool = F.max_pool2d if dims == 2 else F.max_pool3d
     noise = 1 - pool(noise, stride=1, kernel_size=block_size, padding=block_size // 2)
@@ -59,14 +62,16 @@ def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: fl
     return input.mul_(noise).mul_(scale) if inplace else input * noise * scale
 
 
-def drop_block2d(input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6,
-                 training: bool = True) -> Tensor:
+def drop_block2d(
+    input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6, training: bool = True
+) -> Tensor:
     """Blocks of pixels of (N, C, H, W) are zeros; Ghiasi et al., "DropBlock", NeurIPS 2018."""
     return _drop_block(input, p, block_size, inplace, eps, training, 2)
 
 
-def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6,
-                 training: bool = True) -> Tensor:
+def drop_block3d(
+    input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6, training: bool = True
+) -> Tensor:
     """The same for (N, C, D, H, W)."""
     return _drop_block(input, p, block_size, inplace, eps, training, 3)
 

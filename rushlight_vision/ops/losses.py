@@ -1,4 +1,5 @@
 """Losses of detection: boxes against boxes row by row, and classes of which most are background."""
+
 from __future__ import annotations
 
 import rushlight as torch
@@ -14,12 +15,14 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
         return loss.sum()
     if reduction == "mean":
         return loss.mean() if loss.numel() else 0.0 * loss.sum()
-    raise ValueError(f"Invalid Value for arg 'reduction': '{reduction} \n Supported reduction modes: "
-                     "'none', 'mean', 'sum'")
+    raise ValueError(
+        f"Invalid Value for arg 'reduction': '{reduction} \n Supported reduction modes: 'none', 'mean', 'sum'"
+    )
 
 
-def sigmoid_focal_loss(inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2,
-                       reduction: str = "none") -> Tensor:
+def sigmoid_focal_loss(
+    inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
+) -> Tensor:
     """Lin et al., "Focal Loss for Dense Object Detection", ICCV 2017, equation 5; inputs are logits, targets
     0 or 1 of the same shape; alpha=-1 leaves the balance away."""
     if not (0 <= alpha <= 1) and alpha != -1:
@@ -44,8 +47,9 @@ def _overlap(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return shared, areas[0] + areas[1] - shared
 
 
-def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-                             ) -> Tensor:
+def generalized_box_iou_loss(
+    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
+) -> Tensor:
     """1 - GIoU (Rezatofighi et al., CVPR 2019) of boxes (..., 4) and boxes of the same shape."""
     a, b = _float(boxes1), _float(boxes2)
     shared, union = _overlap(a, b)
@@ -62,14 +66,16 @@ def _distance(a: Tensor, b: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     return 1 - iou + apart.sum(-1) / diagonal, iou
 
 
-def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-                          ) -> Tensor:
+def distance_box_iou_loss(
+    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
+) -> Tensor:
     """1 - DIoU (Zheng et al., AAAI 2020, equation 7), row by row."""
     return _reduced(_distance(_float(boxes1), _float(boxes2), eps)[0], reduction)
 
 
-def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
-                          ) -> Tensor:
+def complete_box_iou_loss(
+    boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7
+) -> Tensor:
     """1 - CIoU (Zheng et al., AAAI 2020, equation 10), row by row."""
     a, b = _float(boxes1), _float(boxes2)
     loss, iou = _distance(a, b, eps)

@@ -1,4 +1,5 @@
 """Layers that vision models share."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -36,10 +37,20 @@ class ConvNormActivation(nn.Sequential):
 
     conv: Any
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any = 3, stride: Any = 1,
-                 padding: Any = None, groups: int = 1, norm_layer: "Callable[..., nn.Module] | None" = None,
-                 activation_layer: "Callable[..., nn.Module] | None" = nn.ReLU, dilation: Any = 1,
-                 inplace: "bool | None" = True, bias: "bool | None" = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any = 3,
+        stride: Any = 1,
+        padding: Any = None,
+        groups: int = 1,
+        norm_layer: "Callable[..., nn.Module] | None" = None,
+        activation_layer: "Callable[..., nn.Module] | None" = nn.ReLU,
+        dilation: Any = 1,
+        inplace: "bool | None" = True,
+        bias: "bool | None" = None,
+    ) -> None:
         if padding is None:
             if isinstance(kernel_size, int) and isinstance(dilation, int):
                 padding = (kernel_size - 1) // 2 * dilation
@@ -48,8 +59,18 @@ class ConvNormActivation(nn.Sequential):
                 sizes = (kernel_size,) * n if isinstance(kernel_size, int) else kernel_size
                 steps = (dilation,) * n if isinstance(dilation, int) else dilation
                 padding = tuple((k - 1) // 2 * d for k, d in zip(sizes, steps, strict=True))
-        layers = [self.conv(in_channels, out_channels, kernel_size, stride, padding, dilation=dilation,
-                            groups=groups, bias=norm_layer is None if bias is None else bias)]
+        layers = [
+            self.conv(
+                in_channels,
+                out_channels,
+                kernel_size,
+                stride,
+                padding,
+                dilation=dilation,
+                groups=groups,
+                bias=norm_layer is None if bias is None else bias,
+            )
+        ]
         if norm_layer is not None:
             layers.append(norm_layer(out_channels))
         if activation_layer is not None:
@@ -63,11 +84,21 @@ class Conv2dNormActivation(ConvNormActivation):
 
     conv = nn.Conv2d
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any = 3, stride: Any = 1,
-                 padding: Any = None, groups: int = 1, norm_layer: Any = nn.BatchNorm2d, *args: Any,
-                 **kwargs: Any) -> None:
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, groups, norm_layer, *args,
-                         **kwargs)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any = 3,
+        stride: Any = 1,
+        padding: Any = None,
+        groups: int = 1,
+        norm_layer: Any = nn.BatchNorm2d,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, groups, norm_layer, *args, **kwargs
+        )
 
 
 class Conv3dNormActivation(ConvNormActivation):
@@ -75,18 +106,33 @@ class Conv3dNormActivation(ConvNormActivation):
 
     conv = nn.Conv3d
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any = 3, stride: Any = 1,
-                 padding: Any = None, groups: int = 1, norm_layer: Any = nn.BatchNorm3d, *args: Any,
-                 **kwargs: Any) -> None:
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, groups, norm_layer, *args,
-                         **kwargs)
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any = 3,
+        stride: Any = 1,
+        padding: Any = None,
+        groups: int = 1,
+        norm_layer: Any = nn.BatchNorm3d,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, groups, norm_layer, *args, **kwargs
+        )
 
 
 class SqueezeExcitation(nn.Module):
     """Channels weighed by what all pixels together say (Hu et al., CVPR 2018)."""
 
-    def __init__(self, input_channels: int, squeeze_channels: int, activation: Any = nn.ReLU,
-                 scale_activation: Any = nn.Sigmoid) -> None:
+    def __init__(
+        self,
+        input_channels: int,
+        squeeze_channels: int,
+        activation: Any = nn.ReLU,
+        scale_activation: Any = nn.Sigmoid,
+    ) -> None:
         super().__init__()
         self.avgpool = nn.AdaptiveAvgPool2d(1)
         self.fc1 = nn.Conv2d(input_channels, squeeze_channels, 1)
@@ -102,9 +148,16 @@ class SqueezeExcitation(nn.Module):
 class MLP(nn.Sequential):
     """Linear layers of the widths in `hidden_channels`, with norm, activation and dropout between."""
 
-    def __init__(self, in_channels: int, hidden_channels: list[int], norm_layer: Any = None,
-                 activation_layer: Any = nn.ReLU, inplace: "bool | None" = None, bias: bool = True,
-                 dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: list[int],
+        norm_layer: Any = None,
+        activation_layer: Any = nn.ReLU,
+        inplace: "bool | None" = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
         how = {} if inplace is None else {"inplace": inplace}
         layers: list[nn.Module] = []
         for width in hidden_channels[:-1]:

@@ -1,4 +1,5 @@
 """Features of regions, each brought to one size: averages of samples (RoIAlign), maxima (RoIPool)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,11 +11,14 @@ from rushlight import Tensor, nn
 def _rows(boxes: Any) -> Tensor:
     """Boxes as rows (image, x1, y1, x2, y2)."""
     if not isinstance(boxes, (list, tuple)):
-        torch._assert(boxes.dim() == 2 and boxes.shape[1] == 5,
-                      "The boxes tensor shape is not correct as Tensor[K, 5]")
+        torch._assert(
+            boxes.dim() == 2 and boxes.shape[1] == 5, "The boxes tensor shape is not correct as Tensor[K, 5]"
+        )
         return boxes
-    torch._assert(all(b.dim() == 2 and b.shape[1] == 4 for b in boxes),
-                  "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]")
+    torch._assert(
+        all(b.dim() == 2 and b.shape[1] == 4 for b in boxes),
+        "The shape of the tensor in the boxes list is not correct as List[Tensor[L, 4]]",
+    )
     counts = [torch.full_like(b[:, :1], float(i)) for i, b in enumerate(boxes)]
     return torch.cat([torch.cat(counts), torch.cat(list(boxes))], 1)
 
@@ -43,8 +47,14 @@ def _weights(place: Tensor, size: int, count: Tensor) -> tuple[Tensor, Tensor, T
     return low, high, (1 - part) * used, part * used
 
 
-def roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0,
-              sampling_ratio: int = -1, aligned: bool = False) -> Tensor:
+def roi_align(
+    input: Tensor,
+    boxes: Any,
+    output_size: Any,
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = -1,
+    aligned: bool = False,
+) -> Tensor:
     """Features (K, C, *output_size) of K boxes in (N, C, H, W): He et al., "Mask R-CNN", ICCV 2017.
 
     `boxes`: rows (image, x1, y1, x2, y2), or a list of (L, 4) for each image, which `spatial_scale` brings to
@@ -98,8 +108,9 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
 class RoIAlign(nn.Module):
     """`roi_align` with its sizes."""
 
-    def __init__(self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False
-                 ) -> None:
+    def __init__(
+        self, output_size: Any, spatial_scale: float, sampling_ratio: int, aligned: bool = False
+    ) -> None:
         super().__init__()
         self.output_size, self.spatial_scale = output_size, spatial_scale
         self.sampling_ratio, self.aligned = sampling_ratio, aligned
@@ -109,8 +120,10 @@ class RoIAlign(nn.Module):
         return roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned)
 
     def __repr__(self) -> str:
-        return (f"{type(self).__name__}(output_size={self.output_size}, spatial_scale={self.spatial_scale}, "
-                f"sampling_ratio={self.sampling_ratio}, aligned={self.aligned})")
+        return (
+            f"{type(self).__name__}(output_size={self.output_size}, spatial_scale={self.spatial_scale}, "
+            f"sampling_ratio={self.sampling_ratio}, aligned={self.aligned})"
+        )
 
 
 class RoIPool(nn.Module):

@@ -1,4 +1,5 @@
 """The transforms that weights were trained with."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,9 +14,15 @@ class SemanticSegmentation(nn.Module):
 
     shown: tuple[str, ...] = ("resize_size", "mean", "std", "interpolation")
 
-    def __init__(self, *, resize_size: "int | None", mean: tuple[float, ...] = (0.485, 0.456, 0.406),
-                 std: tuple[float, ...] = (0.229, 0.224, 0.225),
-                 interpolation: Any = InterpolationMode.BILINEAR, antialias: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        resize_size: "int | None",
+        mean: tuple[float, ...] = (0.485, 0.456, 0.406),
+        std: tuple[float, ...] = (0.229, 0.224, 0.225),
+        interpolation: Any = InterpolationMode.BILINEAR,
+        antialias: bool = True,
+    ) -> None:
         super().__init__()
         self.resize_size = None if resize_size is None else [resize_size]
         self.mean, self.std = list(mean), list(std)
@@ -34,8 +41,10 @@ class SemanticSegmentation(nn.Module):
         return F.normalize(F.convert_image_dtype(img, torch.float), mean=self.mean, std=self.std)
 
     def __repr__(self) -> str:
-        return "\n    ".join([f"{type(self).__name__}(",
-                              *(f"{n}={getattr(self, n)}" for n in self.shown)]) + "\n)"
+        return (
+            "\n    ".join([f"{type(self).__name__}(", *(f"{n}={getattr(self, n)}" for n in self.shown)])
+            + "\n)"
+        )
 
 
 class ImageClassification(SemanticSegmentation):

@@ -1,4 +1,5 @@
 """Brightness, contrast, saturation, hue and grey."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -29,6 +30,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     """Blend with the image's mean grey."""
+
     def mean() -> Any:
         grey = rgb_to_grayscale(img)
         return (grey if grey.is_floating_point() else grey.float()).mean((-3, -2, -1), keepdim=True)

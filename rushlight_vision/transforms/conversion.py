@@ -1,4 +1,5 @@
 """What images are, and the ways between Pillow's images, arrays and tensors."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,8 +24,15 @@ class InterpolationMode(Enum):
     LANCZOS = "lanczos"
 
 
-PILLOWS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5,
-           "nearest-exact": 0}
+PILLOWS = {
+    "nearest": 0,
+    "lanczos": 1,
+    "bilinear": 2,
+    "bicubic": 3,
+    "box": 4,
+    "hamming": 5,
+    "nearest-exact": 0,
+}
 
 
 def mode_of(interpolation: Any) -> InterpolationMode:
@@ -32,8 +40,10 @@ def mode_of(interpolation: Any) -> InterpolationMode:
     if isinstance(interpolation, int):
         return InterpolationMode(list(PILLOWS)[interpolation])
     if not isinstance(interpolation, InterpolationMode):
-        raise TypeError("Argument interpolation should be a InterpolationMode or a corresponding Pillow "
-                        f"integer constant, got {type(interpolation)}")
+        raise TypeError(
+            "Argument interpolation should be a InterpolationMode or a corresponding Pillow "
+            f"integer constant, got {type(interpolation)}"
+        )
     return interpolation
 
 
@@ -98,8 +108,11 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     if modes is None:
         raise TypeError(f"Input type {name} is not supported")
     if mode is not None and mode not in modes:
-        raise ValueError(f"Only modes {list(modes)} are supported for {channels}D inputs" if channels > 1 else
-                         f"Incorrect mode ({mode}) supplied for input type {name}. Should be {modes[0]}")
+        raise ValueError(
+            f"Only modes {list(modes)} are supported for {channels}D inputs"
+            if channels > 1
+            else f"Incorrect mode ({mode}) supplied for input type {name}. Should be {modes[0]}"
+        )
     return image_of(array, mode or modes[0])
 
 
@@ -131,10 +144,13 @@ def normalize(tensor: Any, mean: Sequence[float], std: Sequence[float], inplace:
     if not tensor.is_floating_point():
         raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
     if tensor.ndim < 3:
-        raise ValueError("Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = "
-                         f"{tensor.size()}")
+        raise ValueError(
+            "Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = "
+            f"{tensor.size()}"
+        )
     mean, std = (torch.as_tensor(v, dtype=tensor.dtype).view(-1, 1, 1) for v in (mean, std))
     if (std == 0).any():
-        raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by "
-                         "zero.")
+        raise ValueError(
+            f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
+        )
     return (tensor if inplace else tensor.clone()).sub_(mean).div_(std)

@@ -1,4 +1,5 @@
 """Sizes, windows, borders: the geometry of images that keeps the axes."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -34,15 +35,22 @@ def resized(height: int, width: int, size: Any, max_size: int | None = None) -> 
     new_short, new_long = size[0], int(size[0] * long / short)
     if max_size is not None:
         if max_size <= size[0]:
-            raise ValueError(f"max_size = {max_size} must be strictly greater than the requested size for "
-                             f"the smaller edge size = {size}")
+            raise ValueError(
+                f"max_size = {max_size} must be strictly greater than the requested size for "
+                f"the smaller edge size = {size}"
+            )
         if new_long > max_size:
             new_short, new_long = int(max_size * new_short / new_long), max_size
     return [new_long, new_short] if width <= height else [new_short, new_long]
 
 
-def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
-           antialias: bool | None = True) -> Any:
+def resize(
+    img: Any,
+    size: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
     """The image of `size` (height, width); one number is the length of the shorter side."""
     mode, (_, height, width) = mode_of(interpolation).value, get_dimensions(img)
     new = resized(height, width, size, max_size)
@@ -51,8 +59,12 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
     if is_image(img):
         return img.resize(new[::-1], PILLOWS[mode])
     smooth = mode in ("bilinear", "bicubic")
-    return in_floats(img, lambda x: F.interpolate(x, new, mode=mode, align_corners=False if smooth else None,
-                                                  antialias=bool(antialias) and smooth))
+    return in_floats(
+        img,
+        lambda x: F.interpolate(
+            x, new, mode=mode, align_corners=False if smooth else None, antialias=bool(antialias) and smooth
+        ),
+    )
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
@@ -61,7 +73,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
         return img.crop((left, top, left + width, top + height))
     _, h, w = get_dimensions(img)
     beyond = [max(-left, 0), max(-top, 0), max(left + width - w, 0), max(top + height - h, 0)]
-    found = img[..., max(top, 0):max(top + height, 0), max(left, 0):max(left + width, 0)]
+    found = img[..., max(top, 0) : max(top + height, 0), max(left, 0) : max(left + width, 0)]
     return pad(found, beyond) if any(beyond) else found
 
 
@@ -76,8 +88,16 @@ def center_crop(img: Any, output_size: Any) -> Any:
     return crop(img, round((h - size[0]) / 2.0), round((w - size[1]) / 2.0), *size)
 
 
-def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: Any,
-                 interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> Any:
+def resized_crop(
+    img: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
     """A window, resized."""
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
@@ -104,8 +124,9 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     """Borders of 1, 2 (left and right, top and bottom) or 4 (left, top, right, bottom) widths."""
     widths = [padding] if isinstance(padding, int) else list(padding)
     if len(widths) not in (1, 2, 4):
-        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(widths)} element "
-                         "tuple")
+        raise ValueError(
+            f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(widths)} element tuple"
+        )
     if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
         raise ValueError("Padding mode should be either constant, edge, reflect or symmetric")
     left, top, right, bottom = widths * (4 // len(widths))
@@ -115,8 +136,10 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
         fill = fill[0] if isinstance(fill, (list, tuple)) else fill
         return F.pad(img, (left, right, top, bottom), value=fill or 0)
     _, h, w = get_dimensions(img)
-    rows, columns = (np.pad(np.arange(n), (max(a, 0), max(b, 0)), padding_mode)[max(-a, 0):][:n + a + b]
-                     for n, a, b in ((h, top, bottom), (w, left, right)))
+    rows, columns = (
+        np.pad(np.arange(n), (max(a, 0), max(b, 0)), padding_mode)[max(-a, 0) :][: n + a + b]
+        for n, a, b in ((h, top, bottom), (w, left, right))
+    )
     if is_image(img):
         return palette_kept(img, np.asarray(img)[rows][:, columns])
     return img[..., torch.from_numpy(rows)[:, None], torch.from_numpy(columns)]
@@ -128,8 +151,10 @@ def fills(img: Any, fill: Any) -> Any:
     fill = 0 if fill is None else fill
     if isinstance(fill, (list, tuple)):
         if len(fill) not in (1, bands):
-            raise ValueError("The number of elements in 'fill' does not match the number of channels of the "
-                             f"image ({len(fill)} != {bands})")
+            raise ValueError(
+                "The number of elements in 'fill' does not match the number of channels of the "
+                f"image ({len(fill)} != {bands})"
+            )
         fill = tuple(fill) * (bands // len(fill))
     else:
         fill = (fill,) * bands
@@ -142,5 +167,5 @@ def erase(img: Any, i: int, j: int, h: int, w: int, v: Any, inplace: bool = Fals
     if not isinstance(img, torch.Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(img)}")
     img = img if inplace else img.clone()
-    img[..., i:i + h, j:j + w] = v
+    img[..., i : i + h, j : j + w] = v
     return img

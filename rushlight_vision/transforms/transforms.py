@@ -4,6 +4,7 @@ A transform draws arguments for one image (`_draw`; None: leave the image as it 
 with these and with those of its own attributes that the function names. Draws come from torch's generator in
 torchvision's order, so that a seed gives the same images.
 """
+
 from __future__ import annotations
 
 import math
@@ -41,13 +42,21 @@ def _checked(test: Callable[[Any], bool], error: Callable[[Any], Exception]) -> 
 
 
 _PREPARED = {
-    "interpolation": mode_of, "degrees": _degrees, "shear": _degrees,
-    "lambd": _checked(callable, lambda v: TypeError(
-        f"Argument lambd should be callable, got {type(v).__name__!r}")),
-    "value": _checked(lambda v: not isinstance(v, str) or v == "random",
-                      lambda v: ValueError(f"If value is str, it should be 'random', got {v!r}")),
-    "translate": _checked(lambda v: v is None or all(0.0 <= t <= 1.0 for t in v),
-                          lambda v: ValueError(f"translation values should be between 0 and 1, got {v}"))}
+    "interpolation": mode_of,
+    "degrees": _degrees,
+    "shear": _degrees,
+    "lambd": _checked(
+        callable, lambda v: TypeError(f"Argument lambd should be callable, got {type(v).__name__!r}")
+    ),
+    "value": _checked(
+        lambda v: not isinstance(v, str) or v == "random",
+        lambda v: ValueError(f"If value is str, it should be 'random', got {v!r}"),
+    ),
+    "translate": _checked(
+        lambda v: v is None or all(0.0 <= t <= 1.0 for t in v),
+        lambda v: ValueError(f"translation values should be between 0 and 1, got {v}"),
+    ),
+}
 
 
 class Transform(nn.Module):
@@ -77,8 +86,11 @@ class Transform(nn.Module):
 
     def _apply(self, img: Any, *drawn: Any) -> Any:  # type: ignore[override]
         code = type(self).does.__code__
-        own = {name: getattr(self, name) for name in code.co_varnames[1 + len(drawn):code.co_argcount]
-               if name in self.fields}
+        own = {
+            name: getattr(self, name)
+            for name in code.co_varnames[1 + len(drawn) : code.co_argcount]
+            if name in self.fields
+        }
         if "interpolation" in own and type(img).__name__ == "Mask":
             own["interpolation"] = InterpolationMode.NEAREST
         return type(self).does(img, *drawn, **own)
@@ -90,8 +102,11 @@ class Transform(nn.Module):
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in (self.shown or self.fields)}
-        texts = [f"{name}={_text(v)}" for name, v in shown.items()
-                 if name not in self.hidden or v != self.hidden[name]]
+        texts = [
+            f"{name}={_text(v)}"
+            for name, v in shown.items()
+            if name not in self.hidden or v != self.hidden[name]
+        ]
         return f"{type(self).__name__}({', '.join(texts)})"
 
 
@@ -211,8 +226,10 @@ def _erasing(self: Any, img: Any) -> tuple[Any, ...] | None:
         return None
     value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value
     if not isinstance(value, str) and len(value) not in (1, get_dimensions(img)[0]):
-        raise ValueError("If value is a sequence, it should have either a single value or "
-                         f"{get_dimensions(img)[0]} (number of input channels)")
+        raise ValueError(
+            "If value is a sequence, it should have either a single value or "
+            f"{get_dimensions(img)[0]} (number of input channels)"
+        )
     return _erased(img, self.scale, self.ratio, None if isinstance(value, str) else [float(v) for v in value])
 
 
@@ -221,7 +238,7 @@ def _affine(degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_si
     angle = _uniform(*degrees)
     shift = tuple(round(_uniform(-t * n, t * n)) for t, n in zip(translate or (), img_size)) or (0, 0)
     scale = 1.0 if scale_ranges is None else _uniform(*scale_ranges)
-    shear = [_uniform(*shears[k:k + 2]) for k in range(0, len(shears or ()), 2)]
+    shear = [_uniform(*shears[k : k + 2]) for k in range(0, len(shears or ()), 2)]
     return angle, shift, scale, (*shear, 0.0, 0.0)[:2]
 
 
@@ -296,43 +313,90 @@ PILToTensor = _made("PILToTensor", F.pil_to_tensor)
 ToPILImage = _made("ToPILImage", F.to_pil_image, "mode=None")
 ConvertImageDtype = _made("ConvertImageDtype", F.convert_image_dtype, "dtype", __repr__=Lambda.__repr__)
 Normalize = _made("Normalize", F.normalize, "mean, std, inplace=False", shown=("mean", "std"))
-Resize = _made("Resize", F.resize, "size, interpolation=BILINEAR, max_size=None, antialias=True", prepared={
-    "size": _checked(lambda v: isinstance(v, (int, Sequence)), lambda v: TypeError(
-        f"Size should be int or sequence. Got {type(v)}"))}, geometric=True)
-CenterCrop = _made("CenterCrop", F.center_crop, "size", lambda self, img: (self.size,),
-                   prepared={"size": pair}, geometric=True)
+Resize = _made(
+    "Resize",
+    F.resize,
+    "size, interpolation=BILINEAR, max_size=None, antialias=True",
+    prepared={
+        "size": _checked(
+            lambda v: isinstance(v, (int, Sequence)),
+            lambda v: TypeError(f"Size should be int or sequence. Got {type(v)}"),
+        )
+    },
+    geometric=True,
+)
+CenterCrop = _made(
+    "CenterCrop",
+    F.center_crop,
+    "size",
+    lambda self, img: (self.size,),
+    prepared={"size": pair},
+    geometric=True,
+)
 Pad = _made("Pad", F.pad, "padding, fill=0, padding_mode='constant'", geometric=True)
 Grayscale = _made("Grayscale", F.rgb_to_grayscale, "num_output_channels=1")
 RandomHorizontalFlip = _made("RandomHorizontalFlip", F.hflip, "p=0.5", _sometimes, geometric=True)
 RandomVerticalFlip = _made("RandomVerticalFlip", F.vflip, "p=0.5", _sometimes, geometric=True)
 RandomGrayscale = _made(
-    "RandomGrayscale", F.rgb_to_grayscale, "p=0.1",
-    lambda self, img: None if _sometimes(self, img) is None else (get_dimensions(img)[0],))
+    "RandomGrayscale",
+    F.rgb_to_grayscale,
+    "p=0.1",
+    lambda self, img: None if _sometimes(self, img) is None else (get_dimensions(img)[0],),
+)
 RandomCrop = _made(
-    "RandomCrop", _cropped, "size, padding=None, pad_if_needed=False, fill=0, padding_mode='constant'",
+    "RandomCrop",
+    _cropped,
+    "size, padding=None, pad_if_needed=False, fill=0, padding_mode='constant'",
     _cropping,
-    get_params=_crop, shown=("size", "padding"), prepared={"size": pair}, geometric=True)
+    get_params=_crop,
+    shown=("size", "padding"),
+    prepared={"size": pair},
+    geometric=True,
+)
 RandomResizedCrop = _made(
-    "RandomResizedCrop", F.resized_crop,
+    "RandomResizedCrop",
+    F.resized_crop,
     "size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), interpolation=BILINEAR, antialias=True",
     lambda self, img: self.get_params(img, self.scale, self.ratio),
-    get_params=_resized_crop, prepared={"size": pair}, geometric=True)
+    get_params=_resized_crop,
+    prepared={"size": pair},
+    geometric=True,
+)
 ColorJitter = _made(
-    "ColorJitter", _jitter, "brightness=0, contrast=0, saturation=0, hue=0",
+    "ColorJitter",
+    _jitter,
+    "brightness=0, contrast=0, saturation=0, hue=0",
     lambda self, img: self.get_params(*(getattr(self, name) for name in _COLOURS)),
-    get_params=_factors, prepared={name: _range(name) for name in _COLOURS})
+    get_params=_factors,
+    prepared={name: _range(name) for name in _COLOURS},
+)
 RandomRotation = _made(
-    "RandomRotation", F.rotate, "degrees, interpolation=NEAREST, expand=False, center=None, fill=0",
+    "RandomRotation",
+    F.rotate,
+    "degrees, interpolation=NEAREST, expand=False, center=None, fill=0",
     lambda self, img: (self.get_params(self.degrees),),
-    get_params=lambda degrees: _uniform(*degrees), geometric=True)
+    get_params=lambda degrees: _uniform(*degrees),
+    geometric=True,
+)
 RandomAffine = _made(
-    "RandomAffine", F.affine,
+    "RandomAffine",
+    F.affine,
     "degrees, translate=None, scale=None, shear=None, interpolation=NEAREST, fill=0, center=None",
-    lambda self, img: self.get_params(self.degrees, self.translate, self.scale, self.shear,
-                                      F.get_image_size(img)),
-    get_params=_affine, geometric=True,
-    hidden={**dict.fromkeys(("translate", "scale", "shear", "center")), "fill": 0,
-            "interpolation": InterpolationMode.NEAREST})
+    lambda self, img: self.get_params(
+        self.degrees, self.translate, self.scale, self.shear, F.get_image_size(img)
+    ),
+    get_params=_affine,
+    geometric=True,
+    hidden={
+        **dict.fromkeys(("translate", "scale", "shear", "center")),
+        "fill": 0,
+        "interpolation": InterpolationMode.NEAREST,
+    },
+)
 RandomErasing = _made(
-    "RandomErasing", F.erase, "p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False", _erasing,
-    get_params=_erased)
+    "RandomErasing",
+    F.erase,
+    "p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False",
+    _erasing,
+    get_params=_erased,
+)

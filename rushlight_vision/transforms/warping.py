@@ -1,4 +1,5 @@
 """Turning, shifting, scaling and shearing of images."""
+
 from __future__ import annotations
 
 import math
@@ -12,8 +13,9 @@ from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, g
 from rushlight_vision.transforms.geometry import fills, in_floats
 
 
-def inverse_matrix(centre: Sequence[float], angle: float, translate: Sequence[float], scale: float,
-                   shear: Sequence[float]) -> list[float]:
+def inverse_matrix(
+    centre: Sequence[float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
+) -> list[float]:
     """From the result's places to the image's, row by row: the inverse of T C RotateScaleShear C^-1."""
     turn, sx, sy = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
     a, c = math.cos(turn - sy) / math.cos(sy), math.sin(turn - sy) / math.cos(sy)
@@ -31,8 +33,16 @@ def _middle(img: Any, center: Any) -> list[float]:
     return [0.0, 0.0] if center is None else [c - n * 0.5 for c, n in zip(center, img.shape[:-3:-1])]
 
 
-def affine(img: Any, angle: float, translate: Sequence[float], scale: float, shear: Any,
-           interpolation: Any = InterpolationMode.NEAREST, fill: Any = None, center: Any = None) -> Any:
+def affine(
+    img: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Any,
+    interpolation: Any = InterpolationMode.NEAREST,
+    fill: Any = None,
+    center: Any = None,
+) -> Any:
     """Turned clockwise by `angle` degrees about the centre, scaled, sheared and shifted in pixels."""
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
     shears = [shear, 0.0] if isinstance(shear, (int, float)) else [*shear, *shear][:2]
@@ -47,8 +57,14 @@ def affine(img: Any, angle: float, translate: Sequence[float], scale: float, she
     return _sampled(img, matrix, w, h, mode, fill)
 
 
-def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
-           center: Any = None, fill: Any = None) -> Any:
+def rotate(
+    img: Any,
+    angle: float,
+    interpolation: Any = InterpolationMode.NEAREST,
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = None,
+) -> Any:
     """Turned counter-clockwise by `angle` degrees; expand: as large as the result needs."""
     mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
     if is_image(img):
@@ -68,8 +84,9 @@ def _room(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
 def _sampled(img: Any, matrix: Sequence[float], w: int, h: int, mode: InterpolationMode, fill: Any) -> Any:
     """The image read at matrix @ place, with (0, 0) in the middle, for an (h, w) of places."""
     if mode.value not in ("nearest", "bilinear"):
-        raise ValueError(f"interpolation mode {mode.value!r} isn't supported with tensors; use nearest or "
-                         "bilinear")
+        raise ValueError(
+            f"interpolation mode {mode.value!r} isn't supported with tensors; use nearest or bilinear"
+        )
 
     def sample(x: Any) -> Any:
         half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)

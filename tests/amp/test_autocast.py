@@ -1,4 +1,5 @@
 """autocast: which ops run in which type, nesting, the cache of weights, state, custom Functions."""
+
 from __future__ import annotations
 
 import threading
@@ -7,8 +8,8 @@ import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from rushlight.ops.autocast import POLICIES
-from rushlight.ops.table import ROWS
+from rushlight._engine.ops.autocast import POLICIES
+from rushlight._engine.ops.table import ROWS
 
 
 def test_every_policy_is_of_a_row() -> None:
@@ -18,8 +19,13 @@ def test_every_policy_is_of_a_row() -> None:
 def test_lists() -> None:
     wide, low = torch.ones(2, 2), torch.ones(2, 2).bfloat16()
     with torch.autocast("cpu"):
-        for product in (wide @ wide, wide @ low, torch.addmm(wide, wide, wide), F.linear(wide, low),
-                        torch.einsum("ij,jk->ik", wide, wide)):
+        for product in (
+            wide @ wide,
+            wide @ low,
+            torch.addmm(wide, wide, wide),
+            F.linear(wide, low),
+            torch.einsum("ij,jk->ik", wide, wide),
+        ):
             assert product.dtype is torch.bfloat16
         for delicate in (F.mse_loss(low, low), low.prod(0), F.binary_cross_entropy(low, low)):
             assert delicate.dtype is torch.float32

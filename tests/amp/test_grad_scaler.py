@@ -1,4 +1,5 @@
 """GradScaler: scaling, the order of its steps, the factor's growth, state, older spellings."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,4 +1,5 @@
 """The arrays that the namespace hands out: their operators and brackets are the standard's."""
+
 from __future__ import annotations
 
 import operator
@@ -8,17 +9,30 @@ import pytest
 
 import rushlight as torch
 from rushlight import array_api as xp
+from rushlight._engine.tensors.operators import BINARY, COMPARE, UNARY
 from rushlight.array_api.array import Array
-from rushlight.tensor.operators import BINARY, COMPARE, UNARY
 
 INTEGERS = (xp.uint8, xp.uint16, xp.uint32, xp.int8, xp.int64)
 
 
 def test_every_function_hands_out_arrays():
     x = xp.asarray([[1.0, 2.0], [3.0, 5.0]])
-    made = (xp.zeros(2), xp.sin(x), x + 1, x[0], x.mT, x.to_device("cpu"), xp.meshgrid(x[0], x[1])[1],
-            xp.linalg.eigh(x).eigenvalues, xp.unique_all(x).counts, xp.fft.fft(x), torch.sin(x),
-            torch.max(x, 0).indices, xp.sin(torch.ones(2)), xp.asarray(torch.nn.Parameter(torch.ones(2))))
+    made = (
+        xp.zeros(2),
+        xp.sin(x),
+        x + 1,
+        x[0],
+        x.mT,
+        x.to_device("cpu"),
+        xp.meshgrid(x[0], x[1])[1],
+        xp.linalg.eigh(x).eigenvalues,
+        xp.unique_all(x).counts,
+        xp.fft.fft(x),
+        torch.sin(x),
+        torch.max(x, 0).indices,
+        xp.sin(torch.ones(2)),
+        xp.asarray(torch.nn.Parameter(torch.ones(2))),
+    )
     assert {type(a) for a in made} == {Array}
     assert x.size == 4 and x.__array_namespace__() is xp and operator.index(xp.asarray(3)) == 3
 
@@ -77,7 +91,9 @@ def test_what_is_no_operand():
     assert (x == None) is False and (x != "a") is True  # noqa: E711
     with pytest.raises(TypeError, match="unsupported operand"):
         x + [1, 2]
-    assert type(np.ones(2) + x) is type(x + np.float32(1)) is Array and (x + np.float32(1)).dtype is xp.float32
+    assert (
+        type(np.ones(2) + x) is type(x + np.float32(1)) is Array and (x + np.float32(1)).dtype is xp.float32
+    )
 
 
 def test_division_by_and_of_infinity():
@@ -91,8 +107,17 @@ def test_division_by_and_of_infinity():
     assert str((torch.tensor([0.0]) % -2.0).tolist()) == "[0.0]"
 
 
-@pytest.mark.parametrize("key", [
-    np.s_[::-1], np.s_[:, ::-2], np.s_[1, ::-1], np.s_[..., None, 2:0:-1], np.s_[::-1, ::-1], np.s_[5:0:-1, 1:]])
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.s_[::-1],
+        np.s_[:, ::-2],
+        np.s_[1, ::-1],
+        np.s_[..., None, 2:0:-1],
+        np.s_[::-1, ::-1],
+        np.s_[5:0:-1, 1:],
+    ],
+)
 def test_slices_may_step_back(key):
     a = np.arange(12.0).reshape(3, 4)
     x = xp.asarray(torch.from_numpy(a.copy()))
@@ -137,8 +162,16 @@ def test_wide_unsigned_integers_are_taken_by_the_namespace_alone():
     for _ in range(4):  # until calls go by plans
         assert (x + x).tolist() == [6, 2, 4] and int(xp.max(x)) == 3 and xp.searchsorted(x[1:], x).tolist()
         assert x[::-1].tolist() == xp.flip(x).tolist() == [2, 1, 3]
-        for call in (lambda: wide + wide, lambda: torch.add(x, x), wide.amax, lambda: wide.flip(0),
-                     lambda: torch.searchsorted(wide, wide), lambda: wide.cumsum(0, dtype=torch.uint16),
-                     lambda: wide.sum(dtype=torch.uint16), lambda: wide[None].tril(), lambda: torch.isin(wide, wide)):
+        for call in (
+            lambda: wide + wide,
+            lambda: torch.add(x, x),
+            wide.amax,
+            lambda: wide.flip(0),
+            lambda: torch.searchsorted(wide, wide),
+            lambda: wide.cumsum(0, dtype=torch.uint16),
+            lambda: wide.sum(dtype=torch.uint16),
+            lambda: wide[None].tril(),
+            lambda: torch.isin(wide, wide),
+        ):
             with pytest.raises(NotImplementedError, match="UInt16"):
                 call()

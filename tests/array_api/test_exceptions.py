@@ -1,4 +1,5 @@
 """What an ordinary Tensor keeps of PyTorch where the namespace's arrays follow the standard."""
+
 from __future__ import annotations
 
 import json
@@ -9,7 +10,9 @@ import pytest
 import rushlight as torch
 from rushlight import array_api
 
-ROWS = json.loads((Path(__file__).parents[2] / "tools" / "array_api_exceptions.json").read_text(encoding="utf-8"))
+ROWS = json.loads(
+    (Path(__file__).parents[2] / "tools" / "array_api_exceptions.json").read_text(encoding="utf-8")
+)
 
 
 def test_every_exception_has_a_reason_and_is_listed_once():

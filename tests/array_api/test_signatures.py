@@ -1,4 +1,5 @@
 """The standard's spelling of arguments: what is by name only, what by place too."""
+
 from __future__ import annotations
 
 import inspect
@@ -13,13 +14,28 @@ FUNCTIONS = {
     **dict.fromkeys(("sum", "prod"), "x / axis dtype keepdims"),
     **dict.fromkeys(("std", "var"), "x / axis correction keepdims"),
     **dict.fromkeys(("cumulative_sum", "cumulative_prod"), "x / axis dtype include_initial"),
-    "broadcast_to": "x shape /", "expand_dims": "x axis /", "permute_dims": "x axes /", "squeeze": "x axis /",
-    "reshape": "x shape / copy", "stack": "arrays / axis", "concat": "arrays / axis", "isdtype": "dtype kind /",
-    "full": "shape fill_value / dtype device", "empty": "shape / dtype device", "clip": "x min max /",
-    "fft.fft": "x / n axis norm", "fft.ihfft": "x / n axis norm", "fft.irfftn": "x / s axes norm",
-    "fft.fftshift": "x / axes", "linalg.trace": "x / offset dtype"}
-METHODS = {"__setitem__": ("index", "value"), "to_device": ("device", "stream"),
-           "__dlpack__": ("stream", "max_version", "dl_device", "copy")}
+    "broadcast_to": "x shape /",
+    "expand_dims": "x axis /",
+    "permute_dims": "x axes /",
+    "squeeze": "x axis /",
+    "reshape": "x shape / copy",
+    "stack": "arrays / axis",
+    "concat": "arrays / axis",
+    "isdtype": "dtype kind /",
+    "full": "shape fill_value / dtype device",
+    "empty": "shape / dtype device",
+    "clip": "x min max /",
+    "fft.fft": "x / n axis norm",
+    "fft.ihfft": "x / n axis norm",
+    "fft.irfftn": "x / s axes norm",
+    "fft.fftshift": "x / axes",
+    "linalg.trace": "x / offset dtype",
+}
+METHODS = {
+    "__setitem__": ("index", "value"),
+    "to_device": ("device", "stream"),
+    "__dlpack__": ("stream", "max_version", "dl_device", "copy"),
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -31,8 +47,11 @@ def test_function(name):
     signature = inspect.signature(found).parameters.values()
     kinds = {True: places.split(), False: names.split()}
     for by_place, wanted in kinds.items():
-        assert [p.name for p in signature if p.kind is not p.VAR_KEYWORD
-                and by_place is (p.kind is not p.KEYWORD_ONLY)] == wanted
+        assert [
+            p.name
+            for p in signature
+            if p.kind is not p.VAR_KEYWORD and by_place is (p.kind is not p.KEYWORD_ONLY)
+        ] == wanted
 
 
 @pytest.mark.parametrize("name", METHODS)

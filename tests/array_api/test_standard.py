@@ -1,4 +1,5 @@
 """rushlight.array_api beside NumPy, whose namespace is the standard's too: values, shapes and dtypes."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -9,8 +10,10 @@ from rushlight import array_api
 from tests.array_api.calls import ALL, CALLS
 
 # What the standard names, beside the functions that CALLS has.
-OTHERS = ("e inf nan newaxis pi empty empty_like from_dlpack can_cast finfo iinfo isdtype result_type fft linalg "
-          "__array_namespace_info__ __array_api_version__").split()
+OTHERS = (
+    "e inf nan newaxis pi empty empty_like from_dlpack can_cast finfo iinfo isdtype result_type fft linalg "
+    "__array_namespace_info__ __array_api_version__"
+).split()
 
 
 def sources(dtype):
@@ -23,8 +26,11 @@ def sources(dtype):
             return np.asarray(rng.integers(kind != "b", 2 if kind == "b" else 5, shape), dtype)
         real = rng.uniform(0.1, 0.9, shape)
         return np.asarray(real + 1j * rng.uniform(0.1, 0.9, shape) if kind == "c" else real, dtype)
-    found = {name: drawn(*shape) for name, shape in (
-        ("x", (3, 4)), ("y", (3, 4)), ("v", (4,)), ("w", (4,)), ("s", ()))}
+
+    found = {
+        name: drawn(*shape)
+        for name, shape in (("x", (3, 4)), ("y", (3, 4)), ("v", (4,)), ("w", (4,)), ("s", ()))
+    }
     m = drawn(2, 3, 3)
     # Hermitian and positive: every decomposition exists.
     found["sq"] = (m @ m.conj().mT + 2 * np.eye(3)).astype(dtype) if kind in "fc" else m
@@ -78,9 +84,16 @@ def test_promotion_ignores_dims_and_python_numbers():
         array_api.result_type(1, 2)
 
 
-@pytest.mark.parametrize(("a", "b", "both"), [
-    ("uint8", "uint16", "uint16"), ("uint16", "uint64", "uint64"), ("int8", "uint16", "int32"),
-    ("int16", "uint32", "int64"), ("bool", "bool", "bool")])
+@pytest.mark.parametrize(
+    ("a", "b", "both"),
+    [
+        ("uint8", "uint16", "uint16"),
+        ("uint16", "uint64", "uint64"),
+        ("int8", "uint16", "int32"),
+        ("int16", "uint32", "int64"),
+        ("bool", "bool", "bool"),
+    ],
+)
 def test_wide_unsigned_integers_promote(a, b, both):
     x, y = (torch.ones(2, dtype=getattr(torch, d)) for d in (a, b))
     wanted = getattr(torch, both)
@@ -103,14 +116,19 @@ def test_signs_of_nan():
 
 def test_upper_cholesky_has_no_negative_zeros():
     found = array_api.linalg.cholesky(array_api.eye(3, dtype=torch.complex128), upper=True)
-    assert not array_api.any(array_api.signbit(found.imag)) and not array_api.any(array_api.signbit(found.real))
+    assert not array_api.any(array_api.signbit(found.imag)) and not array_api.any(
+        array_api.signbit(found.real)
+    )
 
 
 def test_dtypes_and_inspection():
     info = array_api.__array_namespace_info__()
     assert set(info.dtypes()) == set(ALL)
     assert info.dtypes(kind=("bool", "real floating")) == {
-        "bool": torch.bool, "float32": torch.float32, "float64": torch.float64}
+        "bool": torch.bool,
+        "float32": torch.float32,
+        "float64": torch.float64,
+    }
     assert info.default_dtypes()["real floating"] is torch.float32
     assert info.capabilities()["boolean indexing"] and info.default_device() in info.devices()
     assert array_api.isdtype(torch.uint8, ("bool", "unsigned integer"))

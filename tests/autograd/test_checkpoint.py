@@ -1,4 +1,5 @@
 """Checkpoints: the same numbers as without, less memory between forward and backward, and the refusals."""
+
 import contextlib
 import tracemalloc
 import warnings
@@ -6,8 +7,13 @@ import warnings
 import pytest
 
 import rushlight as torch
-from rushlight.utils.checkpoint import (CheckpointError, checkpoint, checkpoint_sequential,
-                                        set_checkpoint_debug_enabled, set_checkpoint_early_stop)
+from rushlight.utils.checkpoint import (
+    CheckpointError,
+    checkpoint,
+    checkpoint_sequential,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
 
 WAYS = pytest.mark.parametrize("reentrant", [False, True])
 
@@ -34,7 +40,12 @@ def _gradients(run, width=4):
     x = torch.randn(3, width, requires_grad=True)
     y = run(blocks, x)
     y.square().sum().backward()
-    return [y.tolist(), x.grad.tolist(), *[p.grad.tolist() for p in blocks.parameters()], torch.rand(1).item()]
+    return [
+        y.tolist(),
+        x.grad.tolist(),
+        *[p.grad.tolist() for p in blocks.parameters()],
+        torch.rand(1).item(),
+    ]
 
 
 @WAYS
@@ -78,9 +89,9 @@ def test_autocast_is_kept(x, reentrant):
 
 def test_keywords_and_second_gradients(x):
     y = checkpoint(lambda t, power: t.sin() ** power, x, power=3, use_reentrant=False)
-    g, = torch.autograd.grad(y.sum(), x, create_graph=True)
-    h, = torch.autograd.grad(g.sum(), x)
-    wanted, = torch.autograd.grad((x.sin() ** 3).sum(), x, create_graph=True)
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    (wanted,) = torch.autograd.grad((x.sin() ** 3).sum(), x, create_graph=True)
     assert torch.equal(g, wanted) and torch.equal(h, torch.autograd.grad(wanted.sum(), x)[0])
 
 
@@ -124,7 +135,9 @@ def test_contexts(x):
         log.append(name)
         yield
 
-    checkpoint(torch.exp, x, use_reentrant=False, context_fn=lambda: (note("first"), note("again"))).sum().backward()
+    checkpoint(
+        torch.exp, x, use_reentrant=False, context_fn=lambda: (note("first"), note("again"))
+    ).sum().backward()
     assert log == ["first", "again"]
 
 
@@ -133,9 +146,13 @@ def _changing(first, then):
     return lambda t: next(functions)(t)
 
 
-@pytest.mark.parametrize("first, then, message", [
-    (lambda t: t.sin().cos(), lambda t: t[:2].sin().cos(), "different metadata"),
-    (lambda t: t.sin().cos().exp(), lambda t: t.sin(), "A different number of tensors was saved")])
+@pytest.mark.parametrize(
+    "first, then, message",
+    [
+        (lambda t: t.sin().cos(), lambda t: t[:2].sin().cos(), "different metadata"),
+        (lambda t: t.sin().cos().exp(), lambda t: t.sin(), "A different number of tensors was saved"),
+    ],
+)
 def test_a_call_that_differs(x, first, then, message):
     y = checkpoint(_changing(first, then), x, use_reentrant=False)
     with pytest.raises(CheckpointError, match=message):
@@ -182,7 +199,7 @@ def _kept(run, width=50000, depth=24):
     """(what stays alive between forward and backward, the peak of both), in arrays of `width` floats."""
     x = torch.linspace(0, 1, width, requires_grad=True)
     steps = [lambda t: t.sin().exp().tanh() * 0.5] * depth
-    run(steps, x).mean().backward()               # kernels and tables are made
+    run(steps, x).mean().backward()  # kernels and tables are made
     x.grad = None
     tracemalloc.start()
     try:
@@ -204,7 +221,7 @@ def _plain(steps, x):
 @WAYS
 def test_memory_between_forward_and_backward(reentrant):
     plain, plain_peak = _kept(_plain)
-    assert plain > 3 * 24 - 2                     # what sin, exp and tanh keep
+    assert plain > 3 * 24 - 2  # what sin, exp and tanh keep
 
     def each(steps, x):
         for step in steps:
@@ -212,7 +229,7 @@ def test_memory_between_forward_and_backward(reentrant):
         return x
 
     kept, peak = _kept(each)
-    assert kept < 24 + 4 and peak < 24 + 12       # a block's argument, and one block at a time
+    assert kept < 24 + 4 and peak < 24 + 12  # a block's argument, and one block at a time
     kept, peak = _kept(lambda s, x: checkpoint_sequential(s, 6, x, use_reentrant=reentrant))
     assert kept < 6 + 3 * 4 + 6 and peak < 6 + 2 * 3 * 4 + 16 < plain_peak / 1.5
     kept, _ = _kept(lambda s, x: checkpoint(lambda t: _plain(s, t), x, use_reentrant=reentrant))

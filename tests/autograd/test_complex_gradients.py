@@ -1,4 +1,5 @@
 """Gradients of complex numbers that are derived by hand: first and second, by differences."""
+
 from __future__ import annotations
 
 import pytest
@@ -19,9 +20,12 @@ CALLS = {
     "conv2d": (lambda x, w: F.conv2d(x, w, stride=2, groups=2), (2, 2, 4, 3), (2, 1, 2, 2)),
     "conv_transpose1d": (lambda x, w: F.conv_transpose1d(x, w, stride=2, padding=1), (1, 2, 3), (2, 2, 3)),
     "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w, groups=2), (1, 2, 2, 2), (2, 1, 2, 2)),
-    "prod": (lambda x: torch.prod(x, 1), (2, 3)), "prod of all": (torch.prod, (4,)),
-    "softsign": (F.softsign, (2, 3)), "rms_norm": (lambda x: F.rms_norm(x, (3,)), (2, 3)),
-    "quotient": (lambda x: x / (1 + x.abs()), (3,)), "angle": (lambda x: x * torch.angle(x), (3,)),
+    "prod": (lambda x: torch.prod(x, 1), (2, 3)),
+    "prod of all": (torch.prod, (4,)),
+    "softsign": (F.softsign, (2, 3)),
+    "rms_norm": (lambda x: F.rms_norm(x, (3,)), (2, 3)),
+    "quotient": (lambda x: x / (1 + x.abs()), (3,)),
+    "angle": (lambda x: x * torch.angle(x), (3,)),
 }
 
 
@@ -36,4 +40,6 @@ def test_gradients(name):
 def test_a_product_with_zeros():
     x = torch.tensor([1 + 2j, 0, 3 - 1j], requires_grad=True)
     (torch.prod(x) * (1 + 0.5j)).real.backward()
-    assert torch.allclose(x.grad, torch.tensor([0, (1 - 0.5j) * (1 - 2j) * (3 + 1j), 0], dtype=torch.complex64))
+    assert torch.allclose(
+        x.grad, torch.tensor([0, (1 - 0.5j) * (1 - 2j) * (3 + 1j), 0], dtype=torch.complex64)
+    )

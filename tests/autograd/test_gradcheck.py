@@ -1,4 +1,5 @@
 """gradcheck's own arguments: what each of them finds, and the words."""
+
 import re
 import warnings
 
@@ -15,7 +16,11 @@ def d(*sizes):
 
 
 def doubled(backward):
-    return type("Doubled", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)}).apply
+    return type(
+        "Doubled",
+        (Function,),
+        {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)},
+    ).apply
 
 
 def product(a, b):
@@ -25,26 +30,48 @@ def product(a, b):
 @FAST
 def test_all_checks_pass(fast):
     torch.manual_seed(0)
-    assert gradcheck(product, (d(3, 4), d(4, 2)), fast_mode=fast, check_batched_grad=True, check_forward_ad=True,
-                     check_batched_forward_grad=True, check_grad_dtypes=True)
+    assert gradcheck(
+        product,
+        (d(3, 4), d(4, 2)),
+        fast_mode=fast,
+        check_batched_grad=True,
+        check_forward_ad=True,
+        check_batched_forward_grad=True,
+        check_grad_dtypes=True,
+    )
     assert gradgradcheck(product, (d(3, 4), d(4, 2)), fast_mode=fast, check_batched_grad=True)
     z = torch.randn(3, dtype=torch.complex128, requires_grad=True)
     assert gradcheck(lambda a: a * a, (z,), fast_mode=fast, check_forward_ad=True)
-    assert gradcheck(lambda x: (x.exp(), x.sum()), (torch.tensor(0.5, dtype=torch.float64, requires_grad=True),),
-                     fast_mode=fast, check_forward_ad=True)
+    assert gradcheck(
+        lambda x: (x.exp(), x.sum()),
+        (torch.tensor(0.5, dtype=torch.float64, requires_grad=True),),
+        fast_mode=fast,
+        check_forward_ad=True,
+    )
 
 
 CASES = [
     ("wrong", doubled(lambda ctx, g: g * 3), {}, "Jacobian mismatch for output 0 with respect to input 0"),
-    ("unequal", doubled(lambda ctx, g: g * 2 * (1 + 1e-7 * torch.rand_like(g))), {}, "Backward is not reentrant"),
-    ("batched", doubled(lambda ctx, g: torch.tensor(g.detach().numpy() * 2)), {"check_batched_grad": True},
-     "While computing batched gradients, got: "),
+    (
+        "unequal",
+        doubled(lambda ctx, g: g * 2 * (1 + 1e-7 * torch.rand_like(g))),
+        {},
+        "Backward is not reentrant",
+    ),
+    (
+        "batched",
+        doubled(lambda ctx, g: torch.tensor(g.detach().numpy() * 2)),
+        {"check_batched_grad": True},
+        "While computing batched gradients, got: ",
+    ),
     ("constant", doubled(lambda ctx, g: g * 0 + 2), {}, "backward not multiplied by grad_output"),
 ]
 
 
 @FAST
-@pytest.mark.parametrize("func, options, words", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    "func, options, words", [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_what_is_found(func, options, words, fast):
     torch.manual_seed(0)
     how = {"fast_mode": fast, **options}
@@ -60,11 +87,17 @@ def test_tolerance_of_differences_between_runs(fast):
     assert gradcheck(func, (d(3),), nondet_tol=1e-5, fast_mode=fast)
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
-    ({"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
-     "check_batched_grad=True requires check_backward_ad"),
-    ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad")])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"check_backward_ad": False}, "at least one of check_forward_ad or check_backward_ad"),
+        (
+            {"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True},
+            "check_batched_grad=True requires check_backward_ad",
+        ),
+        ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad"),
+    ],
+)
 def test_choices(options, words):
     with pytest.raises(AssertionError, match=words):
         gradcheck(torch.sin, (d(3),), **options)

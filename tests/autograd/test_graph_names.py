@@ -1,4 +1,5 @@
 """What a program sees of a graph: saved tensors, ctx and its names, hooks' turns; as in PyTorch 2.13."""
+
 import gc
 import weakref
 
@@ -214,5 +215,7 @@ def test_functional_products(create_graph):
             value, found = product(cubes, x, v, create_graph=create_graph)
             assert value == 9 and found.tolist() == [6, 36] and found.requires_grad == create_graph
     assert torch.autograd.functional.jvp(torch.exp, x, v)[1].allclose(x.exp() * v)
-    with pytest.raises(RuntimeError, match="Output 0 of the user-provided function does not require gradients"):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of the user-provided function does not require gradients"
+    ):
         torch.autograd.functional.jvp(lambda x: x.detach(), x, v, strict=True)

@@ -1,4 +1,5 @@
 """Views, leaves and hooks where nothing is recorded; results are those of PyTorch 2.13."""
+
 from collections import OrderedDict
 
 import pytest
@@ -10,18 +11,32 @@ from rushlight.nn.modules import module as module_file
 _LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation"
 
 
-@pytest.mark.parametrize("function", [
-    lambda x: x.sum(), lambda x: x.mean(), lambda x: (x * x).sum(), lambda x: x.prod(), lambda x: x.norm(),
-    lambda x: x.max(), lambda x: x.amin(), lambda x: x.logsumexp(0), lambda x: x.var(), lambda x: x[0],
-    lambda x: x @ x, lambda x: x.view(3, 1).sum(0, keepdim=True).sum(), lambda x: nn.functional.mse_loss(x, x * 2)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(),
+        lambda x: x.mean(),
+        lambda x: (x * x).sum(),
+        lambda x: x.prod(),
+        lambda x: x.norm(),
+        lambda x: x.max(),
+        lambda x: x.amin(),
+        lambda x: x.logsumexp(0),
+        lambda x: x.var(),
+        lambda x: x[0],
+        lambda x: x @ x,
+        lambda x: x.view(3, 1).sum(0, keepdim=True).sum(),
+        lambda x: nn.functional.mse_loss(x, x * 2),
+    ],
+)
 def test_batched_gradients_of_a_number(function):
-    x = torch.tensor([1., 2., 3.], requires_grad=True)
-    batch = torch.tensor([1., -2., 3.5])
-    one, = torch.autograd.grad(function(x), x)
-    got, = torch.autograd.grad(function(x), x, batch, is_grads_batched=True)
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    batch = torch.tensor([1.0, -2.0, 3.5])
+    (one,) = torch.autograd.grad(function(x), x)
+    (got,) = torch.autograd.grad(function(x), x, batch, is_grads_batched=True)
     assert torch.allclose(got, batch[:, None] * one)
     y = function(x)
-    got, = torch.vmap(lambda g: torch.autograd.grad(y, x, g))(batch)
+    (got,) = torch.vmap(lambda g: torch.autograd.grad(y, x, g))(batch)
     assert torch.allclose(got, batch[:, None] * one)
 
 
@@ -67,8 +82,16 @@ def test_views_require_grad_as_their_base_does(mode):
 
 
 def test_views_of_what_has_become_a_leaf():
-    writes = (lambda v: v.mul_(2), lambda v: v.fill_(2), lambda v: v.copy_(torch.zeros(2)), lambda v: v.zero_(),
-              lambda v: v.normal_(), lambda v: v.__setitem__(0, 3), lambda v: v[:1].zero_(), lambda v: v.t_())
+    writes = (
+        lambda v: v.mul_(2),
+        lambda v: v.fill_(2),
+        lambda v: v.copy_(torch.zeros(2)),
+        lambda v: v.zero_(),
+        lambda v: v.normal_(),
+        lambda v: v.__setitem__(0, 3),
+        lambda v: v[:1].zero_(),
+        lambda v: v.t_(),
+    )
     for write in writes:
         x = torch.ones(3)
         v = x[:2]

@@ -1,9 +1,10 @@
 """torch.overrides: modes, classes, and functions of one's own that let classes take over."""
+
 import pytest
 
 import rushlight as torch
 from rushlight import overrides
-from rushlight.dispatch.state import MODES, STACK
+from rushlight._engine.dispatch.interpreters import MODES, STACK
 
 
 class Noted(overrides.TorchFunctionMode):
@@ -37,6 +38,7 @@ def test_modes_lie_in_each_other_and_may_change_results():
         def __torch_function__(self, func, types, args=(), kwargs=None):
             found = func(*args, **(kwargs or {}))
             return -found if func is torch.add else found
+
     with Noted() as outer, Negated(), overrides.BaseTorchFunctionMode():
         assert torch.add(torch.ones(1), 1).item() == -2
     assert outer.names == ["ones", "add", "neg"]
@@ -57,9 +59,12 @@ def test_own_functions_ask_classes():
         if overrides.has_torch_function((x,)):
             return overrides.handle_torch_function(double, (x,), x)
         return x * 2
+
     said = torch.ones(2).as_subclass(Said)
     assert double(said) == ("double", (Said,)) and double(torch.ones(1)).item() == 2
-    assert overrides.has_torch_function_unary(said) and not overrides.has_torch_function_variadic(1, torch.ones(1))
+    assert overrides.has_torch_function_unary(said) and not overrides.has_torch_function_variadic(
+        1, torch.ones(1)
+    )
     assert overrides.is_tensor_like(said) and not overrides.is_tensor_like(3)
     with Noted():
         assert overrides.has_torch_function(())
@@ -68,6 +73,7 @@ def test_own_functions_ask_classes():
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             return NotImplemented
+
     with pytest.raises(TypeError, match="no implementation found for 'torch.double'.*Silent"):
         double(torch.ones(1).as_subclass(Silent))
 
@@ -76,7 +82,7 @@ def test_saved_tensors_may_be_written_to():
     x = torch.full((3,), 2.0, requires_grad=True)
     with torch.autograd.graph.allow_mutation_on_saved_tensors():
         y = x * 1
-        z = (y ** 2).sum()
+        z = (y**2).sum()
         with torch.no_grad():
             y.zero_()
         z.backward()
@@ -91,6 +97,7 @@ def test_what_the_caller_gave_is_handed_on_as_it_was():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             seen.append((func, args[1:], dict(kwargs or {})))
             return 1
+
     g, x, named, spread = Given(), torch.ones(2, 3), {"dim": 1}, (0, True)
     torch.sum(g)
     torch.sum(g, 0)
@@ -105,10 +112,19 @@ def test_what_the_caller_gave_is_handed_on_as_it_was():
     torch.where(g, x, 2.0)
     torch.nn.functional.linear(g, x)
     assert [(func.__name__, args, kwargs) for func, args, kwargs in seen] == [
-        ("sum", (), {}), ("sum", (0,), {}), ("sum", (), {"dim": 0, "keepdim": False}), ("sum", (), {"dim": 1}),
-        ("sum", (0, True), {}), ("add", (x,), {"alpha": 1}), ("add", (), {"input": g, "other": x}),
-        ("clamp", (), {"min": 0}), ("permute", ((1, 0),), {}), ("diagonal", (0, -1, -2), {}),
-        ("where", (x, 2.0), {}), ("linear", (x,), {})]
+        ("sum", (), {}),
+        ("sum", (0,), {}),
+        ("sum", (), {"dim": 0, "keepdim": False}),
+        ("sum", (), {"dim": 1}),
+        ("sum", (0, True), {}),
+        ("add", (x,), {"alpha": 1}),
+        ("add", (), {"input": g, "other": x}),
+        ("clamp", (), {"min": 0}),
+        ("permute", ((1, 0),), {}),
+        ("diagonal", (0, -1, -2), {}),
+        ("where", (x, 2.0), {}),
+        ("linear", (x,), {}),
+    ]
 
 
 def test_modes_hear_attributes_and_methods_that_are_no_ops():
@@ -132,10 +148,21 @@ def test_classes_hear_them_too_and_may_be_left_out():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             heard.append(func.__name__)
             return super().__torch_function__(func, types, args, kwargs or {})
+
     x = torch.ones(2, 3).as_subclass(Hearing).requires_grad_()
     (x * 2).sum().backward()
     assert type(x.grad) is torch.Tensor and type(x.detach()) is Hearing and x.dim() == 2 and x[0].size(0) == 3
-    assert heard == ["requires_grad_", "mul", "sum", "backward", "__get__", "detach", "dim", "__getitem__", "size"]
+    assert heard == [
+        "requires_grad_",
+        "mul",
+        "sum",
+        "backward",
+        "__get__",
+        "detach",
+        "dim",
+        "__getitem__",
+        "size",
+    ]
     with torch._C.DisableTorchFunctionSubclass():
         assert type(x + 1) is torch.Tensor
 
@@ -145,11 +172,14 @@ def test_lists_of_what_can_be_taken_over():
     assert stand_ins[torch.add](1, 2) == -1 and torch.tensor in overrides.get_ignored_functions()
     assert torch.add in overrides.get_overridable_functions()[torch]
     assert overrides.resolve_name(torch.nn.functional.gelu) == "torch.nn.functional.gelu"
-    assert overrides.resolve_name(torch.Tensor.add_) == "torch.Tensor.add_" and overrides.resolve_name(3) is None
+    assert (
+        overrides.resolve_name(torch.Tensor.add_) == "torch.Tensor.add_" and overrides.resolve_name(3) is None
+    )
     assert overrides.is_tensor_method_or_property(torch.Tensor.add_)
     assert not overrides.is_tensor_method_or_property(torch.nn.functional.gelu)
 
     @overrides.wrap_torch_function(lambda a, b: (b,))
     def own(a, b):
         return a
+
     assert own(1, torch.ones(1).as_subclass(Said)) == ("own", (Said,)) and own(1, 2) == 1

@@ -1,10 +1,11 @@
 """Saved-tensor hooks: what they see, what they give back, and where they are refused."""
+
 import threading
 
 import pytest
 
 import rushlight as torch
-from rushlight.autograd.node import TRACES
+from rushlight._engine.autograd.node import TRACES
 
 G = torch.autograd.graph
 
@@ -16,8 +17,10 @@ def x():
 
 class _Log(list):
     def hooks(self, name="p"):
-        return G.saved_tensors_hooks(lambda t: (self.append((name, t.tolist())), t)[1],
-                                     lambda t: (self.append(("u", t.tolist())), t)[1])
+        return G.saved_tensors_hooks(
+            lambda t: (self.append((name, t.tolist())), t)[1],
+            lambda t: (self.append(("u", t.tolist())), t)[1],
+        )
 
 
 def test_each_saved_tensor_passes_through(x):
@@ -30,11 +33,22 @@ def test_each_saved_tensor_passes_through(x):
 
 
 PROGRAMS = [
-    lambda x: x.exp(), lambda x: x * x / x.sin(), lambda x: x.softmax(0), lambda x: x[torch.tensor([1, 0, 1])],
-    lambda x: torch.cat([x, x.tanh()]), lambda x: x.cumprod(0), lambda x: x.prod(), lambda x: x.max(0).values,
-    lambda x: torch.einsum("i,j->ij", x, x.exp()), lambda x: torch.nn.functional.layer_norm(x * x, (2,), x),
-    lambda x: (x * 1).exp_().mul_(x), lambda x: x.norm(), lambda x: x.diag(),
-    lambda x: torch.linalg.eigh(torch.outer(x, x) + torch.diag(x)).eigenvalues, lambda x: x.sort().values ** 2]
+    lambda x: x.exp(),
+    lambda x: x * x / x.sin(),
+    lambda x: x.softmax(0),
+    lambda x: x[torch.tensor([1, 0, 1])],
+    lambda x: torch.cat([x, x.tanh()]),
+    lambda x: x.cumprod(0),
+    lambda x: x.prod(),
+    lambda x: x.max(0).values,
+    lambda x: torch.einsum("i,j->ij", x, x.exp()),
+    lambda x: torch.nn.functional.layer_norm(x * x, (2,), x),
+    lambda x: (x * 1).exp_().mul_(x),
+    lambda x: x.norm(),
+    lambda x: x.diag(),
+    lambda x: torch.linalg.eigh(torch.outer(x, x) + torch.diag(x)).eigenvalues,
+    lambda x: x.sort().values ** 2,
+]
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
@@ -42,8 +56,10 @@ def test_gradients_of_all_orders_stay(x, number):
     program = PROGRAMS[number]
 
     def gradients():
-        first, = torch.autograd.grad(program(x).sum(), x, create_graph=True)
-        second = torch.autograd.grad((first * first).sum(), x, allow_unused=True) if first.requires_grad else ()
+        (first,) = torch.autograd.grad(program(x).sum(), x, create_graph=True)
+        second = (
+            torch.autograd.grad((first * first).sum(), x, allow_unused=True) if first.requires_grad else ()
+        )
         return [first.tolist(), *[g if g is None else g.tolist() for g in second]]
 
     wanted = gradients()
@@ -57,7 +73,7 @@ def test_custom_functions(x):
     class Cube(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
-            y = x ** 3
+            y = x**3
             ctx.save_for_backward(x, None, y)
             return y
 
@@ -70,7 +86,7 @@ def test_custom_functions(x):
     log = _Log()
     with log.hooks():
         y = Cube.apply(x)
-    g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     assert [name for name, _ in log] == ["p", "p", "u", "u"] and g.tolist() == [3.0, 12.0]
     assert torch.autograd.grad(g.sum(), x)[0].tolist() == [6.0, 12.0]
 
@@ -131,7 +147,9 @@ def test_edges_stand_for_tensors(x):
         G.get_gradient_edge(torch.ones(1))
 
 
-@pytest.mark.parametrize("reduce", [torch.sum, torch.mean, lambda t: t.sum(0), lambda t: t.mean(0, keepdim=True)])
+@pytest.mark.parametrize(
+    "reduce", [torch.sum, torch.mean, lambda t: t.sum(0), lambda t: t.mean(0, keepdim=True)]
+)
 def test_sums_keep_nothing(x, reduce):
     log = _Log()
     y = x * 1
@@ -145,10 +163,12 @@ def test_sums_keep_nothing(x, reduce):
 @pytest.mark.parametrize("name", ["layer_norm", "batch_norm"])
 def test_what_a_norm_gives_may_be_written_to(name):
     """Its gradient reads its operand and the moments."""
+
     def run(relu):
         x = torch.tensor([[1.0, 2, 3, 5], [2, 7, 1, 0], [3, 3, 1, 2]], requires_grad=True)
         norm = torch.nn.functional.layer_norm if name == "layer_norm" else torch.nn.functional.batch_norm
         found = norm(x, (4,)) if name == "layer_norm" else norm(x, None, None, training=True)
         relu(found).square().sum().backward()
         return x.grad
+
     assert torch.equal(run(torch.Tensor.relu_), run(torch.Tensor.relu))

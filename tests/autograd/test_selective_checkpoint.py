@@ -1,4 +1,5 @@
 """Selective activation checkpointing: what is kept is not computed again; gradients keep their bits; memory."""
+
 import functools
 import gc
 import tracemalloc
@@ -8,9 +9,13 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.dispatch import state
-from rushlight.utils.checkpoint import (CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts,
-                                        noop_context_fn)
+from rushlight._engine.dispatch import interpreters
+from rushlight.utils.checkpoint import (
+    CheckpointPolicy,
+    checkpoint,
+    create_selective_checkpoint_contexts,
+    noop_context_fn,
+)
 
 F = nn.functional
 
@@ -22,12 +27,12 @@ class Count:
         self.ops = {}
 
     def __enter__(self):
-        state.STACK.modes.insert(0, self)
-        state.MODES.append(self)
+        interpreters.STACK.modes.insert(0, self)
+        interpreters.MODES.append(self)
         return self.ops
 
     def __exit__(self, *error):
-        state.pop(self)
+        interpreters.pop(self)
 
     def run(self, row, call, args, kwargs):
         self.ops[row.name] = self.ops.get(row.name, 0) + 1
@@ -63,10 +68,13 @@ def linears(x, w):
 
 CASES = {"products": products, "linears": linears}
 POLICIES = {
-    "mm": [torch.mm], "addmm": [torch.addmm], "all": lambda context, op, *args, **kwargs: CheckpointPolicy.MUST_SAVE,
+    "mm": [torch.mm],
+    "addmm": [torch.addmm],
+    "all": lambda context, op, *args, **kwargs: CheckpointPolicy.MUST_SAVE,
     "none": lambda context, op, *args, **kwargs: CheckpointPolicy.PREFER_RECOMPUTE,
     "random": [F.dropout, torch.sigmoid, torch.softmax],
-    "bool": lambda context, op, *args, **kwargs: op is torch.exp}
+    "bool": lambda context, op, *args, **kwargs: op is torch.exp,
+}
 
 
 @pytest.mark.parametrize("early_stop", [True, False])
@@ -83,8 +91,9 @@ def test_gradients_keep_their_bits(case, policy, early_stop):
 def test_what_is_kept_is_not_computed_again():
     torch.manual_seed(0)
     inputs = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
-    plain, whole, kept = (gradients(products, inputs, context)[1] for context in (
-        None, noop_context_fn, selected([torch.mm])))
+    plain, whole, kept = (
+        gradients(products, inputs, context)[1] for context in (None, noop_context_fn, selected([torch.mm]))
+    )
     assert whole["mm"] == plain["mm"] + 3 and kept["mm"] == plain["mm"]
     assert kept["sigmoid"] == whole["sigmoid"] == 1
 
@@ -95,6 +104,7 @@ def test_what_a_policy_is_told():
     def policy(context, op, *args, **kwargs):
         seen.append((context.is_recompute, op.__name__, context.op_output is not None))
         return CheckpointPolicy.MUST_SAVE if op is torch.mm else CheckpointPolicy.PREFER_RECOMPUTE
+
     gradients(lambda x: torch.mm(x, x).sin(), [torch.randn(3, 3, requires_grad=True)], selected(policy))
     assert seen[:2] == [(False, "mm", True), (False, "sin", True)]
     assert all(again and not told for again, _, told in seen[2:])
@@ -111,6 +121,7 @@ def test_errors():
         y = torch.mm(x, x)
         y.mul_(2)
         return y.sin()
+
     with pytest.raises(RuntimeError, match="has been mutated"):
         run(mutating).backward()
     out = run(lambda x: torch.mm(x, x).sin())
@@ -132,6 +143,7 @@ def test_autocast_inside():
     def cast(x, w):
         with torch.autocast("cpu"):
             return (torch.mm(x, w).relu() @ w).float().exp()
+
     expected, _ = gradients(cast, inputs)
     assert all(map(torch.equal, gradients(cast, inputs, selected([torch.mm]))[0], expected))
 
@@ -154,18 +166,23 @@ def held(model, x, run):
 
 def test_memory_of_a_deep_transformer():
     torch.manual_seed(0)
-    model = nn.ModuleList(nn.TransformerEncoderLayer(32, 4, 128, dropout=0.0, batch_first=True) for _ in range(8))
+    model = nn.ModuleList(
+        nn.TransformerEncoderLayer(32, 4, 128, dropout=0.0, batch_first=True) for _ in range(8)
+    )
     x = torch.randn(4, 64, 32)
-    runs = {"plain": lambda block, t: block(t),
-            "checkpoint": lambda block, t: checkpoint(block, t, use_reentrant=False),
-            "selective": lambda block, t: checkpoint(block, t, use_reentrant=False,
-                                                     context_fn=selected([torch.addmm, torch.mm]))}
+    runs = {
+        "plain": lambda block, t: block(t),
+        "checkpoint": lambda block, t: checkpoint(block, t, use_reentrant=False),
+        "selective": lambda block, t: checkpoint(
+            block, t, use_reentrant=False, context_fn=selected([torch.addmm, torch.mm])
+        ),
+    }
     for run in runs.values():
         held(model, x, run)  # kernels and caches
     sizes, grads = zip(*(held(model, x, run) for run in runs.values()), strict=True)
     sizes = dict(zip(runs, sizes, strict=True))
     activation = x.nbytes
-    assert sizes["checkpoint"] < 8 * activation * 1.25          # a block keeps its input, and random state
+    assert sizes["checkpoint"] < 8 * activation * 1.25  # a block keeps its input, and random state
     assert sizes["plain"] > 10 * sizes["checkpoint"]
     # A block keeps its input and what four products gave: 3, 1, 4 and 1 activations.
     assert 9 * 8 * activation < sizes["selective"] < 10 * 8 * activation * 1.05 < sizes["plain"], sizes

@@ -1,4 +1,5 @@
 """When leaves get their gradients, where hooks or memory show it: each after the last node that leads to it."""
+
 import tracemalloc
 from typing import Any
 
@@ -57,9 +58,17 @@ def embedded(log: list[str]) -> None:
     F.cross_entropy(m(noted(log, "h", e(torch.tensor([1, 2])))), torch.tensor([1, 2])).backward()
 
 
-@pytest.mark.parametrize("case, order", [  # as PyTorch 2.13 does
-    (layers, "2bias 2weight h1 1weight 1bias h0 0bias 0weight"), (tied, "h bias weight"),
-    (branches, "v b w u a"), (some, "u a b"), (roots, "s u a b"), (embedded, "m h e")])
+@pytest.mark.parametrize(
+    "case, order",
+    [  # as PyTorch 2.13 does
+        (layers, "2bias 2weight h1 1weight 1bias h0 0bias 0weight"),
+        (tied, "h bias weight"),
+        (branches, "v b w u a"),
+        (some, "u a b"),
+        (roots, "s u a b"),
+        (embedded, "m h e"),
+    ],
+)
 def test_hooks_see_the_order(case: Any, order: str) -> None:
     log: list[str] = []
     case(log)

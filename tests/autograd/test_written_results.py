@@ -1,4 +1,5 @@
 """A result that the gradient does not read may be written to, as in PyTorch."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,12 +11,21 @@ from rushlight.nn import functional as F
 
 TARGET = torch.tensor([0, 1, 2, 3])
 CASES: dict[str, Any] = {
-    "topk": lambda x: x.topk(2, -1)[0], "sort": lambda x: x.sort(-1)[0], "max": lambda x: x.max(-1)[0],
-    "median": lambda x: x.median(-1)[0], "kthvalue": lambda x: x.kthvalue(2, -1)[0], "cummax": lambda x: x.cummax(-1)[0],
-    "frexp": lambda x: torch.frexp(x)[0], "slogdet": lambda x: torch.linalg.slogdet(x[:, :4])[1],
-    "max_pool1d": lambda x: F.max_pool1d(x[None], 2), "cross_entropy": lambda x: F.cross_entropy(x, TARGET),
-    "nll_loss": lambda x: F.nll_loss(x.log_softmax(-1), TARGET), "softsign": F.softsign, "normalize": F.normalize,
-    "quotient": lambda x: x / (x * x + 1)}
+    "topk": lambda x: x.topk(2, -1)[0],
+    "sort": lambda x: x.sort(-1)[0],
+    "max": lambda x: x.max(-1)[0],
+    "median": lambda x: x.median(-1)[0],
+    "kthvalue": lambda x: x.kthvalue(2, -1)[0],
+    "cummax": lambda x: x.cummax(-1)[0],
+    "frexp": lambda x: torch.frexp(x)[0],
+    "slogdet": lambda x: torch.linalg.slogdet(x[:, :4])[1],
+    "max_pool1d": lambda x: F.max_pool1d(x[None], 2),
+    "cross_entropy": lambda x: F.cross_entropy(x, TARGET),
+    "nll_loss": lambda x: F.nll_loss(x.log_softmax(-1), TARGET),
+    "softsign": F.softsign,
+    "normalize": F.normalize,
+    "quotient": lambda x: x / (x * x + 1),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -31,8 +41,12 @@ def test_gradient_after_a_write(name: str) -> None:
 @pytest.mark.parametrize("name", ["exp", "sigmoid", "softmax", "qr"])
 def test_what_the_gradient_reads_may_not(name: str) -> None:
     x = torch.randn(4, 4, requires_grad=True)
-    found = {"exp": x.exp, "sigmoid": x.sigmoid, "softmax": lambda: x.softmax(0),
-             "qr": lambda: torch.linalg.qr(x)[0]}[name]()
+    found = {
+        "exp": x.exp,
+        "sigmoid": x.sigmoid,
+        "softmax": lambda: x.softmax(0),
+        "qr": lambda: torch.linalg.qr(x)[0],
+    }[name]()
     found.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         found.sum().backward()

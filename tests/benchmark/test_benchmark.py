@@ -1,4 +1,5 @@
 """torch.utils.benchmark with a clock of our own: statistics, texts and how often a statement runs."""
+
 import pickle
 
 import pytest
@@ -33,23 +34,34 @@ def test_statistics_of_a_measurement():
     assert (found.title, found.as_row_name, found.label, found.env) == ("L: S", "S", "L", None)
     assert measured([4.0], 4).times == [1.0]
     assert pickle.loads(pickle.dumps(found)) == found
-    assert [measured([1.0 + s * i / 20 for i in range(20)]).significant_figures
-            for s in (0, 1e-4, 1e-3, 3e-2, 1.0)] == [4, 4, 4, 2, 1]
+    assert [
+        measured([1.0 + s * i / 20 for i in range(20)]).significant_figures
+        for s in (0, 1e-4, 1e-3, 3e-2, 1.0)
+    ] == [4, 4, 4, 2, 1]
     with pytest.raises(AttributeError, match="has no attribute 'foo'"):
         found.foo
 
 
-@pytest.mark.parametrize("found, text", [
-    (measured([3e-3], 3, num_threads=2), "x\n  1.00 ms\n  1 measurement, 3 runs , 2 threads"),
-    (measured([1e-5, 1.1e-5, 1.05e-5, 1.2e-5, 2e-5, 1e-5], 7, label="L", sub_label="S", description="D"),
-     "L: S\nD\n  Median: 1.54 us\n  IQR:    0.23 us (1.45 to 1.68)\n"
-     "  6 measurements, 7 runs per measurement, 1 thread\n"
-     "  WARNING: Interquartile range is 15.1% of the median measurement.\n"
-     "           This could indicate system fluctuation."),
-    (measured([3.0, 3.0], stmt="a\nb", setup="import x\ny=1"),
-     "stmt:\n  a\n  b\n\nsetup:\n  import x\n  y=1\n\n  Median: 3.00 s\n"
-     "  2 measurements, 1 runs per measurement, 1 thread"),
-])
+@pytest.mark.parametrize(
+    "found, text",
+    [
+        (measured([3e-3], 3, num_threads=2), "x\n  1.00 ms\n  1 measurement, 3 runs , 2 threads"),
+        (
+            measured(
+                [1e-5, 1.1e-5, 1.05e-5, 1.2e-5, 2e-5, 1e-5], 7, label="L", sub_label="S", description="D"
+            ),
+            "L: S\nD\n  Median: 1.54 us\n  IQR:    0.23 us (1.45 to 1.68)\n"
+            "  6 measurements, 7 runs per measurement, 1 thread\n"
+            "  WARNING: Interquartile range is 15.1% of the median measurement.\n"
+            "           This could indicate system fluctuation.",
+        ),
+        (
+            measured([3.0, 3.0], stmt="a\nb", setup="import x\ny=1"),
+            "stmt:\n  a\n  b\n\nsetup:\n  import x\n  y=1\n\n  Median: 3.00 s\n"
+            "  2 measurements, 1 runs per measurement, 1 thread",
+        ),
+    ],
+)
 def test_repr(found, text):
     first, rest = repr(found).split("\n", 1)
     assert "Measurement object at" in first
@@ -57,14 +69,23 @@ def test_repr(found, text):
 
 
 def test_merge():
-    merged = benchmark.Measurement.merge([measured([1.0, 2.0], 2), measured([3.0], 3), measured([4.0], label="z")])
-    assert [(m.number_per_run, m.raw_times, m.label) for m in merged] == [(1, [0.5, 1.0, 1.0], None), (1, [4.0], "z")]
+    merged = benchmark.Measurement.merge(
+        [measured([1.0, 2.0], 2), measured([3.0], 3), measured([4.0], label="z")]
+    )
+    assert [(m.number_per_run, m.raw_times, m.label) for m in merged] == [
+        (1, [0.5, 1.0, 1.0], None),
+        (1, [4.0], "z"),
+    ]
 
 
-@pytest.mark.parametrize("method, options, number, blocks, runs", [
-    ("timeit", {"number": 50}, 50, 1, 52), ("blocked_autorange", {}, 100000, 1, 211111),
-    ("adaptive_autorange", {}, 100000, 4, 511111),
-])
+@pytest.mark.parametrize(
+    "method, options, number, blocks, runs",
+    [
+        ("timeit", {"number": 50}, 50, 1, 52),
+        ("blocked_autorange", {}, 100000, 1, 211111),
+        ("adaptive_autorange", {}, 100000, 4, 511111),
+    ],
+)
 def test_how_often_the_statement_runs(method, options, number, blocks, runs):
     clock = Clock()
     timer = benchmark.Timer("work()", timer=clock, globals={"work": clock.work}, label="l")
@@ -75,8 +96,11 @@ def test_how_often_the_statement_runs(method, options, number, blocks, runs):
 
 def test_adaptive_autorange_gives_up():
     clock, calls = Clock(), []
-    timer = benchmark.Timer("clock.now += 1e-3 * (1 + next(steps) % 7)", timer=clock,
-                            globals={"clock": clock, "steps": iter(range(1, 10000))})
+    timer = benchmark.Timer(
+        "clock.now += 1e-3 * (1 + next(steps) % 7)",
+        timer=clock,
+        globals={"clock": clock, "steps": iter(range(1, 10000))},
+    )
     found = timer.adaptive_autorange(0.01, max_run_time=0.5, callback=lambda *call: calls.append(call))
     assert found.number_per_run == 100
     assert calls == [(100, time) for time in found.raw_times] and len(calls) == 2
@@ -89,10 +113,15 @@ def test_threads_and_names():
     assert seen[-1] == 2 and torch.get_num_threads() == before
 
 
-@pytest.mark.parametrize("options, error", [
-    ({"stmt": 3}, ValueError), ({"language": "rust"}, ValueError), ({"language": "c++"}, NotImplementedError),
-    ({"global_setup": "x"}, ValueError),
-])
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"stmt": 3}, ValueError),
+        ({"language": "rust"}, ValueError),
+        ({"language": "c++"}, NotImplementedError),
+        ({"global_setup": "x"}, ValueError),
+    ],
+)
 def test_what_a_timer_does_not_take(options, error):
     with pytest.raises(error):
         benchmark.Timer(**options)
@@ -105,13 +134,24 @@ def table(results, *calls):
     return "\n".join(line.rstrip() for line in str(made).split("\n"))
 
 
-GRID = [measured([1e-3 * i * (1 + 0.01 * j) for j in range(6)], label="L", sub_label=f"s{k}",
-                 description=f"n={i}", num_threads=threads)
-        for i in (1, 20, 300) for k in range(2) for threads in (1, 4)]
+GRID = [
+    measured(
+        [1e-3 * i * (1 + 0.01 * j) for j in range(6)],
+        label="L",
+        sub_label=f"s{k}",
+        description=f"n={i}",
+        num_threads=threads,
+    )
+    for i in (1, 20, 300)
+    for k in range(2)
+    for threads in (1, 4)
+]
 
 
 def test_table():
-    assert table(GRID, "trim_significant_figures") == """\
+    assert (
+        table(GRID, "trim_significant_figures")
+        == """\
 [--------------- L ---------------]
           |  n=1  |  n=20  |  n=300
 1 threads: ------------------------
@@ -123,13 +163,19 @@ def test_table():
 
 Times are in milliseconds (ms).
 """
+    )
 
 
 def test_table_with_environments_and_gaps():
-    results = [measured([1.0 * x], label="A", sub_label="s", env=env, description=f"d{x}")
-               for env in ("aaaa", "bbbbbb") for x in (1, 2)]
+    results = [
+        measured([1.0 * x], label="A", sub_label="s", env=env, description=f"d{x}")
+        for env in ("aaaa", "bbbbbb")
+        for x in (1, 2)
+    ]
     results.append(measured([1.0], label="A", sub_label="s2", env="aaaa", description="d1"))
-    assert table(results) == """\
+    assert (
+        table(results)
+        == """\
 [------------ A -------------]
                 |   d1  |   d2
 1 threads: -------------------
@@ -139,16 +185,26 @@ def test_table_with_environments_and_gaps():
 
 Times are in seconds (s).
 """
+    )
 
 
 def test_table_in_colours_and_with_warnings():
     results = [measured([v], label="L", sub_label=str(v), description="d") for v in (1.0, 1.1, 1.5, 2.0, 5.0)]
     rows = table(results, "colorize").split("\n")[3:8]
     assert [row.split("|  ")[1] for row in rows] == [
-        "\x1b[92m\x1b[1m1.0\x1b[0m\x1b[0m", "\x1b[34m\x1b[1m1.1\x1b[0m\x1b[0m", "1.5",
-        "\x1b[2m\x1b[91m2.0\x1b[0m\x1b[0m", "\x1b[31m\x1b[1m5.0\x1b[0m\x1b[0m"]
-    spread = table([measured([1.0, 1.5, 2.0, 2.5], label="L", description="d"),
-                    measured([100.0], label="L", sub_label="k", description="d")], "highlight_warnings")
+        "\x1b[92m\x1b[1m1.0\x1b[0m\x1b[0m",
+        "\x1b[34m\x1b[1m1.1\x1b[0m\x1b[0m",
+        "1.5",
+        "\x1b[2m\x1b[91m2.0\x1b[0m\x1b[0m",
+        "\x1b[31m\x1b[1m5.0\x1b[0m\x1b[0m",
+    ]
+    spread = table(
+        [
+            measured([1.0, 1.5, 2.0, 2.5], label="L", description="d"),
+            measured([100.0], label="L", sub_label="k", description="d"),
+        ],
+        "highlight_warnings",
+    )
     assert "      x  |   1.8 (! 43%)\n      k  |  100.0\n" in spread
     assert spread.endswith("(! XX%) Measurement has high variance, where XX is the IQR / median * 100.\n")
     with pytest.raises(ValueError, match="Expected an instance of `Measurement`"):

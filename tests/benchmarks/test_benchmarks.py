@@ -1,4 +1,5 @@
 """Every workload runs on Rushlight; the arithmetic of the table."""
+
 from __future__ import annotations
 
 import sys
@@ -31,15 +32,22 @@ def test_a_dead_worker_is_an_error():
             worker.seconds("small_add", 1)
 
 
-@pytest.mark.parametrize("value, unit, text", [
-    (2.5, "s", "2.5 s"), (0.0123, "s", "12.3 ms"), (4.56e-6, "s", "4.56 us"), (240.4, "MB", "240 MB")])
+@pytest.mark.parametrize(
+    "value, unit, text",
+    [(2.5, "s", "2.5 s"), (0.0123, "s", "12.3 ms"), (4.56e-6, "s", "4.56 us"), (240.4, "MB", "240 MB")],
+)
 def test_amounts(value, unit, text):
     assert amount(value, unit) == text
 
 
 def test_a_row_says_whether_the_bar_is_met():
     machine = SimpleNamespace(floor={"add": 0.25}.get)
-    assert cells(Result("w", 1.0, 2.0, 0.5, 1.0, name="add"), machine)[3:] == ["0.50", "1", "yes", "250 ms x 4.0"]
+    assert cells(Result("w", 1.0, 2.0, 0.5, 1.0, name="add"), machine)[3:] == [
+        "0.50",
+        "1",
+        "yes",
+        "250 ms x 4.0",
+    ]
     assert cells(Result("w", 2.0, 1.0, 2.0, 1.0), machine)[-2:] == ["no", ""]
     assert cells(Result("w", 0.0, 0.0, 0.0, 1.0, error="RuntimeError: x"), machine)[-2] == "RuntimeError: x"
 
@@ -48,7 +56,7 @@ def test_floors_are_of_workloads_that_there_are():
     assert WORK.keys() <= WORKLOADS.keys()
     machine = Machine.__new__(Machine)
     machine.bandwidth, machine.peak = 1e9, 1e9
-    assert machine.floor("matmul") == 2 * 512 ** 3 / 1e9 and machine.floor("small_add") is None
+    assert machine.floor("matmul") == 2 * 512**3 / 1e9 and machine.floor("small_add") is None
 
 
 def test_every_op_of_the_eager_table_runs():
@@ -63,5 +71,7 @@ def test_a_section_is_put_in_its_place():
     assert page == "# A\n\nold\n\n## B\n\nnew\n\n## C\n\nc\n"
     assert replace_section(page, "# A\n\nx\n") == "# A\n\nx\n\n## B\n\nnew\n\n## C\n\nc\n"
     assert replace_section("# A\n", "## D\n\nd\n") == "# A\n\n## D\n\nd\n"
-    text = section({"abs 16": Result("abs 16", 1.0, 2.0, 0.5, 3.0), "abs 4M": Result("abs 4M", 2.0, 1.0, 2.0, 3.0)})
+    text = section(
+        {"abs 16": Result("abs 16", 1.0, 2.0, 0.5, 3.0), "abs 4M": Result("abs 4M", 2.0, 1.0, 2.0, 3.0)}
+    )
     assert "| abs | 0.50 | - | 2.00 |" in text and "Geometric mean 1.00" in text

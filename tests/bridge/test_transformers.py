@@ -2,6 +2,7 @@
 
 The package imports `torch`, so a program of its own runs all of it once, under the launcher.
 """
+
 from __future__ import annotations
 
 import json
@@ -27,8 +28,13 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(rushlight.__file__).parents[
 
 
 def launch(*arguments: str, expect: int = 0) -> "subprocess.CompletedProcess[str]":
-    found = subprocess.run([sys.executable, "-m", "rushlight", *arguments], capture_output=True, text=True,
-                           timeout=300, env=ENVIRONMENT)
+    found = subprocess.run(
+        [sys.executable, "-m", "rushlight", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=ENVIRONMENT,
+    )
     assert found.returncode == expect, found.stderr
     return found
 

@@ -1,4 +1,5 @@
 """What packages built on PyTorch register: their types of containers, and their ops."""
+
 from __future__ import annotations
 
 import copy
@@ -24,14 +25,21 @@ pytree.register_pytree_node(Box, lambda box: (list(box.items), "label"), lambda 
 
 
 def test_flatten_and_build() -> None:
-    value = {"b": [1, (2, 3)], "a": OrderedDict(z=4, y=Pair(5, [6])), "d": defaultdict(int, {1: 7}),
-             "q": deque([8, 9], maxlen=4), "n": None, "e": []}
+    value = {
+        "b": [1, (2, 3)],
+        "a": OrderedDict(z=4, y=Pair(5, [6])),
+        "d": defaultdict(int, {1: 7}),
+        "q": deque([8, 9], maxlen=4),
+        "n": None,
+        "e": [],
+    }
     leaves, spec = pytree.tree_flatten(value)
     assert leaves == [1, 2, 3, 4, 5, 6, 7, 8, 9, None] and spec.num_leaves == 10
     again = pytree.tree_unflatten(leaves, spec)
     assert again == value and again["q"].maxlen == 4 and again["d"].default_factory is int
     assert repr(pytree.tree_structure([1, (2,), {"k": 3}])) == (
-        "TreeSpec(list, None, [*,\n  TreeSpec(tuple, None, [*]),\n  TreeSpec(dict, ['k'], [*])])")
+        "TreeSpec(list, None, [*,\n  TreeSpec(tuple, None, [*]),\n  TreeSpec(dict, ['k'], [*])])"
+    )
     with pytest.raises(ValueError, match="has length 9 but the spec refers to a pytree that holds 10 items"):
         spec.unflatten(leaves[:-1])
 
@@ -39,7 +47,9 @@ def test_flatten_and_build() -> None:
 def test_registered_types_are_containers_everywhere() -> None:
     assert pytree.tree_leaves([Box(1, [2]), 3]) == [1, 2, 3]
     assert pytree.tree_leaves([Box(1), 3], is_leaf=lambda v: isinstance(v, Box))[1] == 3
-    found = torch.vmap(lambda box: Box(box.items[0] * 2, box.items[1]))(Box(torch.arange(3), torch.ones(3, 2)))
+    found = torch.vmap(lambda box: Box(box.items[0] * 2, box.items[1]))(
+        Box(torch.arange(3), torch.ones(3, 2))
+    )
     assert isinstance(found, Box) and torch.equal(found.items[0], torch.tensor([0, 2, 4]))
     with pytest.raises(ValueError, match="already registered as pytree node"):
         pytree.register_pytree_node(Box, None, None)
@@ -66,9 +76,13 @@ def test_custom_ops() -> None:
     with pytest.raises(RuntimeError, match="no autograd formula was registered"):
         found.sum().backward()
     torch.library.register_autograd(
-        "bridge::scaled_sum", lambda ctx, grad: ([grad * ctx.scale] * ctx.many, None),
-        setup_context=lambda ctx, inputs, output: (setattr(ctx, "scale", inputs[1]),
-                                                   setattr(ctx, "many", len(inputs[0]))))
+        "bridge::scaled_sum",
+        lambda ctx, grad: ([grad * ctx.scale] * ctx.many, None),
+        setup_context=lambda ctx, inputs, output: (
+            setattr(ctx, "scale", inputs[1]),
+            setattr(ctx, "many", len(inputs[0])),
+        ),
+    )
     scaled_sum([x, y]).sum().backward()
     assert x.grad.tolist() == y.grad.tolist() == [2.0, 2.0]
     scaled_sum.register_fake(lambda parts, scale: torch.empty_like(parts[0]))

@@ -1,4 +1,5 @@
 """A training run that a test kills: python run.py DIRECTORY STEPS. Prints a digest of all state at the end."""
+
 import hashlib
 import random
 import sys
@@ -20,8 +21,9 @@ def build(directory):
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=3)
     data = TensorDataset(torch.randn(40, 6), torch.randint(3, (40,)))
     loader = DataLoader(data, batch_size=8, shuffle=True)
-    checkpoint = torch.Checkpoint(directory, keep=2, model=model, optimizer=optimizer, scheduler=scheduler,
-                                  scaler=scaler, loader=loader)
+    checkpoint = torch.Checkpoint(
+        directory, keep=2, model=model, optimizer=optimizer, scheduler=scheduler, scaler=scaler, loader=loader
+    )
     return checkpoint, model, optimizer, scheduler, scaler, loader
 
 

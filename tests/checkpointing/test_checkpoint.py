@@ -1,4 +1,5 @@
 """rushlight.Checkpoint: same bits when resumed, all or nothing on the disk, no pickle, clear errors."""
+
 import json
 import os
 import random
@@ -14,7 +15,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.base.config import knobs
+from rushlight._engine.core.settings import knobs
 from tests.checkpointing import run
 
 # How often a run is killed; KILLS_IN_TESTS=50 for the long test.
@@ -42,6 +43,7 @@ def interrupted(directory, at):
     def stop(step):
         if step == at:
             raise Interrupted
+
     with pytest.raises(Interrupted):
         run.train(directory, STEPS, stop)
 
@@ -56,8 +58,12 @@ def test_resumes_to_the_same_bits(tmp_path, expected, at):
 
 
 def process(path, steps, **variables):
-    return subprocess.Popen([sys.executable, run.__file__, str(path), str(steps)], text=True, stdout=subprocess.PIPE,
-                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables})
+    return subprocess.Popen(
+        [sys.executable, run.__file__, str(path), str(steps)],
+        text=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables},
+    )
 
 
 @pytest.mark.parametrize("at", [4, 9])
@@ -65,7 +71,9 @@ def test_resumes_to_the_same_bits_while_kernels_change_over(tmp_path, at):
     auto = {"RUSHLIGHT_KERNELS": "auto", "RUSHLIGHT_HOT_CALLS": "3", "RUSHLIGHT_SWITCH_AFTER": "3"}
     whole, first = (process(tmp_path / name, steps, **auto) for name, steps in (("a", STEPS), ("b", at)))
     expected, before = (p.communicate(timeout=120)[0].split()[-1] for p in (whole, first))
-    assert process(tmp_path / "b", STEPS, **auto).communicate(timeout=120)[0].split()[-1] == expected != before
+    assert (
+        process(tmp_path / "b", STEPS, **auto).communicate(timeout=120)[0].split()[-1] == expected != before
+    )
 
 
 def test_killed_at_random_moments(tmp_path, expected):
@@ -78,7 +86,7 @@ def test_killed_at_random_moments(tmp_path, expected):
         while True:
             child = process(path, STEPS, RUSHLIGHT_KERNELS="llvm")
             assert child.stdout.readline() == "ready\n"
-            first = child.stdout.readline()      # a step is done: from now on there is something to keep
+            first = child.stdout.readline()  # a step is done: from now on there is something to keep
             if len(first) > 60:
                 assert first.strip() == expected
                 break
@@ -102,18 +110,26 @@ def parts():
 
 
 def snapshot(model, optimizer):
-    return ([t.clone() for t in model.state_dict().values()], str(optimizer.state_dict()),
-            torch.get_rng_state().tolist(), random.getstate(), str(np.random.get_state()))
+    return (
+        [t.clone() for t in model.state_dict().values()],
+        str(optimizer.state_dict()),
+        torch.get_rng_state().tolist(),
+        random.getstate(),
+        str(np.random.get_state()),
+    )
 
 
-DAMAGE = {"tensors flipped": lambda d: flip(d / "tensors.safetensors", -3),
-          "header flipped": lambda d: flip(d / "tensors.safetensors", 20),
-          "tensors cut": lambda d: cut(d / "tensors.safetensors"),
-          "tensors gone": lambda d: (d / "tensors.safetensors").unlink(),
-          "state flipped": lambda d: flip(d / "state.jsonl", 200), "state cut": lambda d: cut(d / "state.jsonl"),
-          "state empty": lambda d: (d / "state.jsonl").write_bytes(b""),
-          "state no JSON": lambda d: (d / "state.jsonl").write_bytes(b"[]\n[]"),
-          "state gone": lambda d: (d / "state.jsonl").unlink()}
+DAMAGE = {
+    "tensors flipped": lambda d: flip(d / "tensors.safetensors", -3),
+    "header flipped": lambda d: flip(d / "tensors.safetensors", 20),
+    "tensors cut": lambda d: cut(d / "tensors.safetensors"),
+    "tensors gone": lambda d: (d / "tensors.safetensors").unlink(),
+    "state flipped": lambda d: flip(d / "state.jsonl", 200),
+    "state cut": lambda d: cut(d / "state.jsonl"),
+    "state empty": lambda d: (d / "state.jsonl").write_bytes(b""),
+    "state no JSON": lambda d: (d / "state.jsonl").write_bytes(b"[]\n[]"),
+    "state gone": lambda d: (d / "state.jsonl").unlink(),
+}
 
 
 def flip(path, place):
@@ -177,10 +193,17 @@ def test_leftovers_go(tmp_path):
 
 
 VALUES = {
-    "numbers": [1, -2.5, True, None, float("inf"), 1e-320, 2**80, 3 + 4j], "text": "é\n\"", "bytes": b"\0\xff",
-    "nested": {"a": (1, [2, {3}]), 4: frozenset({5}), "$": "mine"}, "dtype": torch.bfloat16,
-    "device": torch.device("cpu"), "counter": Counter("aab"), "ordered": OrderedDict([("z", 1), ("a", 2)]),
-    "array": np.arange(6, dtype=np.int16).reshape(2, 3), "scalar": np.float64(0.1)}
+    "numbers": [1, -2.5, True, None, float("inf"), 1e-320, 2**80, 3 + 4j],
+    "text": 'é\n"',
+    "bytes": b"\0\xff",
+    "nested": {"a": (1, [2, {3}]), 4: frozenset({5}), "$": "mine"},
+    "dtype": torch.bfloat16,
+    "device": torch.device("cpu"),
+    "counter": Counter("aab"),
+    "ordered": OrderedDict([("z", 1), ("a", 2)]),
+    "array": np.arange(6, dtype=np.int16).reshape(2, 3),
+    "scalar": np.float64(0.1),
+}
 
 
 def test_values_of_all_kinds(tmp_path):
@@ -195,13 +218,36 @@ def test_values_of_all_kinds(tmp_path):
     assert checkpoint.steps() == [0] and os.listdir(tmp_path) == ["step-0000000000"]
 
 
-@pytest.mark.parametrize("of", ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
-                                "complex64", "complex128", "int64", "int32", "int16", "int8", "uint8",
-                                "uint16", "uint32", "uint64", "bool"])
+@pytest.mark.parametrize(
+    "of",
+    [
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "complex64",
+        "complex128",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool",
+    ],
+)
 def test_every_dtype_to_the_bit(tmp_path, of):
     dtype = getattr(torch, of)
-    values = [torch.randn(3, 5).mul(3).to(dtype), torch.zeros((), dtype=dtype), torch.ones((0, 4), dtype=dtype),
-              torch.randn(4, 6).to(dtype).t()[1:]]
+    values = [
+        torch.randn(3, 5).mul(3).to(dtype),
+        torch.zeros((), dtype=dtype),
+        torch.ones((0, 4), dtype=dtype),
+        torch.randn(4, 6).to(dtype).t()[1:],
+    ]
     checkpoint = torch.Checkpoint(tmp_path)
     checkpoint.save(0, values=values)
     for mmap in (False, True):

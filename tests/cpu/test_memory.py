@@ -1,4 +1,5 @@
 """Figures of memory, and a snapshot that names the lines that hold it."""
+
 import gc
 import pickle
 import sys
@@ -79,13 +80,16 @@ def test_a_snapshot_names_the_line(recorded, tmp_path):
     assert any(f["filename"] == __file__ for f in largest["frames"])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="who keeps pages elsewhere is the C library's own business")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="who keeps pages elsewhere is the C library's own business"
+)
 def test_freed_pages_are_used_again():
     resource = pytest.importorskip("resource")
     x = torch.randn(4 * MIB)
 
     def chain():
         return (x + 1) * ((x * 2) - (x + 3))
+
     for _ in range(3):
         chain()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -1,4 +1,5 @@
 """Switches of libraries that take no part: kept, set for a block, and frozen where a program asks for it."""
+
 from __future__ import annotations
 
 import pytest

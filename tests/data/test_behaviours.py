@@ -1,4 +1,5 @@
 """Datasets, samplers, collating and the loader do what PyTorch was recorded to do."""
+
 from __future__ import annotations
 
 import sys
@@ -19,10 +20,16 @@ test_behaviour = DATA.compared(torch)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
 def test_whole_batches_are_what_stacked_items_are(dtype: str) -> None:
     """A TensorDataset is read by whole batches, also through Subsets; a class of the program's by items."""
+
     class Plain(TensorDataset):
         pass
+
     tensors = torch.arange(12).to(getattr(torch, dtype)).reshape(6, 2), torch.arange(6)
-    made = [TensorDataset(*tensors), Subset(Subset(TensorDataset(*tensors), range(6)), range(6)), Plain(*tensors)]
+    made = [
+        TensorDataset(*tensors),
+        Subset(Subset(TensorDataset(*tensors), range(6)), range(6)),
+        Plain(*tensors),
+    ]
     slow = list(DataLoader(made.pop(), 4, shuffle=True, generator=torch.Generator().manual_seed(2)))
     for data in made:
         fast = list(DataLoader(data, 4, shuffle=True, generator=torch.Generator().manual_seed(2)))

@@ -1,4 +1,5 @@
 """DataLoader.state_dict: another loader goes on in the middle of an epoch."""
+
 from __future__ import annotations
 
 import io
@@ -7,8 +8,15 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight.utils.data import (DataLoader, DistributedSampler, IterableDataset, RandomSampler, SubsetRandomSampler,
-                                  TensorDataset, WeightedRandomSampler)
+from rushlight.utils.data import (
+    DataLoader,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    SubsetRandomSampler,
+    TensorDataset,
+    WeightedRandomSampler,
+)
 
 DATA = TensorDataset(torch.arange(40))
 
@@ -26,7 +34,8 @@ LOADERS = {
     "shuffled": lambda **o: DataLoader(DATA, 3, shuffle=True, **o),
     "own generator": lambda **o: DataLoader(DATA, 3, shuffle=True, generator=own(), **o),
     "the sampler's generator": lambda **o: DataLoader(
-        DATA, 3, sampler=RandomSampler(DATA, replacement=True, num_samples=31, generator=own()), **o),
+        DATA, 3, sampler=RandomSampler(DATA, replacement=True, num_samples=31, generator=own()), **o
+    ),
     "a subset": lambda **o: DataLoader(DATA, 3, sampler=SubsetRandomSampler(range(5, 30)), **o),
     "weights": lambda **o: DataLoader(DATA, 3, sampler=WeightedRandomSampler([1.0] * 40, 20), **o),
     "item by item": lambda **o: DataLoader(DATA, None, shuffle=True, **o),
@@ -51,8 +60,11 @@ def test_the_same_rest_and_the_same_next_epoch(name: str, workers: tuple[int, in
         elif k == 3:
             file = io.BytesIO()
             torch.save({"loader": loader.state_dict(), "generator": torch.get_rng_state()}, file)
-    wanted = [numbers(rest), numbers(loader), numbers(loader)] if name != "item by item" else [
-        [b[0].item() for b in part] for part in (rest, loader, loader)]
+    wanted = (
+        [numbers(rest), numbers(loader), numbers(loader)]
+        if name != "item by item"
+        else [[b[0].item() for b in part] for part in (rest, loader, loader)]
+    )
     file.seek(0)
     state = torch.load(file)
     torch.manual_seed(99)
@@ -95,6 +107,7 @@ def test_mistakes() -> None:
     class Stream(IterableDataset):
         def __iter__(self) -> Any:
             return iter(range(3))
+
     with pytest.raises(NotImplementedError, match="needs a map-style dataset"):
         DataLoader(Stream()).state_dict()
     state = DataLoader(DATA, 3).state_dict()

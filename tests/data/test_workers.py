@@ -1,4 +1,5 @@
 """Worker processes and threads: batches, failures, and what is left behind (nothing)."""
+
 from __future__ import annotations
 
 import _thread
@@ -44,8 +45,14 @@ def _raise() -> None:
     raise KeyError("no such item")
 
 
-_EVENTS = {"raises": _raise, "dies": lambda: os.kill(os.getpid(), signal.SIGKILL), "leaves": lambda: os._exit(0),
-           "exits": lambda: sys.exit(3), "sleeps": lambda: time.sleep(60), "dawdles": lambda: time.sleep(0.4)}
+_EVENTS = {
+    "raises": _raise,
+    "dies": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "leaves": lambda: os._exit(0),
+    "exits": lambda: sys.exit(3),
+    "sleeps": lambda: time.sleep(60),
+    "dawdles": lambda: time.sleep(0.4),
+}
 
 
 class Draws(Dataset):
@@ -58,8 +65,11 @@ class Draws(Dataset):
         import random
 
         rng = get_worker_info().rng
-        return (torch.rand(2), (rng.random_generator if rng else random).random(),
-                (rng.numpy_generator if rng else np.random).rand())
+        return (
+            torch.rand(2),
+            (rng.random_generator if rng else random).random(),
+            (rng.numpy_generator if rng else np.random).rand(),
+        )
 
 
 class Stream(IterableDataset):
@@ -115,10 +125,19 @@ def _nothing_left() -> Any:
 
 
 @pytest.mark.parametrize("worker", KINDS)
-@pytest.mark.parametrize("options", [
-    {"batch_size": 3}, {"batch_size": 3, "shuffle": True}, {"batch_size": 4, "drop_last": True},
-    {"batch_size": None}, {"batch_sampler": [[1, 2], [5], [9, 0, 3]]}, {"sampler": [7, 3, 3], "batch_size": 2},
-    {"batch_size": 3, "collate_fn": list}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_size": 3},
+        {"batch_size": 3, "shuffle": True},
+        {"batch_size": 4, "drop_last": True},
+        {"batch_size": None},
+        {"batch_sampler": [[1, 2], [5], [9, 0, 3]]},
+        {"sampler": [7, 3, 3], "batch_size": 2},
+        {"batch_size": 3, "collate_fn": list},
+    ],
+    ids=str,
+)
 def test_same_batches_as_the_main_process(worker: str, options: Any) -> None:
     both(Items(), worker=worker, **options)
 
@@ -153,9 +172,14 @@ def test_gathered_batches(dtype: str, subset: bool, options: Any) -> None:
 
 def test_small_batches_of_rows_start_no_worker() -> None:
     data = TensorDataset(torch.arange(40.0), torch.arange(40))
-    loader = DataLoader(data, 3, sampler=[*range(8), 40, *range(8)], num_workers=2, timeout=5, prefetch_factor=1)
+    loader = DataLoader(
+        data, 3, sampler=[*range(8), 40, *range(8)], num_workers=2, timeout=5, prefetch_factor=1
+    )
     batches = iter(loader)
-    assert [plain(next(batches)) for _ in range(2)] == [[[0, 1, 2]] * 2, [[3, 4, 5]] * 2] and not multiprocessing.active_children()
+    assert [plain(next(batches)) for _ in range(2)] == [
+        [[0, 1, 2]] * 2,
+        [[3, 4, 5]] * 2,
+    ] and not multiprocessing.active_children()
     data.tensors[0].add_(1)
     with pytest.raises(IndexError, match="Caught IndexError in DataLoader worker process 0"):
         next(batches)
@@ -178,7 +202,12 @@ class Texts(Dataset):
         return 6
 
     def __getitem__(self, i: int) -> Any:
-        return "x" * 200_000 + str(i), torch.zeros(0), torch.arange(60.0).reshape(6, 10)[i:i + 1], torch.ones(2).expand(4, 2)
+        return (
+            "x" * 200_000 + str(i),
+            torch.zeros(0),
+            torch.arange(60.0).reshape(6, 10)[i : i + 1],
+            torch.ones(2).expand(4, 2),
+        )
 
 
 def test_odd_payloads() -> None:
@@ -192,13 +221,22 @@ def test_odd_payloads() -> None:
 def test_streams(worker: str) -> None:
     loader = DataLoader(Stream(11), 2, num_workers=2, worker=worker)
     assert plain(list(loader)) == [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9]]
-    assert plain(list(DataLoader(Stream(3, whole=True), None, num_workers=2, worker=worker))) == [0, 0, 1, 1, 2, 2]
+    assert plain(list(DataLoader(Stream(3, whole=True), None, num_workers=2, worker=worker))) == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+    ]
     loader = DataLoader(Stream(5, whole=True, says=5), 1, num_workers=2, worker=worker)
     assert len(loader) == 5
     with pytest.warns(UserWarning) as told:
         list(loader)
-    assert [f"was reported to be 5(when accessing len(dataloader)), but {n} samples" in str(w.message)
-            for n, w in zip(range(6, 11), told, strict=True)] == [True] * 5
+    assert [
+        f"was reported to be 5(when accessing len(dataloader)), but {n} samples" in str(w.message)
+        for n, w in zip(range(6, 11), told, strict=True)
+    ] == [True] * 5
 
 
 @pytest.mark.parametrize("worker", KINDS)
@@ -231,7 +269,14 @@ def _note(worker: int) -> None:
 class Infos(Items):
     def __getitem__(self, i: int) -> Any:
         info = get_worker_info()
-        return [self.n, info.id, info.num_workers, info.seed % 1000, info.dataset is self, torch.get_num_threads()]
+        return [
+            self.n,
+            info.id,
+            info.num_workers,
+            info.seed % 1000,
+            info.dataset is self,
+            torch.get_num_threads(),
+        ]
 
 
 def test_worker_info_and_init() -> None:
@@ -276,13 +321,14 @@ def test_exceptions_while_starting() -> None:
 
 def test_what_does_not_pickle() -> None:
     with pytest.raises(Exception, match="(?s)DataLoader worker process 0.*pickle"):
-        list(DataLoader(Items(), 2, num_workers=1, collate_fn=lambda items: (lambda: items)))
+        list(DataLoader(Items(), 2, num_workers=1, collate_fn=lambda items: lambda: items))
 
     class Own(Exception):
         pass
 
     def refuse(items: Any) -> None:
         raise Own("mine")
+
     with pytest.raises(RuntimeError, match="mine"):
         list(DataLoader(Items(), 2, num_workers=1, collate_fn=refuse))
     grown = (torch.ones(2, requires_grad=True) * 2,)
@@ -290,11 +336,19 @@ def test_what_does_not_pickle() -> None:
         list(DataLoader(Items(), 2, num_workers=1, collate_fn=lambda items: grown))
 
 
-@pytest.mark.parametrize("event, end", [("dies", "is killed by signal: Killed"), ("leaves", "exited with status 0"),
-                                        ("exits", "exited with status 3")])
+@pytest.mark.parametrize(
+    "event, end",
+    [
+        ("dies", "is killed by signal: Killed"),
+        ("leaves", "exited with status 0"),
+        ("exits", "exited with status 3"),
+    ],
+)
 def test_death_is_noticed_soon(event: str, end: str) -> None:
     loader = DataLoader(Items(**{event: 5}), 2, num_workers=2)
-    with pytest.raises(RuntimeError, match=rf"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly: \d+ {end}"):
+    with pytest.raises(
+        RuntimeError, match=rf"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly: \d+ {end}"
+    ):
         for _ in loader:
             start = time.monotonic()
     assert time.monotonic() - start < 2.5
@@ -362,8 +416,14 @@ def test_iterators_that_are_dropped() -> None:
 def run(program: str, **options: Any) -> "subprocess.Popen[str]":
     """A program in a process of its own."""
     text = "import rushlight as torch, os, sys, time, signal\nfrom rushlight.utils.data import *\n"
-    return subprocess.Popen([sys.executable, "-c", text + textwrap.dedent(program)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+    return subprocess.Popen(
+        [sys.executable, "-c", text + textwrap.dedent(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
 
 
 _SLOW = """
@@ -426,11 +486,20 @@ def test_end_of_the_program_in_the_middle() -> None:
 
 def test_arguments_are_checked() -> None:
     for options, error, text in [
-            ({"num_workers": 2, "prefetch_factor": -1}, ValueError, "prefetch_factor option should be non-negative"),
-            ({"num_workers": 2, "multiprocessing_context": "x"}, ValueError, "should specify a valid start method in"),
-            ({"num_workers": 2, "multiprocessing_context": 3}, TypeError, "should be a valid context object"),
-            ({"num_workers": 2, "worker": "fiber"}, ValueError, "worker option"),
-            ({"watchdog": -1}, ValueError, "watchdog option should be non-negative")]:
+        (
+            {"num_workers": 2, "prefetch_factor": -1},
+            ValueError,
+            "prefetch_factor option should be non-negative",
+        ),
+        (
+            {"num_workers": 2, "multiprocessing_context": "x"},
+            ValueError,
+            "should specify a valid start method in",
+        ),
+        ({"num_workers": 2, "multiprocessing_context": 3}, TypeError, "should be a valid context object"),
+        ({"num_workers": 2, "worker": "fiber"}, ValueError, "worker option"),
+        ({"watchdog": -1}, ValueError, "watchdog option should be non-negative"),
+    ]:
         with pytest.raises(error, match=text):
             DataLoader(Items(), **options)
     with pytest.raises(AssertionError, match="prefetch_factor must be greater than 0"):
@@ -456,7 +525,10 @@ def test_the_indices_are_drawn_no_further_ahead_than_prefetch_factor_says() -> N
             for i in range(20):
                 drawn.append(i)
                 yield i
-    iterator = iter(DataLoader(TensorDataset(torch.arange(20)), 1, sampler=Noted(), num_workers=2, prefetch_factor=3))
+
+    iterator = iter(
+        DataLoader(TensorDataset(torch.arange(20)), 1, sampler=Noted(), num_workers=2, prefetch_factor=3)
+    )
     assert len(drawn) == 6
     next(iterator)
     assert len(drawn) == 7

@@ -1,4 +1,5 @@
 """Programs of cases that print what each rank got, and what PyTorch's ranks got, recorded."""
+
 from __future__ import annotations
 
 import json
@@ -14,8 +15,9 @@ RUSHLIGHT = (sys.executable, "-m", "rushlight")
 RECORDED = Path(__file__).parent
 
 
-def told(program: str, *arguments: Any, size: int = 2, python: Sequence[str] = RUSHLIGHT, timeout: float = 60.0
-         ) -> list[Any]:
+def told(
+    program: str, *arguments: Any, size: int = 2, python: Sequence[str] = RUSHLIGHT, timeout: float = 60.0
+) -> list[Any]:
     """The JSON that each rank prints last; AssertionError with what it complained of where one fails."""
     ended = jobs.ranks([*python, str(jobs.PROGRAMS / program), *map(str, arguments)], size, timeout)
     assert [rank.code for rank in ended] == [0] * size, "\n".join(rank.err[-3000:] for rank in ended)
@@ -34,6 +36,9 @@ def close(found: Any, wanted: Any) -> bool:
     if isinstance(found, (list, tuple)):
         return isinstance(wanted, list) and len(found) == len(wanted) and all(map(close, found, wanted))
     if isinstance(found, dict):
-        return isinstance(wanted, dict) and found.keys() == wanted.keys() and all(
-            close(found[key], wanted[key]) for key in found)
+        return (
+            isinstance(wanted, dict)
+            and found.keys() == wanted.keys()
+            and all(close(found[key], wanted[key]) for key in found)
+        )
     return bool(found == wanted)

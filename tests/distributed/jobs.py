@@ -1,4 +1,5 @@
 """Starting the ranks of a test's program as plain processes, or by the launcher."""
+
 from __future__ import annotations
 
 import os
@@ -31,19 +32,31 @@ def free_port() -> int:
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items()
-            if name not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "LOCAL_RANK")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "LOCAL_RANK")
+    }
     path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
     return kept | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"} | more
 
 
-def ranks(command: Sequence[str], size: int, timeout: float = 20.0, each: dict[int, dict[str, str]] | None = None
-          ) -> list[Ended]:
+def ranks(
+    command: Sequence[str], size: int, timeout: float = 20.0, each: dict[int, dict[str, str]] | None = None
+) -> list[Ended]:
     """Run the command as `size` independent ranks; how each ended. Whatever is left at the end is killed."""
     port, begun = str(free_port()), time.monotonic()
-    made = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(
-        RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=port) | (each or {}).get(rank, {}))
-            for rank in range(size)]
+    made = [
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+            | (each or {}).get(rank, {}),
+        )
+        for rank in range(size)
+    ]
     try:
         ended = []
         for process in made:
@@ -58,8 +71,13 @@ def ranks(command: Sequence[str], size: int, timeout: float = 20.0, each: dict[i
 def launch(arguments: Sequence[str], timeout: float = 20.0, **more: str) -> Ended:
     """Run the launcher with these arguments."""
     begun = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", "rushlight.run", *arguments], capture_output=True, text=True,
-                          timeout=timeout, env=environment(**more))
+    done = subprocess.run(
+        [sys.executable, "-m", "rushlight.run", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment(**more),
+    )
     return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - begun)
 
 

@@ -1,4 +1,5 @@
 """One rank alone: needs no MPI, and does what a world of one does."""
+
 import os
 import subprocess
 import sys
@@ -11,10 +12,12 @@ import rushlight as torch
 import rushlight.distributed as dist
 from tests.distributed import jobs
 
-WITHOUT_MPI = ("import sys; sys.modules['mpi4py'] = None\n"
-               "import importlib.util as u; found = u.find_spec\n"
-               "u.find_spec = lambda name, *more: None if name == 'mpi4py' else found(name, *more)\n"
-               "import rushlight as torch, rushlight.distributed as dist\n")
+WITHOUT_MPI = (
+    "import sys; sys.modules['mpi4py'] = None\n"
+    "import importlib.util as u; found = u.find_spec\n"
+    "u.find_spec = lambda name, *more: None if name == 'mpi4py' else found(name, *more)\n"
+    "import rushlight as torch, rushlight.distributed as dist\n"
+)
 
 
 @pytest.fixture
@@ -32,7 +35,12 @@ def test_collectives_of_one_rank_copy(alone, dtype):
     dist.all_reduce(x)
     dist.broadcast(x, 0)
     dist.reduce(x, 0)
-    into, parts, scattered, exchanged = torch.zeros_like(x), [torch.zeros_like(x)], torch.zeros_like(x), torch.zeros_like(x)
+    into, parts, scattered, exchanged = (
+        torch.zeros_like(x),
+        [torch.zeros_like(x)],
+        torch.zeros_like(x),
+        torch.zeros_like(x),
+    )
     dist.all_gather_into_tensor(into, x)
     dist.all_gather(parts, x)
     dist.reduce_scatter_tensor(scattered, x)
@@ -54,23 +62,31 @@ def test_objects_groups_and_ranks(alone):
     dist.all_gather_object(found, {"a": torch.ones(2)})
     assert torch.equal(found[0]["a"], torch.ones(2))
     group = dist.new_group([0])
-    assert (dist.get_rank(group), dist.get_world_size(group), dist.get_backend(), dist.is_initialized()) == (0, 1, "gloo", True)
+    assert (dist.get_rank(group), dist.get_world_size(group), dist.get_backend(), dist.is_initialized()) == (
+        0,
+        1,
+        "gloo",
+        True,
+    )
     dist.barrier(group)
     with pytest.raises(ValueError, match="destination rank should not be the same"):
         dist.send(torch.ones(1), 0)
 
 
-@pytest.mark.parametrize("how, error, told", [
-    ({}, ValueError, "environment variable RANK expected, but not set"),
-    ({"init_method": "tcp://127.0.0.1:1"}, ValueError, "rank parameter missing"),
-    ({"init_method": "tcp://127.0.0.1", "rank": 0, "world_size": 1}, ValueError, "port number missing"),
-    ({"init_method": "none://"}, RuntimeError, "No rendezvous handler for none://"),
-    ({"backend": "nccl", "rank": 0, "world_size": 1}, RuntimeError, "doesn't have NCCL built in"),
-    ({"backend": "foo", "rank": 0, "world_size": 1}, AssertionError, "Unknown backend type foo"),
-    ({"store": dist.HashStore()}, AssertionError, "world_size must be positive if using store"),
-    ({"store": dist.HashStore(), "init_method": "env://"}, AssertionError, "both init_method and store"),
-    ({"timeout": 5}, TypeError, "Expected timeout argument to be of type datetime.timedelta"),
-])
+@pytest.mark.parametrize(
+    "how, error, told",
+    [
+        ({}, ValueError, "environment variable RANK expected, but not set"),
+        ({"init_method": "tcp://127.0.0.1:1"}, ValueError, "rank parameter missing"),
+        ({"init_method": "tcp://127.0.0.1", "rank": 0, "world_size": 1}, ValueError, "port number missing"),
+        ({"init_method": "none://"}, RuntimeError, "No rendezvous handler for none://"),
+        ({"backend": "nccl", "rank": 0, "world_size": 1}, RuntimeError, "doesn't have NCCL built in"),
+        ({"backend": "foo", "rank": 0, "world_size": 1}, AssertionError, "Unknown backend type foo"),
+        ({"store": dist.HashStore()}, AssertionError, "world_size must be positive if using store"),
+        ({"store": dist.HashStore(), "init_method": "env://"}, AssertionError, "both init_method and store"),
+        ({"timeout": 5}, TypeError, "Expected timeout argument to be of type datetime.timedelta"),
+    ],
+)
 def test_mistakes_of_init(how, error, told, monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     with pytest.raises(error, match=told):
@@ -81,32 +97,49 @@ def test_mistakes_of_init(how, error, told, monkeypatch):
 @pytest.mark.parametrize("method", ["env://", "tcp://127.0.0.1:{port}", "file://{folder}/store"])
 def test_ways_to_begin(method, tmp_path, monkeypatch):
     port = str(jobs.free_port())
-    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}.items():
+    for name, value in {
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+    }.items():
         monkeypatch.setenv(name, value)
     ranks = {} if method == "env://" else {"rank": 0, "world_size": 1}
-    dist.init_process_group(init_method=method.format(port=port, folder=tmp_path), timeout=timedelta(seconds=5), **ranks)
+    dist.init_process_group(
+        init_method=method.format(port=port, folder=tmp_path), timeout=timedelta(seconds=5), **ranks
+    )
     assert dist.get_world_size() == 1
     dist.destroy_process_group()
 
 
 def test_mpi_is_not_needed_alone():
-    code = WITHOUT_MPI + ("assert dist.is_available() and not dist.is_mpi_available()\n"
-                          "dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())\n"
-                          "x = torch.ones(2); dist.all_reduce(x); print(x.tolist(), 'mpi4py.MPI' in sys.modules)")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=jobs.environment(), timeout=20)
+    code = WITHOUT_MPI + (
+        "assert dist.is_available() and not dist.is_mpi_available()\n"
+        "dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())\n"
+        "x = torch.ones(2); dist.all_reduce(x); print(x.tolist(), 'mpi4py.MPI' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=jobs.environment(), timeout=20
+    )
     assert done.stdout == "[1.0, 1.0] False\n", done.stderr
 
 
 def test_more_ranks_without_mpi_say_what_to_install():
     code = WITHOUT_MPI + "dist.init_process_group(rank=0, world_size=2, store=dist.HashStore())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=jobs.environment(), timeout=20)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=jobs.environment(), timeout=20
+    )
     assert done.returncode == 1 and "pip install 'rushlight[dist]'" in done.stderr
 
 
 def test_import_is_late():
-    code = ("import sys, rushlight; print('rushlight.distributed' in sys.modules); rushlight.distributed.is_available();"
-            "print('mpi4py' in sys.modules, 'rushlight.distributed.groups' in sys.modules)")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=jobs.environment(), timeout=20)
+    code = (
+        "import sys, rushlight; print('rushlight.distributed' in sys.modules); rushlight.distributed.is_available();"
+        "print('mpi4py' in sys.modules, 'rushlight.distributed.groups' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=jobs.environment(), timeout=20
+    )
     assert done.stdout == "False\nFalse False\n", done.stderr
 
 
@@ -124,7 +157,13 @@ def test_spawned_ranks(tmp_path):
         "    dist.all_reduce(x)\n"
         "    assert x.tolist() == [1.0, 1.0, 1.0]\n"
         "    dist.destroy_process_group()\n"
-        f"if __name__ == '__main__':\n    mp.spawn(work, (2, '{jobs.free_port()}'), nprocs=2)\n    print('done')\n")
-    done = subprocess.run([sys.executable, "-m", "rushlight", str(script)], capture_output=True, text=True,
-                          env=jobs.environment(), timeout=20)
+        f"if __name__ == '__main__':\n    mp.spawn(work, (2, '{jobs.free_port()}'), nprocs=2)\n    print('done')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "rushlight", str(script)],
+        capture_output=True,
+        text=True,
+        env=jobs.environment(),
+        timeout=20,
+    )
     assert done.stdout == "done\n", done.stderr

@@ -2,6 +2,7 @@
 
 recorded.json was written by the same program under PyTorch: tests/live/test_distributed_live.py runs it again.
 """
+
 import json
 import sys
 from pathlib import Path
@@ -29,8 +30,12 @@ def answers(tmp_path_factory):
 @pytest.mark.parametrize("case", sorted(RECORDED))
 def test_case(answers, case):
     found = [answer[case] for answer in answers]
-    if isinstance(RECORDED[case][0], str) and "Error: " in RECORDED[case][0] and "incompatible" in RECORDED[case][0]:
-        found = [text.partition(":")[0] for text in found]      # pybind11's own words
+    if (
+        isinstance(RECORDED[case][0], str)
+        and "Error: " in RECORDED[case][0]
+        and "incompatible" in RECORDED[case][0]
+    ):
+        found = [text.partition(":")[0] for text in found]  # pybind11's own words
         assert found == [text.partition(":")[0] for text in RECORDED[case]]
     else:
         assert found == RECORDED[case]

@@ -1,4 +1,5 @@
 """DistributedDataParallel among two ranks, case by case against what PyTorch's ranks got; and its parts alone."""
+
 import pytest
 
 pytest.importorskip("mpi4py")

@@ -1,4 +1,5 @@
 """What happens to the others when a rank fails: they are told which and why, at once, and nothing is left."""
+
 import os
 import re
 import sys
@@ -20,13 +21,16 @@ def told(ended):
     return found[1], float(found[2]), found[3], found[4]
 
 
-@pytest.mark.parametrize("how, code, reason", [
-    ("kill", -9, "gone without a word"),
-    ("raise", 1, "ValueError: a mistake of my own"),
-    ("exit", 3, "left after operation #3"),
-    ("_exit", 4, "gone without a word"),
-    ("early", 0, "left after operation #3"),
-])
+@pytest.mark.parametrize(
+    "how, code, reason",
+    [
+        ("kill", -9, "gone without a word"),
+        ("raise", 1, "ValueError: a mistake of my own"),
+        ("exit", 3, "left after operation #3"),
+        ("_exit", 4, "gone without a word"),
+        ("early", 0, "left after operation #3"),
+    ],
+)
 def test_survivors_are_told_who_and_why(how, code, reason):
     before = jobs.left_in_shared_memory()
     ended = jobs.ranks([*PROGRAM, how], 3)
@@ -47,14 +51,24 @@ def test_rank_0_may_fail_too():
     assert {told(ended[rank])[2] for rank in (1, 2)} == {"0"}
 
 
-@pytest.mark.parametrize("code", [
-    "dist.new_group()", "dist.recv(torch.ones(3), 1)", "dist.all_reduce(torch.ones(3), async_op=True).wait()",
-    "dist.barrier()", "dist.all_gather_object([None] * 2, 'x')", "dist.all_reduce(torch.ones(30).bfloat16())"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "dist.new_group()",
+        "dist.recv(torch.ones(3), 1)",
+        "dist.all_reduce(torch.ones(3), async_op=True).wait()",
+        "dist.barrier()",
+        "dist.all_gather_object([None] * 2, 'x')",
+        "dist.all_reduce(torch.ones(30).bfloat16())",
+    ],
+)
 def test_whatever_waits_is_told(code, tmp_path):
     script = tmp_path / "waits.py"
-    script.write_text("import os, torch, torch.distributed as dist\n"
-                      "dist.init_process_group()\ndist.barrier()\n"
-                      f"os._exit(2) if dist.get_rank() == 1 else {code}\n")
+    script.write_text(
+        "import os, torch, torch.distributed as dist\n"
+        "dist.init_process_group()\ndist.barrier()\n"
+        f"os._exit(2) if dist.get_rank() == 1 else {code}\n"
+    )
     ended = jobs.ranks([sys.executable, "-m", "rushlight", str(script)], 2)
     assert [rank.code for rank in ended] == [1, 2]
     assert "aborted: rank 1 failed: its process" in ended[0].err.splitlines()[-1]
@@ -71,7 +85,9 @@ def test_different_collectives_end_by_timeout_with_a_table():
 def test_monitored_barrier_names_who_is_late():
     ended = jobs.ranks([*PROGRAM, "late"], 2, each={rank: {"LIMIT": "2"} for rank in range(2)}, timeout=40)
     kind, _, _, message = told(ended[0])
-    assert kind == "DistBackendError" and message.startswith("Rank 1 failed to pass monitoredBarrier in 2000 ms")
+    assert kind == "DistBackendError" and message.startswith(
+        "Rank 1 failed to pass monitoredBarrier in 2000 ms"
+    )
 
 
 def test_different_world_sizes_are_refused():
@@ -109,8 +125,11 @@ def helpers():
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as line, open(f"/proc/{pid}/stat", "rb") as stat:
                 command = line.read()
-                if b"hub import main" in command and os.fsencode(jobs.ROOT) in command and (
-                        stat.read().rpartition(b")")[2].split()[1] == b"1"):
+                if (
+                    b"hub import main" in command
+                    and os.fsencode(jobs.ROOT) in command
+                    and (stat.read().rpartition(b")")[2].split()[1] == b"1")
+                ):
                     found.append(pid)
         except OSError:
             pass

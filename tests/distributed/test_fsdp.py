@@ -1,5 +1,6 @@
 """FullyShardedDataParallel, fully_shard and DTensor, case by case against what PyTorch's ranks got; losses and memory
 of whole trainings; checkpoints between worlds of different sizes."""
+
 import json
 import os
 
@@ -88,8 +89,14 @@ def test_a_save_that_fails_leaves_the_checkpoint_that_was_there(tmp_path):
     assert len(os.listdir(tmp_path)) == 2  # the files of the first are gone
 
 
-@pytest.mark.parametrize("state, words", [({"b": torch.zeros(3)}, "Missing key"), ({"a": torch.zeros(4)}, "Size mismatch"),
-                                          ({"n": 0, "m": 0}, "Missing key")])
+@pytest.mark.parametrize(
+    "state, words",
+    [
+        ({"b": torch.zeros(3)}, "Missing key"),
+        ({"a": torch.zeros(4)}, "Size mismatch"),
+        ({"n": 0, "m": 0}, "Missing key"),
+    ],
+)
 def test_a_checkpoint_that_does_not_fit(tmp_path, state, words):
     dcp.save({"a": torch.ones(3), "n": 1}, checkpoint_id=tmp_path)
     with pytest.raises(dcp.CheckpointException, match=words):
@@ -115,8 +122,10 @@ def test_layouts_put_together_what_they_cut(layout, world):
     assert len({shard.shape for shard in shards}) == 1
     for whole, t in zip(cuts[0].spread(torch.cat(shards)), tensors, strict=True):
         assert torch.equal(whole, t)
-    pieces = [torch.cat([cut.pieces(shard)[n].reshape(-1) for cut, shard in zip(cuts, shards, strict=True)])
-              for n in range(len(tensors))]
+    pieces = [
+        torch.cat([cut.pieces(shard)[n].reshape(-1) for cut, shard in zip(cuts, shards, strict=True)])
+        for n in range(len(tensors))
+    ]
     assert all(torch.equal(piece, t.reshape(-1)) for piece, t in zip(pieces, tensors, strict=True))
 
 
@@ -127,6 +136,7 @@ def test_pages_give_their_memory_back_and_keep_their_place():
     def resident():
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
     pages.tensor.fill_(1.0)
     full = resident()
     pages.release()

@@ -1,4 +1,5 @@
 """torch.distributed.nn among two ranks: results and gradients are those of PyTorch's ranks."""
+
 import pytest
 
 pytest.importorskip("mpi4py")

@@ -1,4 +1,5 @@
 """Operations that overlap in groups, threads and time."""
+
 import sys
 
 import pytest

@@ -1,4 +1,5 @@
 """ZeroRedundancyOptimizer, ShardedGradScaler, checkpoint_wrapper, DTensors made in parts: two ranks, with PyTorch's numbers."""
+
 import sys
 
 from tests.distributed import jobs
@@ -11,8 +12,10 @@ FIRST = """['0.weight', '0.bias', '2.weight', '2.bias'] ['CheckpointWrapper', 'R
 DTensor
 [1.0, 1.0] 2.0
 """
-REFUSED = ("Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to=1)` on all "
-           "ranks beforehand if you meant to save the global state.")
+REFUSED = (
+    "Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to=1)` on all "
+    "ranks beforehand if you meant to save the global state."
+)
 
 
 def test_two_ranks_hold_parts():

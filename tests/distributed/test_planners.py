@@ -1,4 +1,5 @@
 """torch.distributed.checkpoint by planners and storages, in one process: plans, PyTorch's form, refusals."""
+
 import io
 import pickle
 
@@ -38,15 +39,25 @@ def test_plans_are_pytorch_s(tmp_path):
             return plan
 
     metadata = dcp.save(state(), checkpoint_id=tmp_path, planner=Saving())
-    assert planned == [("a", "TENSOR", (0, 0)), ("n.x", "BYTE_IO", None), ("n.l.0", "TENSOR", (0,)),
-                       ("n.l.1", "BYTE_IO", None), ("t", "BYTE_IO", None)]
+    assert planned == [
+        ("a", "TENSOR", (0, 0)),
+        ("n.x", "BYTE_IO", None),
+        ("n.l.0", "TENSOR", (0,)),
+        ("n.l.1", "BYTE_IO", None),
+        ("t", "BYTE_IO", None),
+    ]
     assert resolved == ["n.x", "n.l.1", "t", "a", "n.l.0"]
     assert sorted(path.name for path in tmp_path.iterdir()) == [".metadata", "__0_0.distcp"]
     assert metadata.planner_data["n.l.0"] == ("n", "l", 0)
     found = empty()
     dcp.load(found, checkpoint_id=tmp_path, planner=Loading())
-    assert read == [("a", "TENSOR", (2, 3)), ("n.x", "BYTE_IO", (0,)), ("n.l.0", "TENSOR", (2,)),
-                    ("n.l.1", "BYTE_IO", (0,)), ("t", "BYTE_IO", (0,))]
+    assert read == [
+        ("a", "TENSOR", (2, 3)),
+        ("n.x", "BYTE_IO", (0,)),
+        ("n.l.0", "TENSOR", (2,)),
+        ("n.l.1", "BYTE_IO", (0,)),
+        ("t", "BYTE_IO", (0,)),
+    ]
     assert found["a"].tolist() == state()["a"].tolist() and found["n"]["x"] == 3 and found["t"] == "text"
     assert found["n"]["l"][0].tolist() == [1, 1] and found["n"]["l"][1] == "s"
 
@@ -85,7 +96,11 @@ def test_refusals_and_partial_loads(tmp_path):
     dcp.load(found, checkpoint_id=tmp_path, planner=dcp.DefaultLoadPlanner(allow_partial_load=True))
     assert found["zz"].item() == 1 and found["a"].sum() == 15
     with pytest.raises(dcp.CheckpointException, match="self.overwrite=False"):
-        dcp.save(state(), storage_writer=dcp.FileSystemWriter(tmp_path, overwrite=False), planner=dcp.DefaultSavePlanner())
+        dcp.save(
+            state(),
+            storage_writer=dcp.FileSystemWriter(tmp_path, overwrite=False),
+            planner=dcp.DefaultSavePlanner(),
+        )
 
 
 class Memory(dcp.StorageWriter, dcp.StorageReader):
@@ -146,7 +161,9 @@ def test_modules_optimizers_and_later(tmp_path):
     adam = torch.optim.Adam(model.parameters(), lr=0.5)
     model(torch.ones(1, 3)).sum().backward()
     adam.step()
-    future = dcp.async_save({"model": model, "optimizer": adam}, checkpoint_id=tmp_path, planner=dcp.DefaultSavePlanner())
+    future = dcp.async_save(
+        {"model": model, "optimizer": adam}, checkpoint_id=tmp_path, planner=dcp.DefaultSavePlanner()
+    )
     kept = model.weight.detach().clone()
     model.weight.data.zero_()
     future.wait()

@@ -1,4 +1,5 @@
 """Stores: what each kind answers, alone and between threads and processes."""
+
 import sys
 import threading
 from datetime import timedelta
@@ -11,9 +12,12 @@ from tests.distributed import jobs
 
 @pytest.fixture(params=["tcp", "hash", "file", "prefix"])
 def store(request, tmp_path):
-    made = {"tcp": lambda: dist.TCPStore("127.0.0.1", 0, None, True), "hash": dist.HashStore,
-            "file": lambda: dist.FileStore(str(tmp_path / "file"), 1),
-            "prefix": lambda: dist.PrefixStore("p", dist.HashStore())}[request.param]()
+    made = {
+        "tcp": lambda: dist.TCPStore("127.0.0.1", 0, None, True),
+        "hash": dist.HashStore,
+        "file": lambda: dist.FileStore(str(tmp_path / "file"), 1),
+        "prefix": lambda: dist.PrefixStore("p", dist.HashStore()),
+    }[request.param]()
     made.set_timeout(timedelta(seconds=0.2))
     return made
 
@@ -82,12 +86,14 @@ def test_large_values(size):
 
 
 def test_a_file_between_processes(tmp_path):
-    code = ("import os, sys, rushlight.distributed as dist\n"
-            "store = dist.FileStore(sys.argv[1], 3)\n"
-            "[store.add('n', 1) for _ in range(100)]\n"
-            "store.set(os.environ['RANK'], 'here'); store.wait(['0', '1', '2']); print(store.get('n').decode())\n"
-            "store.add('end', 1)\n"
-            "while store.add('end', 0) < 3: pass\n")
+    code = (
+        "import os, sys, rushlight.distributed as dist\n"
+        "store = dist.FileStore(sys.argv[1], 3)\n"
+        "[store.add('n', 1) for _ in range(100)]\n"
+        "store.set(os.environ['RANK'], 'here'); store.wait(['0', '1', '2']); print(store.get('n').decode())\n"
+        "store.add('end', 1)\n"
+        "while store.add('end', 0) < 3: pass\n"
+    )
     ended = jobs.ranks([sys.executable, "-c", code, str(tmp_path / "file")], 3)
     assert [rank.out for rank in ended] == ["300\n"] * 3, ended[0].err
     assert not (tmp_path / "file").exists()

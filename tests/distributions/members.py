@@ -1,4 +1,5 @@
 """Distributions of every kind, and what each of them says, for any torch."""
+
 import warnings
 
 
@@ -23,7 +24,7 @@ def members(torch):
         "Geometric": lambda x=0: D.Geometric(p),
         "GeometricL": lambda x=0: D.Geometric(logits=a + x),
         "Binomial": lambda x=0: D.Binomial(10, p),
-        "BinomialL": lambda x=0: D.Binomial(torch.tensor([3., 4., 5.]), logits=a + x),
+        "BinomialL": lambda x=0: D.Binomial(torch.tensor([3.0, 4.0, 5.0]), logits=a + x),
         "NegativeBinomial": lambda x=0: D.NegativeBinomial(s * 3, p),
         "OneHotCategorical": lambda x=0: D.OneHotCategorical(pr),
         "OneHotST": lambda x=0: D.OneHotCategoricalStraightThrough(logits=a + x * a),
@@ -39,11 +40,20 @@ def members(torch):
         "RelaxedBernoulli": lambda x=0: D.RelaxedBernoulli(T, p),
         "RelaxedOneHot": lambda x=0: D.RelaxedOneHotCategorical(T, pr),
         "Independent": lambda x=0: D.Independent(D.Normal(a + x, s), 1),
-        "Tanh": lambda x=0: D.TransformedDistribution(D.Normal(a + x, s), [D.AffineTransform(0.5, 2.0), D.TanhTransform(cache_size=1)]),
-        "Sigmoid": lambda x=0: D.TransformedDistribution(D.Uniform(torch.zeros(3)+.1, torch.ones(3)), [D.SigmoidTransform().inv, D.AffineTransform(0.1, torch.tensor([1., 2., 3.]))]),
-        "Stick": lambda x=0: D.TransformedDistribution(D.MultivariateNormal(a[0] + x, torch.eye(3)), D.StickBreakingTransform()),
+        "Tanh": lambda x=0: D.TransformedDistribution(
+            D.Normal(a + x, s), [D.AffineTransform(0.5, 2.0), D.TanhTransform(cache_size=1)]
+        ),
+        "Sigmoid": lambda x=0: D.TransformedDistribution(
+            D.Uniform(torch.zeros(3) + 0.1, torch.ones(3)),
+            [D.SigmoidTransform().inv, D.AffineTransform(0.1, torch.tensor([1.0, 2.0, 3.0]))],
+        ),
+        "Stick": lambda x=0: D.TransformedDistribution(
+            D.MultivariateNormal(a[0] + x, torch.eye(3)), D.StickBreakingTransform()
+        ),
         "Mixture": lambda x=0: D.MixtureSameFamily(D.Categorical(pr), D.Normal(a + x, s)),
-        "MixtureI": lambda x=0: D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Independent(D.Normal(a + x, s), 1)),
+        "MixtureI": lambda x=0: D.MixtureSameFamily(
+            D.Categorical(torch.ones(2)), D.Independent(D.Normal(a + x, s), 1)
+        ),
         "Normal": lambda x=0: D.Normal(a + x, s),
         "Bernoulli": lambda x=0: D.Bernoulli(p),
         "BernoulliL": lambda x=0: D.Bernoulli(logits=a + x),
@@ -93,9 +103,13 @@ def asked(torch, make, parameters):
     torch.manual_seed(1)
     d = make()
     batch, event = tuple(d.batch_shape), tuple(d.event_shape)
-    found = {"repr": repr(d), "told": str((batch, event, d.has_rsample, d.has_enumerate_support)),
-             "sample": attempt(lambda: d.sample()), "samples": attempt(lambda: d.sample((2,))),
-             "rsample": attempt(lambda: d.rsample((2,)))}
+    found = {
+        "repr": repr(d),
+        "told": str((batch, event, d.has_rsample, d.has_enumerate_support)),
+        "sample": attempt(lambda: d.sample()),
+        "samples": attempt(lambda: d.sample((2,))),
+        "rsample": attempt(lambda: d.rsample((2,))),
+    }
     torch.manual_seed(2)
     x = d.sample((2,))
     found["log_prob"], found["cdf"] = attempt(lambda: d.log_prob(x)), attempt(lambda: d.cdf(x))
@@ -115,20 +129,28 @@ def asked(torch, make, parameters):
 
 
 # The gradient of gamma draws by their shape is missing, and says so.
-MISSING = {(name, "gradients") for name in (
-    "Gamma", "Chi2", "StudentT", "Dirichlet", "Beta", "InverseGamma", "num", "num3")}
+MISSING = {
+    (name, "gradients")
+    for name in ("Gamma", "Chi2", "StudentT", "Dirichlet", "Beta", "InverseGamma", "num", "num3")
+}
 # A Chi2 shows its parameter here; PyTorch's is a Gamma of another name.
 SHOWN = {("Chi2", "repr")}
 
 
 def differences(ours, theirs):
     """Where two answers differ, numbers by more than 2e-5 of themselves."""
-    return [(name, key, ours[name][key], theirs[name][key]) for name in theirs for key in theirs[name]
-            if (name, key) not in MISSING | SHOWN and not alike(ours[name][key], theirs[name][key])]
+    return [
+        (name, key, ours[name][key], theirs[name][key])
+        for name in theirs
+        for key in theirs[name]
+        if (name, key) not in MISSING | SHOWN and not alike(ours[name][key], theirs[name][key])
+    ]
 
 
 def alike(a, b):
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     return a[:2] == b[:2] and all(
-        x == y or x != x and y != y or abs(x - y) <= 2e-5 * max(1, abs(y)) for x, y in zip(a[2], b[2], strict=True))
+        x == y or x != x and y != y or abs(x - y) <= 2e-5 * max(1, abs(y))
+        for x, y in zip(a[2], b[2], strict=True)
+    )

@@ -1,4 +1,5 @@
 """Every distribution, divergence, transform and constraint answers as PyTorch was recorded to."""
+
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,5 @@
 """torch.distributions draws and weighs as PyTorch was recorded to."""
+
 from __future__ import annotations
 
 import subprocess
@@ -30,12 +31,16 @@ def test_modules_of_one_distribution() -> None:
     from rushlight.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
 
     assert HalfNormal is torch.distributions.HalfNormal
-    assert LogitRelaxedBernoulli is type(torch.distributions.RelaxedBernoulli(torch.tensor(1.0), 0.5).base_dist)
+    assert LogitRelaxedBernoulli is type(
+        torch.distributions.RelaxedBernoulli(torch.tensor(1.0), 0.5).base_dist
+    )
 
 
 def test_nothing_is_loaded_before_it_is_named() -> None:
-    code = ("import sys, rushlight; assert 'rushlight.distributions' not in sys.modules; "
-            "rushlight.distributions.Normal; assert 'rushlight.distributions.gamma' not in sys.modules")
+    code = (
+        "import sys, rushlight; assert 'rushlight.distributions' not in sys.modules; "
+        "rushlight.distributions.Normal; assert 'rushlight.distributions.gamma' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
@@ -84,8 +89,15 @@ def test_expand_of_a_subclass() -> None:
     assert (found.name, found.loc.shape, type(found)) == ("expanded", (2,), Named)
 
 
-@pytest.mark.parametrize("kind, arguments", [("Normal", (0.0, 1.0)), ("Gamma", (3.0, 6.0)), ("LogNormal", (0.0, 1.0)),
-                                             ("MultivariateNormal", (torch.zeros(2), torch.eye(2)))])
+@pytest.mark.parametrize(
+    "kind, arguments",
+    [
+        ("Normal", (0.0, 1.0)),
+        ("Gamma", (3.0, 6.0)),
+        ("LogNormal", (0.0, 1.0)),
+        ("MultivariateNormal", (torch.zeros(2), torch.eye(2))),
+    ],
+)
 def test_a_distribution_that_is_a_module_as_well(kind: str, arguments: tuple[Any, ...]) -> None:
     base: Any = getattr(torch.distributions, kind)
 

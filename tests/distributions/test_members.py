@@ -1,5 +1,6 @@
 """Every distribution: draws, densities, moments, gradients and divergences are PyTorch's, recorded by
 record_distributions.py; transforms; what is refused."""
+
 import json
 import pickle
 from pathlib import Path
@@ -30,11 +31,16 @@ def test_gradients_of_gamma_draws():
 
 
 TRANSFORMS = {
-    "exp": D.ExpTransform(), "sigmoid": D.SigmoidTransform(), "softplus": D.SoftplusTransform(),
-    "tanh": D.TanhTransform(), "affine": D.AffineTransform(0.5, torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)),
-    "stick": D.StickBreakingTransform(), "chain": D.ComposeTransform([D.AffineTransform(1.0, 0.5), D.ExpTransform()]),
+    "exp": D.ExpTransform(),
+    "sigmoid": D.SigmoidTransform(),
+    "softplus": D.SoftplusTransform(),
+    "tanh": D.TanhTransform(),
+    "affine": D.AffineTransform(0.5, torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)),
+    "stick": D.StickBreakingTransform(),
+    "chain": D.ComposeTransform([D.AffineTransform(1.0, 0.5), D.ExpTransform()]),
     "power": D.ComposeTransform([D.ExpTransform(), D.PowerTransform(2.0)]),
-    "independent": D.IndependentTransform(D.TanhTransform(), 1), "inverse": D.SigmoidTransform().inv.inv,
+    "independent": D.IndependentTransform(D.TanhTransform(), 1),
+    "inverse": D.SigmoidTransform().inv.inv,
 }
 
 
@@ -52,7 +58,9 @@ def test_inverses_and_slopes(transform):
         (found,) = torch.autograd.grad(transform(point).sum(), point)
         torch.testing.assert_close(slope.expand_as(x), found.abs().log())
     # As in PyTorch, what is independent is equal to itself only.
-    assert transform == (transform if isinstance(transform, D.IndependentTransform) else transform.with_cache())
+    assert transform == (
+        transform if isinstance(transform, D.IndependentTransform) else transform.with_cache()
+    )
     assert transform != D.AbsTransform()
 
 
@@ -72,30 +80,47 @@ def test_own_divergences():
     @D.register_kl(Mine, D.Normal)
     def mine(p, q):
         return "mine"
+
     normal = D.Normal(0.0, 1.0)
     assert D.kl_divergence(Mine(0.0, 1.0), normal) == "mine" and D.kl_divergence(normal, Mine(0.0, 1.0)) == 0
     with pytest.raises(NotImplementedError, match="No KL"):
         D.kl_divergence(normal, D.Cauchy(0.0, 1.0))
-    with pytest.raises(NotImplementedError, match="cross KL-divergence between different exponential families"):
+    with pytest.raises(
+        NotImplementedError, match="cross KL-divergence between different exponential families"
+    ):
         D.kl_divergence(normal, D.Poisson(1.0))
     with pytest.raises(TypeError, match="subclass"):
         D.register_kl(int, D.Normal)
 
 
-@pytest.mark.parametrize("make, error, words", [
-    (lambda: D.Uniform(1.0, 0.0), ValueError, "Expected parameter low"),
-    (lambda: D.Beta(-1.0, 1.0), ValueError, "Expected parameter"),
-    (lambda: D.Gamma(1.0), TypeError, "missing 1 required positional argument: 'rate'"),
-    (lambda: D.Gamma(1.0, 2.0, scale=3.0), TypeError, "unexpected keyword argument 'scale'"),
-    (lambda: D.Dirichlet(torch.tensor(1.0)), ValueError, "at least one-dimensional"),
-    (lambda: D.Binomial(3), ValueError, "Either `probs` or `logits`"),
-    (lambda: D.Multinomial(torch.tensor(3), torch.ones(2)), NotImplementedError, "inhomogeneous total_count"),
-    (lambda: D.Independent(D.Normal(0.0, 1.0), 1), ValueError, "Expected reinterpreted_batch_ndims"),
-    (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), "exp"), ValueError, "must be a Transform"),
-    (lambda: D.MixtureSameFamily(D.Normal(0.0, 1.0), D.Normal(0.0, 1.0)), ValueError, "Mixture distribution"),
-    (lambda: D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.zeros(3), 1.0)), ValueError,
-     "does not equal"),
-])
+@pytest.mark.parametrize(
+    "make, error, words",
+    [
+        (lambda: D.Uniform(1.0, 0.0), ValueError, "Expected parameter low"),
+        (lambda: D.Beta(-1.0, 1.0), ValueError, "Expected parameter"),
+        (lambda: D.Gamma(1.0), TypeError, "missing 1 required positional argument: 'rate'"),
+        (lambda: D.Gamma(1.0, 2.0, scale=3.0), TypeError, "unexpected keyword argument 'scale'"),
+        (lambda: D.Dirichlet(torch.tensor(1.0)), ValueError, "at least one-dimensional"),
+        (lambda: D.Binomial(3), ValueError, "Either `probs` or `logits`"),
+        (
+            lambda: D.Multinomial(torch.tensor(3), torch.ones(2)),
+            NotImplementedError,
+            "inhomogeneous total_count",
+        ),
+        (lambda: D.Independent(D.Normal(0.0, 1.0), 1), ValueError, "Expected reinterpreted_batch_ndims"),
+        (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), "exp"), ValueError, "must be a Transform"),
+        (
+            lambda: D.MixtureSameFamily(D.Normal(0.0, 1.0), D.Normal(0.0, 1.0)),
+            ValueError,
+            "Mixture distribution",
+        ),
+        (
+            lambda: D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.zeros(3), 1.0)),
+            ValueError,
+            "does not equal",
+        ),
+    ],
+)
 def test_what_is_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()

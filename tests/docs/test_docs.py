@@ -1,4 +1,5 @@
 """What the documentation shows is run: Python blocks of the pages, and doctests of the package."""
+
 from __future__ import annotations
 
 import doctest
@@ -19,8 +20,11 @@ SHOWN = re.compile(r"^print\(.*\)\s+# (.*)$", re.MULTILINE)
 
 def blocks() -> list[tuple[str, str]]:
     """(page and number, source) of every block of Python."""
-    return [(f"{page.name}:{number}", found.group(1)) for page in PAGES
-            for number, found in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8")))]
+    return [
+        (f"{page.name}:{number}", found.group(1))
+        for page in PAGES
+        for number, found in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8")))
+    ]
 
 
 @pytest.mark.parametrize("source", [pytest.param(s, id=name) for name, s in blocks()])
@@ -41,16 +45,20 @@ def test_docstring_examples():
     failed = []
     for module in pkgutil.walk_packages(rushlight.__path__, "rushlight."):
         if "__main__" not in module.name and "as_torch" not in module.name:
-            result = doctest.testmod(importlib.import_module(module.name),
-                                     optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+            result = doctest.testmod(
+                importlib.import_module(module.name),
+                optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
+            )
             failed += [module.name] * bool(result.failed)
     assert failed == []
 
 
 def test_readme_names_the_commands_that_ci_runs():
     readme, script = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", ".ci/run"))
-    for command in ("pip install -e '.[examples]' && python -m rushlight examples/char_gpt.py",
-                    "pip install -e '.[test]' && python -m pytest"):
+    for command in (
+        "pip install -e '.[examples]' && python -m rushlight examples/char_gpt.py",
+        "pip install -e '.[test]' && python -m pytest",
+    ):
         assert command in readme
         install, run = command.split(" && ")
         assert install.removeprefix("pip install ") in script

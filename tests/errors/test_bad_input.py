@@ -1,4 +1,5 @@
 """Wrong shapes, dtypes, dims, indices, keywords: PyTorch's exception type and key words."""
+
 from __future__ import annotations
 
 import json
@@ -28,9 +29,14 @@ def test_mistake(text: str, words: str) -> None:
 
 def test_nothing_is_changed_by_a_refused_write() -> None:
     x = rushlight.ones(2, 3)
-    for write in (lambda: x.add_(rushlight.ones(4)), lambda: x.mul_(1j), lambda: x.copy_(rushlight.ones(5)),
-                  lambda: x.__setitem__(0, rushlight.ones(7)), lambda: x.index_fill_(0, rushlight.tensor(9), 2),
-                  lambda: rushlight.add(x, rushlight.ones(4), out=x)):
+    for write in (
+        lambda: x.add_(rushlight.ones(4)),
+        lambda: x.mul_(1j),
+        lambda: x.copy_(rushlight.ones(5)),
+        lambda: x.__setitem__(0, rushlight.ones(7)),
+        lambda: x.index_fill_(0, rushlight.tensor(9), 2),
+        lambda: rushlight.add(x, rushlight.ones(4), out=x),
+    ):
         before = x.tolist()
         with pytest.raises((RuntimeError, IndexError)):
             write()
@@ -55,12 +61,23 @@ def test_switches_for_reproducible_results() -> None:
     torch.set_float32_matmul_precision("highest")
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: torch.nn.functional.max_pool2d(torch.ones(2, 3, 1, 1), 2),
-     "Given input size: (3x1x1). Calculated output size: (3x0x0). Output size is too small"),
-    (lambda: torch.nn.functional.avg_pool1d(torch.ones(2, 3, 5), 6),
-     "Given input size: (3x1x5). Calculated output size: (3x1x0). Output size is too small"),
-    (lambda: torch.nn.functional.max_pool1d(torch.ones(2, 3, 1), 2), "max_pool1d() Invalid computed output size: 0")])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda: torch.nn.functional.max_pool2d(torch.ones(2, 3, 1, 1), 2),
+            "Given input size: (3x1x1). Calculated output size: (3x0x0). Output size is too small",
+        ),
+        (
+            lambda: torch.nn.functional.avg_pool1d(torch.ones(2, 3, 5), 6),
+            "Given input size: (3x1x5). Calculated output size: (3x1x0). Output size is too small",
+        ),
+        (
+            lambda: torch.nn.functional.max_pool1d(torch.ones(2, 3, 1), 2),
+            "max_pool1d() Invalid computed output size: 0",
+        ),
+    ],
+)
 def test_windows_larger_than_the_input(call: Any, message: str) -> None:
     with pytest.raises(RuntimeError) as told:
         call()

@@ -1,4 +1,5 @@
 """Errors end at the user's line, warnings name it; a mistake of ours is told in full."""
+
 from __future__ import annotations
 
 import re
@@ -12,8 +13,8 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.base import callers, frames
-from rushlight.base.config import knobs
+from rushlight._engine.core import callers, tracebacks
+from rushlight._engine.core.settings import knobs
 from rushlight.nn import functional as F
 from rushlight.utils.data import DataLoader, Dataset
 
@@ -71,7 +72,10 @@ CASES = {
 WITHIN = {
     "module": (lambda: Net()(torch.ones(5)), ["forward"]),
     "dataset": (lambda: list(DataLoader(Bad())), ["__getitem__"]),
-    "autograd function": (lambda: Twice.apply(torch.ones(2, requires_grad=True)).sum().backward(), ["backward"]),
+    "autograd function": (
+        lambda: Twice.apply(torch.ones(2, requires_grad=True)).sum().backward(),
+        ["backward"],
+    ),
     "compiled": (lambda: torch.compile(Net())(torch.ones(5)), ["forward"]),
 }
 
@@ -111,6 +115,7 @@ def test_what_the_user_was_handling_is_still_told():
             raise LookupError("users")
         except LookupError:
             torch.zeros(2).view(3)
+
     assert isinstance(names(both)[1].__context__, LookupError)
 
 
@@ -125,11 +130,12 @@ def test_functions_stay_what_they_are():
             finally:
                 more["last"] = yielded
         return more
+
     before = example.__code__
-    changed = type(example)(frames.handled(before), globals(), "example", None, example.__closure__)
+    changed = type(example)(tracebacks.handled(before), globals(), "example", None, example.__closure__)
     changed.__kwdefaults__ = {"key": 3}
     assert changed(1, 2, z=4) == example(1, 2, z=4) == {"z": 4, "last": [2, 3]}
-    assert frames.handled(changed.__code__) is changed.__code__
+    assert tracebacks.handled(changed.__code__) is changed.__code__
     assert (changed.__code__.co_name, changed.__code__.co_firstlineno) == ("example", before.co_firstlineno)
     with pytest.raises(ValueError) as caught:
         changed(1, -1)
@@ -138,12 +144,15 @@ def test_functions_stay_what_they_are():
 
 def test_scripts_and_workers(tmp_path):
     program = tmp_path / "p.py"
-    program.write_text("import torch\nfrom torch.utils.data import DataLoader\n\n\nclass Bad(torch.utils.data.Dataset):\n"
-                       "    def __len__(self):\n        return 2\n\n    def __getitem__(self, i):\n"
-                       "        return torch.zeros(2) + torch.zeros(3)\n\n\n"
-                       "if __name__ == '__main__':\n    list(DataLoader(Bad(), num_workers=1))\n")
-    found = subprocess.run([sys.executable, "-m", "rushlight", str(program)], capture_output=True, text=True,
-                           timeout=100)
+    program.write_text(
+        "import torch\nfrom torch.utils.data import DataLoader\n\n\nclass Bad(torch.utils.data.Dataset):\n"
+        "    def __len__(self):\n        return 2\n\n    def __getitem__(self, i):\n"
+        "        return torch.zeros(2) + torch.zeros(3)\n\n\n"
+        "if __name__ == '__main__':\n    list(DataLoader(Bad(), num_workers=1))\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-m", "rushlight", str(program)], capture_output=True, text=True, timeout=100
+    )
     assert found.stderr.count("Traceback") == 2 and "must match the size" in found.stderr
     ours = re.findall(r'File "([^"]*)", line', found.stderr)
     assert [path for path in ours if path.startswith("<rushlight")] == []
@@ -166,8 +175,12 @@ def test_warnings_name_the_users_line():
 
 
 def test_every_warning_is_given_by_the_one_helper():
-    found = [f"{path.relative_to(ROOT)}:{number}" for path in ROOT.rglob("*.py") if path.name != "callers.py"
-             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-             if re.search(r"\bwarnings\.warn(_explicit)?\(", line)]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in ROOT.rglob("*.py")
+        if path.name != "callers.py"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"\bwarnings\.warn(_explicit)?\(", line)
+    ]
     assert found == []
     assert callers.caller().f_code.co_name == "test_every_warning_is_given_by_the_one_helper"

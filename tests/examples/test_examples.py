@@ -1,4 +1,5 @@
 """The examples on Rushlight print the numbers that they print on PyTorch."""
+
 from __future__ import annotations
 
 import json
@@ -23,8 +24,13 @@ def drawn(path, size):
 
     with Image.open(path) as picture:
         assert picture.size == size
-        return len(set(picture.convert("RGB").get_flattened_data() if hasattr(
-            picture, "get_flattened_data") else picture.convert("RGB").getdata()))
+        return len(
+            set(
+                picture.convert("RGB").get_flattened_data()
+                if hasattr(picture, "get_flattened_data")
+                else picture.convert("RGB").getdata()
+            )
+        )
 
 
 def test_char_gpt_prints_pytorchs_losses(tmp_path):

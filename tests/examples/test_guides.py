@@ -1,4 +1,5 @@
 """The programs that the user guides ask for, run as a user would run them."""
+
 from __future__ import annotations
 
 import gzip
@@ -34,7 +35,9 @@ def test_learning_rate_range(tmp_path):
 
 def test_gradient_norms(tmp_path):
     printed = run("gradient_norms.py", "--epochs", "10", "--logs", str(tmp_path))
-    first = {line[:15].strip(): float(line.split("first norm ")[1].split()[0]) for line in printed.splitlines()}
+    first = {
+        line[:15].strip(): float(line.split("first norm ")[1].split()[0]) for line in printed.splitlines()
+    }
     assert first["xavier uniform"] < first["kaiming normal"] < 1e4 < 1e12 < first["all ones"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["all_ones", "kaiming_normal", "xavier_uniform"]
 
@@ -43,7 +46,9 @@ def test_workers_in_parallel():
     pytest.importorskip("mpi4py")
     printed = run("data_parallel.py", "--steps", "2", "--width", "16", "--batch", "8")
     assert re.findall(r"^\w+ \w+", printed, re.MULTILINE) == ["one process", "1 workers", "2 workers"]
-    assert len(set(examples.losses(printed))) == 1  # the workers' batches are the same, so are their gradients
+    assert (
+        len(set(examples.losses(printed))) == 1
+    )  # the workers' batches are the same, so are their gradients
 
 
 def test_gated_linear_unit():
@@ -77,8 +82,17 @@ def test_fashion_mnist_reads_the_files_as_distributed(tmp_path):
         for part, array in (("images-idx3", images), ("labels-idx1", labels)):
             head = struct.pack(f">BBBB{array.ndim}i", 0, 0, 8, array.ndim, *array.shape)
             (tmp_path / f"{kind}-{part}-ubyte.gz").write_bytes(gzip.compress(head + array.tobytes()))
-    printed = run("fashion_mnist.py", "--data", str(tmp_path), "--epochs", "8", "--hidden", "32",
-                  "--out", str(tmp_path / "c.pth"))
+    printed = run(
+        "fashion_mnist.py",
+        "--data",
+        str(tmp_path),
+        "--epochs",
+        "8",
+        "--hidden",
+        "32",
+        "--out",
+        str(tmp_path / "c.pth"),
+    )
     assert float(printed.split("test accuracy ")[1]) > 0.5
 
 

@@ -1,4 +1,5 @@
 """torch._inductor's packages: programs compiled ahead of time, loaded where nothing is compiled yet."""
+
 import os
 import subprocess
 import sys
@@ -38,8 +39,12 @@ def package(tmp_path_factory):
 
 def loaded(path, folder, cache):
     cache.mkdir()
-    ran = subprocess.run([sys.executable, "-m", "rushlight", "-c", LOADED, path, str(folder / "values.pt")],
-                         capture_output=True, text=True, env={**os.environ, "RUSHLIGHT_CACHE_DIR": str(cache)})
+    ran = subprocess.run(
+        [sys.executable, "-m", "rushlight", "-c", LOADED, path, str(folder / "values.pt")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "RUSHLIGHT_CACHE_DIR": str(cache)},
+    )
     assert not ran.returncode, ran.stderr
     return [int(n) for n in ran.stdout.split()]
 
@@ -77,7 +82,9 @@ def test_sizes_may_change_and_the_program_is_there(package):
 
 def test_a_module_and_its_arguments(tmp_path):
     net, x = network(), torch.randn(4, 64)
-    path = torch._inductor.aot_compile(net, (x,), options={"aot_inductor.output_path": str(tmp_path / "a.pt2")})
+    path = torch._inductor.aot_compile(
+        net, (x,), options={"aot_inductor.output_path": str(tmp_path / "a.pt2")}
+    )
     assert path == str(tmp_path / "a.pt2")
     model = torch._export.aot_load(path, "cpu")
     assert torch.equal(model(x), net(x).detach())

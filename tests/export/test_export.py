@@ -1,4 +1,5 @@
 """torch.export: programs print as PyTorch's do, run at other sizes, and say what they cannot tell."""
+
 from __future__ import annotations
 
 import json
@@ -9,7 +10,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight._dynamo.exc import UserError
-from rushlight.base.pytree import flatten
+from rushlight._engine.core.pytree import flatten
 from rushlight.export import Dim, ExportedProgram, export, unflatten
 from rushlight.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from tests.export import programs
@@ -47,9 +48,12 @@ def test_programs_compute_what_modules_do(name):
 def test_sizes_outside_of_what_was_exported_are_refused():
     module = export(nn.Linear(4, 2), (torch.ones(3, 4),), dynamic_shapes=({0: Dim("b", max=64)},)).module()
     assert module(torch.ones(64, 4)).shape == (64, 2)
-    for wrong, why in ((torch.ones(65, 4), r"input.size\(\)\[0\] <= 64"),
-                       (torch.ones(3, 5), r"size\(\)\[1\] == 4"),
-                       (torch.ones(4), "dim"), (torch.ones(3, 4).double(), "dtype")):
+    for wrong, why in (
+        (torch.ones(65, 4), r"input.size\(\)\[0\] <= 64"),
+        (torch.ones(3, 5), r"size\(\)\[1\] == 4"),
+        (torch.ones(4), "dim"),
+        (torch.ones(3, 4).double(), "dtype"),
+    ):
         with pytest.raises(AssertionError, match=f"Guard failed: .*{why}"):
             module(wrong)
     with pytest.raises(ValueError, match="tree spec"):
@@ -73,8 +77,9 @@ class Small(nn.Module):
 
 
 def test_what_depends_on_numbers_is_refused_with_its_line():
-    with pytest.raises(GuardOnDataDependentSymNode,
-                       match=r"(?s)Could not guard on data-dependent.*if x.sum\(\) > 0"):
+    with pytest.raises(
+        GuardOnDataDependentSymNode, match=r"(?s)Could not guard on data-dependent.*if x.sum\(\) > 0"
+    ):
         export(Branch(), (torch.ones(3),))
 
 
@@ -114,8 +119,9 @@ def test_exporting_leaves_the_module_and_the_random_numbers_alone():
     assert torch.equal(drawn, torch.rand(2))
     assert all(torch.equal(v, state[k]) for k, v in model.state_dict().items())
     ep.module()(torch.randn(8, 4))  # in training: it counts, in the buffers that it shares
-    assert model[1].num_batches_tracked == 1 and not torch.equal(model[1].running_mean,
-                                                                 state["1.running_mean"])
+    assert model[1].num_batches_tracked == 1 and not torch.equal(
+        model[1].running_mean, state["1.running_mean"]
+    )
     with pytest.raises(NotImplementedError, match="eval"):
         ep.module().eval()
 
@@ -127,6 +133,7 @@ def test_programs_can_ask_whether_they_are_exported():
         def forward(self, x):
             seen.add((torch.compiler.is_compiling(), torch.compiler.is_exporting()))
             return x + 1
+
     export(Asks(), (torch.ones(2),))
     assert seen == {(True, True)} and not torch.compiler.is_exporting()
 
@@ -135,8 +142,14 @@ def test_sizes_become_expressions():
     class Shapes(nn.Module):
         def forward(self, x, y):
             n, m = x.shape[0], y.shape[0]
-            return x.view(n * 2, -1), torch.zeros(n * m,
-                                                  n + m), torch.arange(n // 2), x[: n - 1], x.mean(0) * n
+            return (
+                x.view(n * 2, -1),
+                torch.zeros(n * m, n + m),
+                torch.arange(n // 2),
+                x[: n - 1],
+                x.mean(0) * n,
+            )
+
     x, y = torch.ones(6, 4), torch.ones(5)
     ep = export(Shapes(), (x, y), dynamic_shapes={"x": {0: Dim("n", min=2)}, "y": {0: Dim("m", min=2)}})
     for n, m in ((6, 5), (3, 8), (11, 2)):
@@ -148,6 +161,7 @@ def test_derived_dimensions():
     class Join(nn.Module):
         def forward(self, x, y):
             return x + y[1:]
+
     b = Dim("b")
     ep = export(Join(), (torch.ones(3), torch.ones(4)), dynamic_shapes=({0: b}, {0: b + 1}))
     assert ep.module()(torch.ones(7), torch.ones(8)).shape == (7,)
@@ -168,6 +182,7 @@ def test_writes_are_part_of_the_program():
             y += 1
             self.seen.add_(x.sum(0))
             return y, self.seen * 2
+
     mod, x = Writes(), torch.randn(3, 2)
     ep = export(mod, (x,))
     wanted = Writes()(x)

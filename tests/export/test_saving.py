@@ -1,4 +1,5 @@
 """torch.export.save and load: programs come back the same; damaged and forged files are refused."""
+
 from __future__ import annotations
 
 import io
@@ -10,7 +11,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.base.pytree import flatten
+from rushlight._engine.core.pytree import flatten
 from rushlight.export import Dim, export, load, save
 from tests.export import programs
 
@@ -84,8 +85,9 @@ def test_forged_descriptions_raise_nothing_else(parts, part):
         inner = told
         for key in path:
             inner = inner[key]
-        inner[last] = draw.choice([None, "x); import os; (", "import", -5, 2**70, [], {}, {"as_int": 3}, 1e30,
-                                   True])
+        inner[last] = draw.choice(
+            [None, "x); import os; (", "import", -5, 2**70, [], {}, {"as_int": 3}, 1e30, True]
+        )
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             for n, content in held.items():
@@ -96,8 +98,9 @@ def test_forged_descriptions_raise_nothing_else(parts, part):
             assert "damaged" in str(error)
 
 
-@pytest.mark.parametrize("target", ["torch.ops.aten.system.default", "_operator.attrgetter", "os.system",
-                                    "builtins.eval"])
+@pytest.mark.parametrize(
+    "target", ["torch.ops.aten.system.default", "_operator.attrgetter", "os.system", "builtins.eval"]
+)
 def test_only_ops_are_called(parts, target):
     held = parts[1]
     file = io.BytesIO()

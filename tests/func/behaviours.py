@@ -1,4 +1,5 @@
 """Small calls, right and wrong: each gets the package."""
+
 from __future__ import annotations
 
 
@@ -21,6 +22,7 @@ def _write(torch):
         out[0] += 3
         out.mul_(v)
         return out
+
     return run
 
 
@@ -40,8 +42,9 @@ def _inside_no_grad(torch):
 
     def f(v):
         with torch.no_grad():
-            c = v ** 2
-        return (v ** 2 - c).sum()
+            c = v**2
+        return (v**2 - c).sum()
+
     return torch.func.grad(f)(x)
 
 
@@ -80,17 +83,20 @@ BEHAVIOURS = {
     "chunks": _vmap(lambda torch: lambda v: (v * 2, v.sum()), chunk_size=2, out_dims=(1, 0)),
     "keywords": lambda torch: torch.vmap(lambda v, k: v + k)(_x(torch), k=_x(torch)),
     "nested": lambda torch: torch.vmap(lambda d: d["a"] + d["b"][0], in_dims=({"a": 0, "b": (1,)},))(
-        {"a": _x(torch), "b": (_x(torch).t(),)}),
+        {"a": _x(torch), "b": (_x(torch).t(),)}
+    ),
     "negative_dims": _vmap(lambda torch: lambda v: v * 2, in_dims=-1, out_dims=-1),
     # what can
     "writes": _vmap(_write),
     "median": _vmap(lambda torch: lambda v: torch.median(v)),
     "random_same": _vmap(lambda torch: lambda v: (torch.manual_seed(1), torch.rand(2))[1], randomness="same"),
-    "random_different": _vmap(lambda torch: lambda v: (torch.manual_seed(1), torch.rand(2) + v[0] * 0)[1],
-                              randomness="different"),
+    "random_different": _vmap(
+        lambda torch: lambda v: (torch.manual_seed(1), torch.rand(2) + v[0] * 0)[1], randomness="different"
+    ),
     "promotion": _vmap(lambda torch: lambda v: (v.double().sum() + torch.ones(2)).float()),
     "two_levels": lambda torch: torch.vmap(torch.vmap(lambda a: a.cumsum(0)), in_dims=1, out_dims=1)(
-        torch.arange(24.0).reshape(2, 3, 4)),
+        torch.arange(24.0).reshape(2, 3, 4)
+    ),
     "index_batched": lambda torch: torch.vmap(lambda v, i: v[i])(_x(torch), torch.tensor([1, 0, 3])),
     "take": _vmap(lambda torch: lambda v: torch.take(v, torch.tensor([0]))),
     "histc": _vmap(lambda torch: lambda v: torch.histc(v, 3, 0, 1)),
@@ -100,11 +106,13 @@ BEHAVIOURS = {
     "grad_of_integers": lambda torch: torch.func.grad(lambda v: v.sum())(torch.arange(3)),
     "grad_argnum": _grad(lambda torch: lambda v: v.sum(), argnums=1),
     "grad_argnum_type": _grad(lambda torch: lambda v: v.sum(), argnums="a"),
-    "grad_argnum_twice": lambda torch: torch.func.grad(lambda v, w: v.sum(), argnums=(0, 0))(_x(torch), _x(torch)),
+    "grad_argnum_twice": lambda torch: torch.func.grad(lambda v, w: v.sum(), argnums=(0, 0))(
+        _x(torch), _x(torch)
+    ),
     "grad_aux_missing": _grad(lambda torch: lambda v: v.sum(), has_aux=True),
     "grad_aux": _grad(lambda torch: lambda v: (v.sin().sum(), v * 2), has_aux=True),
     "grad_backward": _grad(lambda torch: lambda v: v.sum().backward()),
-    "grad_inside": _grad(lambda torch: lambda v: torch.autograd.grad((v ** 2).sum(), v)[0].sum()),
+    "grad_inside": _grad(lambda torch: lambda v: torch.autograd.grad((v**2).sum(), v)[0].sum()),
     "grad_requires": _grad(lambda torch: lambda v: v.requires_grad_().sum()),
     "vmap_requires": _vmap(lambda torch: lambda v: v.requires_grad_()),
     "grad_tracked": _tracked,

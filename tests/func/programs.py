@@ -1,4 +1,5 @@
 """Programs as PyTorch's tutorials write them: each gets the package and answers with arrays."""
+
 from __future__ import annotations
 
 
@@ -26,6 +27,7 @@ def _cnn(torch):
             x = torch.flatten(x, 1)
             x = torch.nn.functional.relu(self.fc1(x))
             return torch.nn.functional.log_softmax(self.fc2(x), dim=1)
+
     return SimpleCNN()
 
 
@@ -43,6 +45,7 @@ def per_sample_gradients(torch):
     def compute_loss(params, buffers, sample, target):
         predictions = torch.func.functional_call(model, (params, buffers), (sample.unsqueeze(0),))
         return torch.nn.functional.nll_loss(predictions, target.unsqueeze(0))
+
     each = torch.func.vmap(torch.func.grad(compute_loss), in_dims=(None, None, 0, 0))
     return _leaves(each(params, buffers, data, targets))
 
@@ -67,9 +70,13 @@ def ensembling(torch):
 
     def fmodel(params, buffers, x):
         return torch.func.functional_call(base, (params, buffers), (x,))
+
     many, one = torch.randn(4, 7, 5), torch.randn(7, 5)
-    return [torch.vmap(fmodel)(params, buffers, many), torch.vmap(fmodel, in_dims=(0, 0, None))(params, buffers, one),
-            torch.stack([m(x) for m, x in zip(models, many)])]
+    return [
+        torch.vmap(fmodel)(params, buffers, many),
+        torch.vmap(fmodel, in_dims=(0, 0, None))(params, buffers, one),
+        torch.stack([m(x) for m, x in zip(models, many)]),
+    ]
 
 
 def hessian_of_a_model(torch):
@@ -79,6 +86,7 @@ def hessian_of_a_model(torch):
 
     def loss(params):
         return torch.func.functional_call(model, params, (x,)).pow(2).sum()
+
     return _leaves(torch.func.hessian(loss)({k: v.detach() for k, v in params.items()}))
 
 
@@ -90,9 +98,14 @@ def jacobians(torch):
 
     def predict(weight, bias, x):
         return torch.nn.functional.linear(x, weight, bias).tanh()
+
     by_hand = torch.stack([torch.autograd.functional.jacobian(lambda x: predict(weight, bias, x), x)])
-    found = [by_hand, *func.jacrev(predict, argnums=(0, 1, 2))(weight, bias, x), func.jacfwd(predict, argnums=2)(
-        weight, bias, x), func.jacrev(predict, argnums=2, chunk_size=2)(weight, bias, x)]
+    found = [
+        by_hand,
+        *func.jacrev(predict, argnums=(0, 1, 2))(weight, bias, x),
+        func.jacfwd(predict, argnums=2)(weight, bias, x),
+        func.jacrev(predict, argnums=2, chunk_size=2)(weight, bias, x),
+    ]
     found.append(func.vmap(func.jacrev(predict, argnums=2), in_dims=(None, None, 0))(weight, bias, batch))
     found.append(func.vmap(func.hessian(lambda x: predict(weight, bias, x).sum()))(batch))
     found.append(func.jacrev(func.jacfwd(lambda x: predict(weight, bias, x)))(x))
@@ -112,6 +125,7 @@ def maml(torch):
     def inner(params, x1, y1, x2, y2):
         def loss(params, x, y):
             return torch.nn.functional.mse_loss(torch.func.functional_call(net, params, (x,)), y)
+
         for _ in range(2):
             grads = torch.func.grad(loss)(params, x1, y1)
             params = {k: params[k] - 0.1 * grads[k] for k in params}
@@ -119,6 +133,7 @@ def maml(torch):
 
     def outer(params):
         return torch.func.vmap(inner, in_dims=(None, 0, 0, 0, 0))(params, x1, y1, x2, y2).mean()
+
     for _ in range(3):
         grads, value = torch.func.grad_and_value(outer)(params)
         params = {k: params[k] - 0.05 * grads[k] for k in params}
@@ -138,6 +153,7 @@ def neural_tangent_kernel(torch):
 
     def single(params, x):
         return torch.func.functional_call(model, params, (x.unsqueeze(0),)).squeeze(0)
+
     one, two = (torch.func.vmap(torch.func.jacrev(single), (None, 0))(params, x) for x in (x1, x2))
     pairs = [(a.flatten(2), b.flatten(2)) for a, b in zip(_leaves(one), _leaves(two))]
     return [sum(torch.einsum("Naf,Mbf->NMab", a, b) for a, b in pairs)]
@@ -150,6 +166,7 @@ def batched_attention(torch):
 
     def one(x):
         return layer(x.unsqueeze(0)).squeeze(0)
+
     return [torch.vmap(one)(x), torch.vmap(torch.func.grad(lambda x: one(x).pow(2).sum()))(x)]
 
 
@@ -172,5 +189,13 @@ def forward_mode(torch):
     return found
 
 
-PROGRAMS = [per_sample_gradients, ensembling, hessian_of_a_model, jacobians, maml, neural_tangent_kernel,
-            batched_attention, forward_mode]
+PROGRAMS = [
+    per_sample_gradients,
+    ensembling,
+    hessian_of_a_model,
+    jacobians,
+    maml,
+    neural_tangent_kernel,
+    batched_attention,
+    forward_mode,
+]

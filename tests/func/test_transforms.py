@@ -1,4 +1,5 @@
 """Transforms by themselves: compositions, programs, custom Functions, dual numbers, errors that end levels."""
+
 from __future__ import annotations
 
 import math
@@ -9,8 +10,8 @@ import pytest
 
 import rushlight as torch
 from rushlight import func
+from rushlight._engine.dispatch import interpreters
 from rushlight.autograd import forward_ad, functional, gradcheck, gradgradcheck
-from rushlight.dispatch import state
 from tests.func import programs
 
 X = torch.from_numpy(np.linspace(-1.5, 2, 12).reshape(3, 4))
@@ -29,8 +30,13 @@ def f(x):
 def test_second_derivatives_agree():
     x, v = X[0], V[0]
     h = func.hessian(f)(x)
-    for other in (func.jacrev(func.jacrev(f)), func.jacfwd(func.jacfwd(f)), func.jacrev(func.jacfwd(f)),
-                  lambda x: functional.hessian(f, x), lambda x: functional.hessian(f, x, vectorize=True)):
+    for other in (
+        func.jacrev(func.jacrev(f)),
+        func.jacfwd(func.jacfwd(f)),
+        func.jacrev(func.jacfwd(f)),
+        lambda x: functional.hessian(f, x),
+        lambda x: functional.hessian(f, x, vectorize=True),
+    ):
         same(other(x), h)
     same(func.jvp(func.grad(f), (x,), (v,))[1], h @ v)
     same(func.grad(lambda x: func.jvp(f, (x,), (v,))[1])(x), h @ v)
@@ -38,12 +44,14 @@ def test_second_derivatives_agree():
     same(functional.hvp(f, x, v)[1], h @ v)
     same(functional.vhp(f, x, v)[1], h @ v)
     same(func.vmap(func.hessian(f))(X), torch.stack([func.hessian(f)(row) for row in X]))
-    same(func.hessian(lambda x: func.vmap(f)(x).sum())(X).sum((0, 2)),
-         torch.stack([func.hessian(f)(row) for row in X]).sum(0))
+    same(
+        func.hessian(lambda x: func.vmap(f)(x).sum())(X).sum((0, 2)),
+        torch.stack([func.hessian(f)(row) for row in X]).sum(0),
+    )
 
 
 def test_third_derivative():
-    cube = func.grad(func.grad(func.grad(lambda x: x ** 4)))
+    cube = func.grad(func.grad(func.grad(lambda x: x**4)))
     assert cube(torch.tensor(2.0)).item() == 48
     assert func.vmap(cube)(torch.tensor([1.0, 2.0])).tolist() == [24, 48]
 
@@ -63,7 +71,9 @@ def test_gradient_through_transforms():
 
 
 def test_program_is_a_loop():
-    for got, expected in zip(programs.per_sample_gradients(torch), programs.per_sample_gradients_by_hand(torch)):
+    for got, expected in zip(
+        programs.per_sample_gradients(torch), programs.per_sample_gradients_by_hand(torch)
+    ):
         same(got, expected, 1e-4)
     each, _, expected = programs.ensembling(torch)
     same(each, expected, 1e-5)
@@ -116,16 +126,20 @@ def test_custom_functions():
 
     def plain(x, w):
         return (x * w).sum(-1)
+
     for of in (Scaled, ByHand):
         same(func.vmap(of.apply, in_dims=(0, None))(x, w), x @ w)
-    for got, expected in zip(func.vmap(func.grad(Scaled.apply, (0, 1)), in_dims=(0, None))(x, w),
-                             func.vmap(func.grad(plain, (0, 1)), in_dims=(0, None))(x, w)):
+    for got, expected in zip(
+        func.vmap(func.grad(Scaled.apply, (0, 1)), in_dims=(0, None))(x, w),
+        func.vmap(func.grad(plain, (0, 1)), in_dims=(0, None))(x, w),
+    ):
         same(got, expected)
     for how in (func.jacrev, func.jacfwd, lambda f, n: func.hessian(lambda *a: f(*a).pow(2).sum(), n)):
         same(how(Scaled.apply, 1)(x, w), how(plain, 1)(x, w))
 
     class Neither(Scaled):
         generate_vmap_rule = False
+
     with pytest.raises(RuntimeError, match="does not have vmap support"):
         func.vmap(Neither.apply, in_dims=(0, None))(x, w)
 
@@ -143,6 +157,7 @@ def test_gradients_fit_a_functions_inputs():
         @staticmethod
         def backward(ctx, g):
             return g[0]
+
     with pytest.raises(RuntimeError, match="invalid gradient at index 0"):
         Wrong.apply(x).sum().backward()
 
@@ -176,6 +191,7 @@ def test_writes_under_vmap():
         out.mul_(x)
         out.view(2, 2)[0, 1] = 7
         return out
+
     same(func.vmap(run)(X), torch.stack([run(row) for row in X]))
     x = X.clone().requires_grad_()
     func.vmap(run)(x).cos().sum().backward()
@@ -186,9 +202,16 @@ def test_writes_under_vmap():
 
 def test_indices_under_vmap():
     i = torch.tensor([[0, 3], [1, 1], [2, 0]])
-    for run in (lambda x, i: x[i], lambda x, i: x[i[0]], lambda x, i: x.index_select(0, i),
-                lambda x, i: x.view(2, 2)[:, i % 2], lambda x, i: x.view(2, 2)[i % 2, i % 2], lambda x, i: x[..., 1],
-                lambda x, i: x.index_put((i,), x[:2]), lambda x, i: x.view(2, 2)[None, :, i % 2]):
+    for run in (
+        lambda x, i: x[i],
+        lambda x, i: x[i[0]],
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.view(2, 2)[:, i % 2],
+        lambda x, i: x.view(2, 2)[i % 2, i % 2],
+        lambda x, i: x[..., 1],
+        lambda x, i: x.index_put((i,), x[:2]),
+        lambda x, i: x.view(2, 2)[None, :, i % 2],
+    ):
         same(func.vmap(run)(X, i), torch.stack([run(x, j) for x, j in zip(X, i)]))
         same(func.vmap(run, (None, 0))(X[0], i), torch.stack([run(X[0], j) for j in i]))
         same(func.vmap(run, (0, None))(X, i[0]), torch.stack([run(x, i[0]) for x in X]))
@@ -198,7 +221,7 @@ def test_a_level_ends_with_an_error():
     escaped = []
     with pytest.raises(ZeroDivisionError):
         func.vmap(lambda x: (escaped.append(x), 1 / 0))(X)
-    assert not state.MODES and not state.STACK.modes
+    assert not interpreters.MODES and not interpreters.STACK.modes
     with pytest.raises(RuntimeError, match="outside the vmap"):
         escaped[0] + 1
 
@@ -211,6 +234,7 @@ def test_a_singular_example_is_found():
 def test_randomness():
     def draw(x):
         return torch.rand(5), torch.nn.functional.dropout(torch.ones(50))
+
     torch.manual_seed(0)
     for rows in func.vmap(draw, randomness="different")(X):
         assert not torch.equal(rows[0], rows[1])
@@ -228,6 +252,7 @@ def test_batched_gradients():
 def test_jacobians_of_results_with_structure():
     def of(a, b):
         return {"sum": a["x"] + b, "all": (a["x"] * b).sum()}
+
     a, b = {"x": X[0]}, V[0]
     for how in (func.jacrev, func.jacfwd):
         found = how(of, (0, 1))(a, b)
@@ -242,21 +267,40 @@ def test_second_gradient_of_an_index_behind_slices():
 
 def test_gradcheck_of_complex_functions():
     z = torch.complex(X[0], V[0]).requires_grad_()
-    for of in (lambda z: z * z.conj(), lambda z: z * z.real, lambda z: z.abs(), lambda z: z.conj(), lambda z: z ** 2):
+    for of in (
+        lambda z: z * z.conj(),
+        lambda z: z * z.real,
+        lambda z: z.abs(),
+        lambda z: z.conj(),
+        lambda z: z**2,
+    ):
         assert gradcheck(of, (z,), check_forward_ad=True)
 
     class Bad(Scaled):
         @staticmethod
         def jvp(ctx, tx, tw):
             return 2 * Scaled.jvp(ctx, tx, tw)
+
     with pytest.raises(RuntimeError, match="forward mode"):
         gradcheck(Bad.apply, (X.clone().requires_grad_(), V[0]), check_forward_ad=True)
 
 
-@pytest.mark.parametrize("op, again", [
-    (lambda x: x + 1, True), (lambda x: -x, True), (lambda x: x.view(12), True), (lambda x: x.float(), True),
-    (lambda x: x[0], True), (lambda x: x.sum(0), True), (lambda x: x * 2, False), (lambda x: x * x, False),
-    (lambda x: x.exp(), False), (lambda x: x[torch.tensor([0])], False), (lambda x: x.clone()[0].zero_(), False)])
+@pytest.mark.parametrize(
+    "op, again",
+    [
+        (lambda x: x + 1, True),
+        (lambda x: -x, True),
+        (lambda x: x.view(12), True),
+        (lambda x: x.float(), True),
+        (lambda x: x[0], True),
+        (lambda x: x.sum(0), True),
+        (lambda x: x * 2, False),
+        (lambda x: x * x, False),
+        (lambda x: x.exp(), False),
+        (lambda x: x[torch.tensor([0])], False),
+        (lambda x: x.clone()[0].zero_(), False),
+    ],
+)
 def test_only_what_was_saved_is_freed(op, again):
     """Two walks through a shared node raise where it saved a tensor."""
     shared = op(X.clone().requires_grad_())

@@ -1,4 +1,5 @@
 """Programs whose traces PyTorch and Rushlight must write alike; `t` is either."""
+
 from __future__ import annotations
 
 import math
@@ -37,17 +38,34 @@ def net(t: Any) -> Any:
             w = F.gelu(q) + F.linear(q, q) @ q.t()
             n = F.dropout(F.layer_norm(q, (2,)), 0.1, self.training) * math.sqrt(2)
             loss = F.cross_entropy(q, q.argmax(1))
-            return {"a": -q, "r": (q ** 2, 2 / q, [s, u], v, shape, w, loss, ~(q > 0), n, q[0])}
+            return {"a": -q, "r": (q**2, 2 / q, [s, u], v, shape, w, loss, ~(q > 0), n, q[0])}
+
     return Net()
 
 
 def functions(t: Any) -> Any:
     """A function of functions, methods and operators."""
+
     def f(a, b=1):
-        return (t.relu(a) + b, t.add(a, b, alpha=2), a.sum(1), t.sum(a, dim=1), t.where(a > 0, a, b),
-                t.matmul(a,
-                         a), a.T, t.ones_like(a), a.neg().exp(), abs(a), operator.add(a, 1), t.stack((a, a)),
-                1 - a, a // 2, 3 % a, a & 1)
+        return (
+            t.relu(a) + b,
+            t.add(a, b, alpha=2),
+            a.sum(1),
+            t.sum(a, dim=1),
+            t.where(a > 0, a, b),
+            t.matmul(a, a),
+            a.T,
+            t.ones_like(a),
+            a.neg().exp(),
+            abs(a),
+            operator.add(a, 1),
+            t.stack((a, a)),
+            1 - a,
+            a // 2,
+            3 % a,
+            a & 1,
+        )
+
     return f
 
 
@@ -55,10 +73,14 @@ def texts(t: Any) -> dict[str, str]:
     """What is printed of traces, edits and errors."""
     fx = t.fx
     found = {}
-    for name, program in (("net", net(t)), ("functions", functions(t)),
-                          ("stars", lambda *a, **k: a[0] + k["b"]),
-                          ("attributes", lambda x: x.foo.bar(1)), ("unpacked", _unpacked),
-                          ("wrapped", lambda x: math.sqrt(x.size(0)) + math.floor(2.5))):
+    for name, program in (
+        ("net", net(t)),
+        ("functions", functions(t)),
+        ("stars", lambda *a, **k: a[0] + k["b"]),
+        ("attributes", lambda x: x.foo.bar(1)),
+        ("unpacked", _unpacked),
+        ("wrapped", lambda x: math.sqrt(x.size(0)) + math.floor(2.5)),
+    ):
         gm = fx.symbolic_trace(program)
         found[f"{name} code"], found[f"{name} graph"] = gm.code, str(gm.graph)
     gm = fx.symbolic_trace(net(t))
@@ -66,9 +88,13 @@ def texts(t: Any) -> dict[str, str]:
     found["users"] = str([(n.op, n.name, n.args, n.kwargs, list(n.users)) for n in gm.graph.nodes])
     found["edited"] = _edited(t)
     found["by hand"] = _by_hand(t)
-    for name, program in (("branch", lambda x: 1 if x.sum() > 0 else x), ("loop", lambda x: [i for i in x]),
-                          ("length", lambda x: len(x)), ("int",
-                                                         lambda x: int(x)), ("mapping", lambda x: {**x})):
+    for name, program in (
+        ("branch", lambda x: 1 if x.sum() > 0 else x),
+        ("loop", lambda x: [i for i in x]),
+        ("length", lambda x: len(x)),
+        ("int", lambda x: int(x)),
+        ("mapping", lambda x: {**x}),
+    ):
         try:
             fx.symbolic_trace(program)
         except Exception as error:
@@ -96,8 +122,12 @@ def _edited(t: Any) -> str:
     class Swap(fx.Transformer):
         def call_function(self, target, args, kwargs):
             return super().call_function(t.tanh if target == t.sigmoid else target, args, kwargs)
-    values = [gm(t.zeros(2)).tolist(), fx.Interpreter(gm).run(t.zeros(2)).tolist(),
-              Swap(gm).transform()(t.ones(1))]
+
+    values = [
+        gm(t.zeros(2)).tolist(),
+        fx.Interpreter(gm).run(t.zeros(2)).tolist(),
+        Swap(gm).transform()(t.ones(1)),
+    ]
     return f"{gm.code}{gm.graph}{Swap(gm).transform().code}{values}"
 
 

@@ -52,14 +52,29 @@ def rewrites(torch):
         found[name] = told(gm, fx.replace_pattern(gm, pattern, replacement))
     rewriter = fx.subgraph_rewriter
     gm = traced(Net())
-    found["filters"] = told(gm, rewriter.replace_pattern_with_filters(
-        gm, lambda x, y: x + y, lambda x, y: x - y, [lambda match, graph, pattern: "w" not in str(match.nodes_map)]))
+    found["filters"] = told(
+        gm,
+        rewriter.replace_pattern_with_filters(
+            gm,
+            lambda x, y: x + y,
+            lambda x, y: x - y,
+            [lambda match, graph, pattern: "w" not in str(match.nodes_map)],
+        ),
+    )
     gm = traced(Net())
-    found["literals"] = told(gm, rewriter.replace_pattern_with_filters(
-        gm, lambda x: x * 7, lambda x: x.exp(), ignore_literals=True))
+    found["literals"] = told(
+        gm,
+        rewriter.replace_pattern_with_filters(gm, lambda x: x * 7, lambda x: x.exp(), ignore_literals=True),
+    )
     gm = traced(Net())
-    found["callback"] = told(gm, rewriter.replace_pattern_with_filters(
-        gm, lambda x, y: x + y, replacement_callback=lambda match, graph, pattern: traced(lambda x, y: y).graph))
+    found["callback"] = told(
+        gm,
+        rewriter.replace_pattern_with_filters(
+            gm,
+            lambda x, y: x + y,
+            replacement_callback=lambda match, graph, pattern: traced(lambda x, y: y).graph,
+        ),
+    )
     return found
 
 
@@ -71,10 +86,17 @@ def Weighted2(torch):
 
         def forward(self, x):
             return (self.v + x).neg()
+
     return Module()
 
 
 def told(gm, matches):
-    names = [[m.anchor.name, {k.name: getattr(v, "name", v) for k, v in m.nodes_map.items()},
-              [n.name for n in getattr(m, "replacements", ())]] for m in matches]
+    names = [
+        [
+            m.anchor.name,
+            {k.name: getattr(v, "name", v) for k, v in m.nodes_map.items()},
+            [n.name for n in getattr(m, "replacements", ())],
+        ]
+        for m in matches
+    ]
     return [gm.code, names, sorted(gm.state_dict())]

@@ -1,4 +1,5 @@
 """torch.fx: what is printed of graphs is what PyTorch printed; graphs run, are edited, copied and checked."""
+
 from __future__ import annotations
 
 import copy
@@ -111,6 +112,7 @@ def test_tracers_are_told_what_is_a_leaf():
     class Through(fx.Tracer):
         def is_leaf_module(self, m, module_qualified_name):
             return False
+
     model = nn.Sequential(nn.Linear(2, 2))
     graph = Through().trace(model)
     assert [n.op for n in graph.nodes] == ["placeholder", "get_attr", "get_attr", "call_function", "output"]
@@ -137,6 +139,11 @@ def test_annotations_are_written_by_their_names():
             return x[0]
 
     Typed.forward.__annotations__ = {"x": list[torch.Tensor], "y": Optional[int], "return": torch.Tensor}  # noqa: UP045
-    assert fx.symbolic_trace(Typed()).code.strip().startswith(
-        "def forward(self, x : list[torch.Tensor], y : typing_Union[int,NoneType] = None) -> torch.Tensor:")
+    assert (
+        fx.symbolic_trace(Typed())
+        .code.strip()
+        .startswith(
+            "def forward(self, x : list[torch.Tensor], y : typing_Union[int,NoneType] = None) -> torch.Tensor:"
+        )
+    )
     assert "def forward(self, input):" in fx.symbolic_trace(nn.Sequential(nn.ReLU())).code

@@ -1,4 +1,5 @@
 """torch.fx.replace_pattern: graphs and matches are PyTorch's, recorded by record_rewrites.py; what is refused."""
+
 import json
 from pathlib import Path
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from rushlight.ops.table import NAMES, ROWS, complete
+from rushlight._engine.ops.table import NAMES, ROWS, complete
 
 # Ops that programs reach by other names than the table's.
 MORE = ("cross_entropy_loss", "im2col", "col2im", "to", "copy_", "fill_", "zero_", "lift_fresh_copy", "detach_", "detach",

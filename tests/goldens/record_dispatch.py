@@ -1,4 +1,4 @@
-"""Record all of PyTorch's aten overloads: python record_dispatch.py > rushlight/below/aten.tsv
+"""Record all of PyTorch's aten overloads: python record_dispatch.py > rushlight/_torch_dispatch/aten.tsv
 
 A line: the signature; "c" where it is made of other ops before a dispatcher's listeners hear of it ("-" otherwise);
 its tags.

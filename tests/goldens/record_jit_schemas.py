@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from rushlight.dispatch.door import lookup
+from rushlight._engine.dispatch.dispatcher import lookup
 
 TABLE = Path(__file__).resolve().parents[2] / "rushlight" / "jit"
 # Ops of `prim` that programs name; the others are what compilers make.

@@ -1,4 +1,4 @@
-"""Record what PyTorch lets classes take over: python record_overridable.py > rushlight/dispatch/overridable.tsv
+"""Record what PyTorch lets classes take over: python record_overridable.py > rushlight/_engine/dispatch/overridable.tsv
 
 A line: the space, the name ("shape.__get__" of a property), and the parameters of PyTorch's stand-in for tests ("-"
 where it has none). Names of the space "ignored" are never taken over.

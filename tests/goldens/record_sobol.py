@@ -1,4 +1,4 @@
-"""Records the numbers that Sobol sequences start from, as PyTorch's engine has them: rushlight/base/sobol.npz.
+"""Records the numbers that Sobol sequences start from, as PyTorch's engine has them: rushlight/_engine/numerics/sobol.npz.
 
     python tests/goldens/record_sobol.py
 
@@ -26,5 +26,5 @@ for s in range(1, 19):
         rest = rest ^ (coefficient * (m[rows, s - i] << i))
     assert not rest.any(), s
 bits = [(m[row, j] >> i) & 1 for row in range(len(m)) for j in range(DEGREES[row]) for i in range(1, j + 1)]
-np.savez_compressed(Path(__file__).parents[2] / "rushlight" / "base" / "sobol.npz", degrees=DEGREES.astype(np.uint8),
+np.savez_compressed(Path(__file__).parents[2] / "rushlight" / "_engine" / "numerics" / "sobol.npz", degrees=DEGREES.astype(np.uint8),
                     polynomials=polynomials, first=np.packbits(np.array(bits, np.uint8)))

@@ -3,6 +3,7 @@
 fragments.txt holds them under their numbers: A .. E for the five guides, then the section. Each runs with the
 imports that the guides assume, and tells how it ended and what it printed.
 """
+
 import contextlib
 import io
 import json

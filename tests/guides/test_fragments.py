@@ -1,4 +1,5 @@
 """The user guides' fragments end as they do under PyTorch, and print the same."""
+
 from __future__ import annotations
 
 import json
@@ -15,8 +16,7 @@ HERE = Path(__file__).parent
 RECORD = json.loads((HERE.parent / "goldens" / "guides.json").read_text(encoding="utf-8"))
 # What may be missing, and how that is told. The fragments on ONNX were recorded with onnxscript installed,
 # without which PyTorch raises ModuleNotFoundError.
-MISSING = {
-    "E memory history": "Torch not compiled with CUDA enabled"}
+MISSING = {"E memory history": "Torch not compiled with CUDA enabled"}
 # Other packages: these depend on what is installed.
 ELSEWHERE = {"B4 torchvision"}
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
@@ -25,8 +25,12 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     out = tmp_path_factory.mktemp("guides") / "found.json"
-    subprocess.run([sys.executable, "-m", "rushlight", str(HERE / "run_fragments.py"), str(out)], check=True,
-                   timeout=300, cwd=HERE.parents[1])
+    subprocess.run(
+        [sys.executable, "-m", "rushlight", str(HERE / "run_fragments.py"), str(out)],
+        check=True,
+        timeout=300,
+        cwd=HERE.parents[1],
+    )
     return json.loads(out.read_text(encoding="utf-8"))
 
 

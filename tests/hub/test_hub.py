@@ -1,4 +1,5 @@
 """torch.hub: models of a folder, a repository that is kept, weights by URL (file:// needs no network)."""
+
 import hashlib
 import zipfile
 

@@ -1,4 +1,5 @@
 """TorchScript: methods that convert to a dtype, and sizes of no dims."""
+
 from __future__ import annotations
 
 import rushlight as torch
@@ -17,7 +18,16 @@ def of_no_dims(x: torch.Tensor):
 def test_conversions() -> None:
     t = torch
     found = converted(torch.full((1,), 3.5, dtype=torch.float64))
-    assert [y.dtype for y in found] == [t.float32, t.float64, t.float16, t.int32, t.int64, t.int16, t.int8, t.uint8]
+    assert [y.dtype for y in found] == [
+        t.float32,
+        t.float64,
+        t.float16,
+        t.int32,
+        t.int64,
+        t.int16,
+        t.int8,
+        t.uint8,
+    ]
     assert found[3].tolist() == [3]
 
 

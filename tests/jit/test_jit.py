@@ -1,4 +1,5 @@
 """TorchScript without PyTorch: the language, training, archives, traces, and files that mean harm."""
+
 from __future__ import annotations
 
 import copy
@@ -160,8 +161,11 @@ def test_errors():
 
     refused(method, r"'Tensor \(inferred\)' object has no attribute or method 'foo'")
     refused(types, "Arguments for call are not valid")
-    refused(returns, "Previous return statement returned a value of type int but this return statement returns a "
-                     r"value of type Tensor \(inferred\)")
+    refused(
+        returns,
+        "Previous return statement returned a value of type int but this return statement returns a "
+        r"value of type Tensor \(inferred\)",
+    )
     refused(unknown, "undefined value nothing_of_that_name")
     refused(one_side, "y is not defined in the false branch")
     refused(attempt, "try blocks aren't supported", torch.jit.frontend.UnsupportedNodeError)
@@ -169,7 +173,9 @@ def test_errors():
 
 
 def test_calls_are_checked():
-    with pytest.raises(RuntimeError, match=r"Expected a value of type 'int' for argument 'n' but instead found type 'str'"):
+    with pytest.raises(
+        RuntimeError, match=r"Expected a value of type 'int' for argument 'n' but instead found type 'str'"
+    ):
         branches(torch.ones(2), "x")
     with pytest.raises(RuntimeError, match=r"branches\(\) is missing value for argument 'n'"):
         branches(torch.ones(2))
@@ -325,10 +331,27 @@ def changed(change):
     return out
 
 
-@pytest.mark.parametrize("bad", [
-    "__import__('os').system('touch /tmp/owned')", "eval('1')", "self.__class__", "().__class__", "torch.os",
-    "open('x')", "(lambda: 1)()", "torch.linear.__globals__", "getattr(self, '__dict__')", "torch.load('x')", "1 +",
-    "((" * 300 + "))" * 300, "__torch__.nothing.here(input)", "CONSTANTS.c9", "int()", "print.__self__"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "__import__('os').system('touch /tmp/owned')",
+        "eval('1')",
+        "self.__class__",
+        "().__class__",
+        "torch.os",
+        "open('x')",
+        "(lambda: 1)()",
+        "torch.linear.__globals__",
+        "getattr(self, '__dict__')",
+        "torch.load('x')",
+        "1 +",
+        "((" * 300 + "))" * 300,
+        "__torch__.nothing.here(input)",
+        "CONSTANTS.c9",
+        "int()",
+        "print.__self__",
+    ],
+)
 def test_files_that_mean_harm_end_in_an_error(bad):
     with pytest.raises(RuntimeError):
         torch.jit.load(changed(lambda text: text.replace("torch.linear(input, weight, bias)", bad)))
@@ -356,6 +379,10 @@ def f(x: Optional[torch.Tensor], d: torch.device, t: torch.dtype) -> Tuple[List[
 
 print(torch.jit.script(f)(torch.ones(2), torch.device("cpu"), torch.float64))
 """)
-    run = subprocess.run([sys.executable, "-m", "rushlight", tmp_path / "program.py"], check=True,
-                         capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "rushlight", tmp_path / "program.py"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert run.stdout == "([tensor([1., 1.], dtype=torch.float64), tensor([1., 1.])], [2])\n"

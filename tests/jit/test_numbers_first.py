@@ -1,4 +1,5 @@
 """Ops of a number and a tensor, in that order, in compiled code."""
+
 from __future__ import annotations
 
 import rushlight as torch

@@ -1,4 +1,5 @@
 """A trace tells a call in PyTorch's ops, and gives the same numbers; so do torch.export's programs."""
+
 from __future__ import annotations
 
 import pytest

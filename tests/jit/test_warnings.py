@@ -1,4 +1,5 @@
 """Warnings of compiled programs."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,5 @@
 """PyTorch's modules of other names here, and what is said of those that are missing."""
+
 import subprocess
 import sys
 from importlib import import_module
@@ -6,15 +7,15 @@ from importlib import import_module
 import pytest
 
 import rushlight as torch
-from rushlight.base import elsewhere, nowhere
+from rushlight._engine.names import alternatives, placeholders
 
-ALIASES = sorted(elsewhere._HOMES)
-MISSING = sorted(set(elsewhere._LINES) - set(ALIASES))
+ALIASES = sorted(alternatives._HOMES)
+MISSING = sorted(set(alternatives._LINES) - set(ALIASES))
 
 
 @pytest.mark.parametrize("name", ALIASES)
 def test_other_names(name):
-    assert import_module(elsewhere.home(name)).__name__ == elsewhere.home(name)
+    assert import_module(alternatives.home(name)).__name__ == alternatives.home(name)
 
 
 @pytest.mark.parametrize("name", MISSING)
@@ -31,14 +32,19 @@ def test_what_is_said_to_be_missing_is_missing(name):
             return
         except ModuleNotFoundError:
             return
-    assert nowhere.is_absent(found), f"{name} is there"
+    assert placeholders.is_absent(found), f"{name} is there"
 
 
 def test_words():
-    with pytest.raises(NotImplementedError, match=r"torch.nested.nested_tensor can be imported but is not there in "
-                                                  r"Rushlight\. Instead: torch.nn.utils.rnn.pad_sequence"):
+    with pytest.raises(
+        NotImplementedError,
+        match=r"torch.nested.nested_tensor can be imported but is not there in "
+        r"Rushlight\. Instead: torch.nn.utils.rnn.pad_sequence",
+    ):
         torch.nested.nested_tensor([])
-    with pytest.raises(AttributeError, match=r"'torch.cuda.comm' has no attribute 'nope' in Rushlight\. Instead"):
+    with pytest.raises(
+        AttributeError, match=r"'torch.cuda.comm' has no attribute 'nope' in Rushlight\. Instead"
+    ):
         torch.cuda.comm.nope  # noqa: B018
     with pytest.raises(AttributeError, match="module 'torch.nn' has no attribute 'Linaer'$"):
         torch.nn.Linaer  # noqa: B018
@@ -49,21 +55,29 @@ def test_words():
         torch.cuda.nvtx.range_push("x")
 
 
-@pytest.mark.parametrize("code, words", [
-    ("import torch.utils.cpp_extensions", "has no module torch.utils.cpp_extensions (yet)."),
-    ("from torch.nested import sharp", "has no torch.nested.sharp (yet). Instead: torch.nn.utils.rnn.pad"),
-    ("from torch.nn import Linaer", "has no torch.nn.Linaer (yet)."),
-])
+@pytest.mark.parametrize(
+    "code, words",
+    [
+        ("import torch.utils.cpp_extensions", "has no module torch.utils.cpp_extensions (yet)."),
+        (
+            "from torch.nested import sharp",
+            "has no torch.nested.sharp (yet). Instead: torch.nn.utils.rnn.pad",
+        ),
+        ("from torch.nn import Linaer", "has no torch.nn.Linaer (yet)."),
+    ],
+)
 def test_uncaught_imports_are_explained(code, words):
     found = subprocess.run([sys.executable, "-m", "rushlight", "-c", code], capture_output=True, text=True)
     assert found.returncode == 1 and words in found.stderr
 
 
 def test_names_of_packages():
-    code = ("import torch._inductor.config as config, torch.distributions.beta, torch.export.exported_program\n"
-            "from torch._inductor import aot_compile; from torch.utils.module_tracker import ModuleTracker\n"
-            "from torch.cuda.graphs import CUDAGraph; from torch.functional import split; import torch.functional\n"
-            "config.triton.unique_kernel_names = True; print(torch.functional.split is split is torch.split)")
+    code = (
+        "import torch._inductor.config as config, torch.distributions.beta, torch.export.exported_program\n"
+        "from torch._inductor import aot_compile; from torch.utils.module_tracker import ModuleTracker\n"
+        "from torch.cuda.graphs import CUDAGraph; from torch.functional import split; import torch.functional\n"
+        "config.triton.unique_kernel_names = True; print(torch.functional.split is split is torch.split)"
+    )
     found = subprocess.run([sys.executable, "-m", "rushlight", "-c", code], capture_output=True, text=True)
     assert found.stdout == "True\n", found.stderr
 
@@ -84,7 +98,12 @@ def test_marks_for_torchscript_that_libraries_take() -> None:
         return "no"
 
     chosen = marks.boolean_dispatch("wanted", 1, False, yes, no, __name__, "chosen")
-    assert (chosen(1), chosen(1, True), chosen(1, wanted=True), chosen.__name__) == ("no", "yes", "yes", "chosen")
+    assert (chosen(1), chosen(1, True), chosen(1, wanted=True), chosen.__name__) == (
+        "no",
+        "yes",
+        "yes",
+        "chosen",
+    )
     assert marks._copy_to_script_wrapper(yes) is yes and marks._overload(no) is no
     assert marks.BroadcastingList2[int] is None
 

@@ -1,4 +1,5 @@
 """python -m rushlight: a program runs as under Python itself, with torch being Rushlight."""
+
 from __future__ import annotations
 
 import os
@@ -17,11 +18,19 @@ ROOT = str(Path(rushlight.__file__).parents[1])
 HERE_ONLY = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
 
 
-def run(*args: str, cwd: Path, text: str | None = None, launched: bool = True,
-        **env: str) -> "subprocess.CompletedProcess[str]":
+def run(
+    *args: str, cwd: Path, text: str | None = None, launched: bool = True, **env: str
+) -> "subprocess.CompletedProcess[str]":
     start = [sys.executable, "-m", "rushlight"] if launched else [sys.executable]
-    return subprocess.run([*start, *args], cwd=cwd, input=text, capture_output=True, text=True,
-                          timeout=100, env={**HERE_ONLY, "PYTHONPATH": ROOT, **env})
+    return subprocess.run(
+        [*start, *args],
+        cwd=cwd,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**HERE_ONLY, "PYTHONPATH": ROOT, **env},
+    )
 
 
 def write(path: Path, code: str) -> str:
@@ -37,9 +46,20 @@ REPORT = """
 """
 
 
-@pytest.mark.parametrize("how", [
-    ["p.py"], ["p.py", "-x", "--y=1", "p.py"], ["sub/p.py", "a"], ["./sub/../p.py"],
-    ["-m", "pkg", "-m"], ["-m", "pkg.mod", "a"], ["-m", "p"], ["pkg", "a"], ["pkg.zip"]])
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["p.py"],
+        ["p.py", "-x", "--y=1", "p.py"],
+        ["sub/p.py", "a"],
+        ["./sub/../p.py"],
+        ["-m", "pkg", "-m"],
+        ["-m", "pkg.mod", "a"],
+        ["-m", "p"],
+        ["pkg", "a"],
+        ["pkg.zip"],
+    ],
+)
 def test_a_program_sees_what_python_shows(tmp_path: Path, how: list[str]) -> None:
     import zipfile
 
@@ -59,10 +79,10 @@ ENDS = {
     "context": "try:\n    1/0\nexcept ZeroDivisionError:\n    raise KeyError(1)",
     "cause": "try:\n    1/0\nexcept ZeroDivisionError as e:\n    raise KeyError(1) from e",
     "interrupt": "import atexit, os, signal\natexit.register(print, 'bye')\n"
-                 "os.kill(os.getpid(), signal.SIGINT)\nfor _ in range(10**7): pass",
+    "os.kill(os.getpid(), signal.SIGINT)\nfor _ in range(10**7): pass",
     "hook": "import sys\nsys.excepthook = lambda *e: print('hook', e[0], e[2].tb_lineno)\n1/0",
     "thread": "import threading, time\n"
-              "threading.Thread(target=lambda: (time.sleep(0.1), print('done'))).start()\n1/0",
+    "threading.Thread(target=lambda: (time.sleep(0.1), print('done'))).start()\n1/0",
     "syntax": "def f(:\n    pass",
     "missing": "import nowhere_at_all",
     "group": "raise ExceptionGroup('g', [ValueError(1)])" if sys.version_info >= (3, 11) else "1/0",
@@ -79,18 +99,23 @@ def test_a_program_ends_as_under_python(tmp_path: Path, code: str) -> None:
         assert ours.returncode == theirs.returncode
 
 
-@pytest.mark.parametrize("how", [["-c", "import sys; print(sys.argv, sys.path[0]); 1/0", "a", "-b"],
-                                 ["-", "a"], ["nothing.py"], ["-c", "import sys; sys.exit(3)"]])
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["-c", "import sys; print(sys.argv, sys.path[0]); 1/0", "a", "-b"],
+        ["-", "a"],
+        ["nothing.py"],
+        ["-c", "import sys; sys.exit(3)"],
+    ],
+)
 def test_other_ways_in(tmp_path: Path, how: list[str]) -> None:
     text = "import sys; print(sys.argv, sys.path[0], __name__)\n1/0"
     ours, theirs = (run(*how, cwd=tmp_path, text=text, launched=way) for way in (True, False))
-    assert (ours.stdout, ours.stderr, ours.returncode) == (
-        theirs.stdout, theirs.stderr, theirs.returncode)
+    assert (ours.stdout, ours.stderr, ours.returncode) == (theirs.stdout, theirs.stderr, theirs.returncode)
 
 
 def test_module_errors(tmp_path: Path) -> None:
-    ours, theirs = (run("-m", "nowhere.at_all", cwd=tmp_path, launched=way)
-                    for way in (True, False))
+    ours, theirs = (run("-m", "nowhere.at_all", cwd=tmp_path, launched=way) for way in (True, False))
     assert (ours.stderr, ours.returncode) == (theirs.stderr, theirs.returncode)
     write(tmp_path / "bad.py", "def f():\n    1/0\nf()")
     found = run("-m", "bad", cwd=tmp_path)
@@ -149,14 +174,17 @@ def test_rushlight_wins_over_an_installed_torch(tmp_path: Path) -> None:
     other = tmp_path / "site"
     write(other / "torch" / "__init__.py", "raise SystemExit('the other torch')")
     write(other / "torch" / "nn" / "__init__.py", "raise SystemExit('the other torch')")
-    write(other / "torch-1.0.dist-info" / "METADATA",
-          "Metadata-Version: 2.1\nName: torch\nVersion: 1.0\n")
-    write(tmp_path / "p.py", NAMES + """
+    write(other / "torch-1.0.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 1.0\n")
+    write(
+        tmp_path / "p.py",
+        NAMES
+        + """
     import subprocess
     code = ("import importlib.metadata as m, torch, rushlight, torch.serialization as s; "
             "print(m.version('torch'), torch is rushlight, s is rushlight.serialization)")
     subprocess.run([sys.executable, "-c", code], check=True)
-""")
+""",
+    )
     found = run("p.py", cwd=tmp_path, PYTHONPATH=f"{other}{os.pathsep}{ROOT}")
     assert found.stdout == "all good\n2.13.0+rushlight True True\n", found.stderr
 
@@ -196,18 +224,35 @@ def test_multiprocessing_children(tmp_path: Path, how: list[str]) -> None:
     write(tmp_path / "elsewhere" / "p.py", SPAWN)
     env: dict[str, Any] = {"PYTHONPATH": str(tmp_path / "elsewhere")}
     found = subprocess.run(
-        [sys.executable, "-m", "rushlight", *(how if how[0] == "-m" else [str(
-            tmp_path / "elsewhere" / "p.py")]), "a"], cwd=ROOT, capture_output=True, text=True,
-        timeout=100, env={**HERE_ONLY, **env})
-    assert found.stdout == ("spawn True __mp_main__ Tensor [9, 1] ['a']\n"
-                            "fork True __main__ Tensor [9, 1] ['a']\n"), found.stderr
+        [
+            sys.executable,
+            "-m",
+            "rushlight",
+            *(how if how[0] == "-m" else [str(tmp_path / "elsewhere" / "p.py")]),
+            "a",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**HERE_ONLY, **env},
+    )
+    assert found.stdout == (
+        "spawn True __mp_main__ Tensor [9, 1] ['a']\nfork True __main__ Tensor [9, 1] ['a']\n"
+    ), found.stderr
 
 
 def test_children_of_a_checkout_find_it(tmp_path: Path) -> None:
     write(tmp_path / "child.py", "import torch; print(torch.__version__)")
     code = "import subprocess, sys; subprocess.run([sys.executable, sys.argv[1]], check=True)"
-    found = subprocess.run([sys.executable, "-m", "rushlight", "-c", code,
-                            str(tmp_path / "child.py")], cwd=ROOT, capture_output=True, text=True, timeout=60, env=HERE_ONLY)
+    found = subprocess.run(
+        [sys.executable, "-m", "rushlight", "-c", code, str(tmp_path / "child.py")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=HERE_ONLY,
+    )
     assert found.stdout.startswith("2.13.0"), found.stderr
 
 
@@ -218,18 +263,24 @@ def test_modules_of_torch_run_as_programs(tmp_path: Path) -> None:
 
 def test_install_as_torch_refuses_to_come_late(tmp_path: Path) -> None:
     write(tmp_path / "torch.py", "")
-    found = run("-c", "import torch, rushlight; rushlight.install_as_torch()", cwd=tmp_path,
-                launched=False)
+    found = run("-c", "import torch, rushlight; rushlight.install_as_torch()", cwd=tmp_path, launched=False)
     assert "RuntimeError: install_as_torch: expected to run before the first" in found.stderr
-    found = run("-c", "import rushlight as r; r.install_as_torch(); r.install_as_torch()\n"
-                "import torch; print(torch is r)", cwd=tmp_path, launched=False)
+    found = run(
+        "-c",
+        "import rushlight as r; r.install_as_torch(); r.install_as_torch()\nimport torch; print(torch is r)",
+        cwd=tmp_path,
+        launched=False,
+    )
     assert found.stdout == "True\n", found.stderr
 
 
 def test_types_print_as_torchs(tmp_path: Path) -> None:
     code = "t = torch.ones(2); print(type(t), type(t.shape), type(t.dtype), type(t.device))"
     found = run("-c", f"import torch; {code}", cwd=tmp_path)
-    assert found.stdout == "<class 'torch.Tensor'> <class 'torch.Size'> <class 'torch.dtype'> <class 'torch.device'>\n"
+    assert (
+        found.stdout
+        == "<class 'torch.Tensor'> <class 'torch.Size'> <class 'torch.dtype'> <class 'torch.device'>\n"
+    )
     found = run("-c", f"import rushlight as torch; {code}", cwd=tmp_path, launched=False)
     assert found.stdout.startswith("<class 'rushlight.Tensor'> <class 'rushlight.Size'>")
 

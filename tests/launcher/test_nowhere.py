@@ -5,10 +5,10 @@ import sys
 import typing
 
 import pytest
+import rushlight.utils.data.graph  # noqa: F401  a module of the table, by our own name
 
 import rushlight as torch
-import rushlight.utils.data.graph  # noqa: F401  a module of the table, by our own name
-from rushlight.base import nowhere
+from rushlight._engine.names import placeholders
 
 
 def run(code):
@@ -36,7 +36,9 @@ def test_imports_by_any_way():
 def test_what_it_can_be_used_for():
     absent = torch.ao.quantization.QConfig
     assert (
-        nowhere.is_absent(absent) and nowhere.is_absent(torch.ao) and not nowhere.is_absent(torch.nn.Linear)
+        placeholders.is_absent(absent)
+        and placeholders.is_absent(torch.ao)
+        and not placeholders.is_absent(torch.nn.Linear)
     )
     assert typing.get_args(typing.Optional[absent]) == (absent, type(None))
     assert not isinstance(3, absent) and absent[int] is absent
@@ -58,9 +60,7 @@ def test_what_it_can_be_used_for():
 def test_kinds():
     assert issubclass(torch.package.PackagingError, Exception)
     assert torch.ao.quantization.QuantType.STATIC is not torch.ao.quantization.QuantType.DYNAMIC
-    assert (
-        torch.distributed.elastic.timer.api.TimerServer.__module__ == "torch.distributed.elastic.timer.api"
-    )
+    assert torch.distributed.elastic.timer.api.TimerServer.__module__ == "torch.distributed.elastic.timer.api"
 
 
 def test_decorators_leave_the_refusal_to_the_call():
@@ -82,12 +82,12 @@ def test_ops_of_nobody():
 
 def test_the_table_is_read_only_when_a_name_is_not_found():
     code = "import sys, torch; torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward(); torch.optim.Adam"
-    assert run(f"{code}; print('rushlight.base.nowhere' in sys.modules)") == "False\n"
+    assert run(f"{code}; print('rushlight._engine.names.placeholders' in sys.modules)") == "False\n"
 
 
 def test_every_line_is_read():
-    for module in nowhere._LINES:
-        for name, mark in nowhere.names(module).items():
+    for module in placeholders._LINES:
+        for name, mark in placeholders.names(module).items():
             assert mark == "" or mark[0] in "!@=:>?", (module, name, mark)
 
 

@@ -1,4 +1,5 @@
 """`torch` for a whole environment: what is written, by whom it is known, how it comes and goes."""
+
 from __future__ import annotations
 
 import csv
@@ -36,14 +37,25 @@ def site(tmp_path, monkeypatch):
 def run(site, code, *flags, **env):
     """A program in that environment: a Python that finds its packages and, after them, Rushlight."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    path = os.pathsep.join([str(site), str(ROOT), *(p for p in sys.path if "site-packages" in p and p != str(site))])
-    return subprocess.run([sys.executable, *flags, "-c", "import sys\n" + textwrap.dedent(code)], capture_output=True,
-                          text=True, timeout=100, env={**clean, "PYTHONPATH": path, **env}, cwd=site.parent)
+    path = os.pathsep.join(
+        [str(site), str(ROOT), *(p for p in sys.path if "site-packages" in p and p != str(site))]
+    )
+    return subprocess.run(
+        [sys.executable, *flags, "-c", "import sys\n" + textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**clean, "PYTHONPATH": path, **env},
+        cwd=site.parent,
+    )
 
 
 def contents(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
-            if path.is_file() and "__pycache__" not in path.parts}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def test_it_is_written_as_an_installer_writes(site):
@@ -66,7 +78,9 @@ def test_it_is_written_as_an_installer_writes(site):
 
 def test_torch_is_rushlight_there(site):
     standin.install(("torch", "torchvision"))
-    found = run(site, """
+    found = run(
+        site,
+        """
         import importlib.metadata, importlib.util, pickle, subprocess
         assert importlib.metadata.version("torch").endswith("+rushlight")
         assert importlib.util.find_spec("torch.nn") and importlib.util.find_spec("torch.nowhere") is None
@@ -81,7 +95,8 @@ def test_torch_is_rushlight_there(site):
         inner = "import torch, rushlight; assert torch is rushlight; print(torch.ones(2))"
         print(subprocess.run([sys.executable, "-c", inner], check=True, capture_output=True, text=True).stdout)
         print([d.metadata["Name"] for d in importlib.metadata.distributions(name="torch")])
-    """)
+    """,
+    )
     assert found.stdout == "tensor([1., 1.])\n\n['torch']\n", found.stderr
 
 
@@ -109,7 +124,9 @@ def test_an_installed_pytorch_is_left_alone(site, capsys):
     for command in ("--install-as-torch", "--uninstall-as-torch"):
         assert standin.main([command]) == 2
         told = capsys.readouterr().err
-        assert "PyTorch 2.6.0 is installed" in told and "pip uninstall torch" in told and told.count("\n") == 1
+        assert (
+            "PyTorch 2.6.0 is installed" in told and "pip uninstall torch" in told and told.count("\n") == 1
+        )
     assert standin.main(["--as-torch-status"]) == 1
     assert "torch 2.6.0" in capsys.readouterr().out
     assert list(site.rglob("*")) == before
@@ -134,7 +151,9 @@ def test_a_newer_rushlight_renews_it(site, monkeypatch):
     assert run(site, "import torch; print(torch.__version__)").stdout == f"{rushlight.__version__}\n"
     assert (site / f"torch-{rushlight.__version__}.dist-info" / "RECORD").exists()
     assert standin.stamp() in (site / "torch" / "__init__.py").read_text()
-    assert not (site / "torch-2.12.0+rushlight.dist-info").exists() and not (site / "torch" / "old.pyi").exists()
+    assert (
+        not (site / "torch-2.12.0+rushlight.dist-info").exists() and not (site / "torch" / "old.pyi").exists()
+    )
 
 
 def test_what_an_interrupted_command_left_is_mended(site, monkeypatch):
@@ -144,6 +163,7 @@ def test_what_an_interrupted_command_left_is_mended(site, monkeypatch):
         if str(target).endswith(".dist-info"):
             raise KeyboardInterrupt
         real(source, target)
+
     with monkeypatch.context() as patch:
         patch.setattr(standin.os, "rename", stop)
         with pytest.raises(KeyboardInterrupt):
@@ -173,8 +193,12 @@ def test_being_told_to_end_undoes_it(site):
         standin.install()
     """ % (str(site), str(site.parents[1] / "bin"), str(site.parent))
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True,
-                          env={**clean, "PYTHONPATH": str(ROOT)}) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**clean, "PYTHONPATH": str(ROOT)},
+    ) as child:
         if child.stdout.readline() != "moved\n":
             pytest.skip("Rushlight is not installed for a bare interpreter here")
         time.sleep(0.1)

@@ -1,9 +1,11 @@
 """torch.library's older spelling: a signature, and functions for dispatch keys."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+
 import rushlight as torch
 from rushlight.library import Library, define, fallthrough_kernel, get_kernel, impl
 
@@ -38,9 +40,11 @@ def test_calls_bind_by_the_signature(lib: Library) -> None:
     assert seen == [(3.0, {"dims": [4]}), (2.0, {})]
     assert str(op) == f"{lib.ns}.scaled" and repr(op) == f"<OpOverloadPacket(op='{lib.ns}.scaled')>"
     assert op.overloads() == ["default"] and op.default(torch.ones(1)).item() == 2.0
-    for message, args, named in (("type 'Tensor' for argument 'x' but instead found type 'str'", ("a",), {}),
-                                 ("unexpected keyword argument 'nope'", (torch.ones(1),), {"nope": 1}),
-                                 ("missing a required argument: 'x'", (), {})):
+    for message, args, named in (
+        ("type 'Tensor' for argument 'x' but instead found type 'str'", ("a",), {}),
+        ("unexpected keyword argument 'nope'", (torch.ones(1),), {"nope": 1}),
+        ("missing a required argument: 'x'", (), {}),
+    ):
         with pytest.raises(RuntimeError, match=message):
             op(*args, **named)
     with pytest.raises(AttributeError, match=f"'_OpNamespace' '{lib.ns}' object has no attribute 'other'"):
@@ -74,9 +78,12 @@ def test_gradients_flow_through_the_function_or_by_its_own_formula(lib: Library)
     define(f"{lib.ns}::numpys", "(Tensor x, *, float by=1.) -> Tensor")
     impl(f"{lib.ns}::numpys", "cpu", lambda x, by=1.0: torch.from_numpy(x.numpy() * by))
     torch.library.register_autograd(
-        f"{lib.ns}::numpys", lambda ctx, grad: grad * ctx.by,
+        f"{lib.ns}::numpys",
+        lambda ctx, grad: grad * ctx.by,
         setup_context=lambda ctx, inputs, keyword_only_inputs, output: setattr(
-            ctx, "by", keyword_only_inputs["by"]))
+            ctx, "by", keyword_only_inputs["by"]
+        ),
+    )
     x.grad = None
     ops(lib).numpys(x, by=5.0).backward()
     assert x.grad.item() == 5.0
@@ -131,7 +138,9 @@ def test_decorators_and_what_is_refused(lib: Library) -> None:
     assert ops(lib).one(torch.zeros(())).item() == 1.0 and ops(lib).two(torch.zeros(())).item() == 2.0
     kernel = get_kernel(f"{lib.ns}::two", torch.DispatchKey.CPU)
     assert kernel.call_boxed(None, torch.zeros(())).item() == 2.0
-    assert get_kernel("aten::add.Tensor", "CPU").call_boxed(None, torch.ones(()), torch.ones(())).item() == 2.0
+    assert (
+        get_kernel("aten::add.Tensor", "CPU").call_boxed(None, torch.ones(()), torch.ones(())).item() == 2.0
+    )
     with pytest.raises(RuntimeError, match="operator aten::nothing does not exist"):
         get_kernel("aten::nothing", "CPU")
     with pytest.raises(RuntimeError, match="same name and overload name multiple times"):

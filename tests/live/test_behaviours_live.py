@@ -1,4 +1,5 @@
 """Optimizers, schedulers and loaders beside PyTorch's, and optimizer states from one to the other."""
+
 from __future__ import annotations
 
 import copy
@@ -18,8 +19,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
 from answers import difference, plain, same  # noqa: E402
 from data_behaviours import DATA  # noqa: E402
 from docstring_behaviours import DOCSTRINGS  # noqa: E402
-from optim_behaviours import OPTIM, built, give_grads, parameters  # noqa: E402
-from optim_behaviours import runs  # noqa: E402
+from optim_behaviours import (  # noqa: E402
+    OPTIM,
+    built,
+    give_grads,
+    parameters,
+    runs,  # noqa: E402
+)
 from scheduler_behaviours import SCHEDULERS, follow, optimizer, schedule, texts  # noqa: E402
 from tensor_behaviours import TENSOR  # noqa: E402
 
@@ -40,8 +46,9 @@ def _passed_on(state: Any, giver: Any, taker: Any) -> Any:
     return taker.load(file)
 
 
-@pytest.mark.parametrize("giver, taker", [(torch, rushlight), (rushlight, torch)],
-                         ids=["from_pytorch", "to_pytorch"])
+@pytest.mark.parametrize(
+    "giver, taker", [(torch, rushlight), (rushlight, torch)], ids=["from_pytorch", "to_pytorch"]
+)
 @pytest.mark.parametrize("text", [text for text, dtype in runs() if dtype == "float64"])
 def test_optimizer_state_changes_hands(text: str, giver: Any, taker: Any) -> None:
     ps, qs = parameters(giver), parameters(taker)
@@ -63,8 +70,9 @@ def test_optimizer_state_changes_hands(text: str, giver: Any, taker: Any) -> Non
     assert same(got, wanted, 1e-9), difference(got, wanted)
 
 
-@pytest.mark.parametrize("giver, taker", [(torch, rushlight), (rushlight, torch)],
-                         ids=["from_pytorch", "to_pytorch"])
+@pytest.mark.parametrize(
+    "giver, taker", [(torch, rushlight), (rushlight, torch)], ids=["from_pytorch", "to_pytorch"]
+)
 @pytest.mark.parametrize("text", [t for t in texts() if "Chained" not in t and "Sequential" not in t])
 def test_scheduler_state_changes_hands(text: str, giver: Any, taker: Any) -> None:
     first, second = optimizer(giver), optimizer(taker)
@@ -80,15 +88,28 @@ _MORE = {"utils.data.DataLoader": ("worker", "watchdog"), "optim.LBFGS": ("maxim
 
 
 def _signature(function: Any) -> list[Any]:
-    return [(p.name, p.kind, p.default if isinstance(p.default, (int, float, str, type(None), tuple))
-             else "...") for p in inspect.signature(function).parameters.values()]
+    return [
+        (p.name, p.kind, p.default if isinstance(p.default, (int, float, str, type(None), tuple)) else "...")
+        for p in inspect.signature(function).parameters.values()
+    ]
 
 
-@pytest.mark.parametrize("name", ["optim.SGD", "optim.Adam", "optim.AdamW", "utils.data.DataLoader",
-                                  "optim.Optimizer", "utils.data.RandomSampler", "optim.swa_utils.SWALR",
-                                  "optim.swa_utils.AveragedModel", "optim.swa_utils.update_bn",
-                                  *[f"optim.{n}" for n in torch.optim.__all__ if n[0].isupper()],
-                                  *[f"optim.lr_scheduler.{n}" for n in torch.optim.lr_scheduler.__all__]])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "optim.SGD",
+        "optim.Adam",
+        "optim.AdamW",
+        "utils.data.DataLoader",
+        "optim.Optimizer",
+        "utils.data.RandomSampler",
+        "optim.swa_utils.SWALR",
+        "optim.swa_utils.AveragedModel",
+        "optim.swa_utils.update_bn",
+        *[f"optim.{n}" for n in torch.optim.__all__ if n[0].isupper()],
+        *[f"optim.lr_scheduler.{n}" for n in torch.optim.lr_scheduler.__all__],
+    ],
+)
 def test_signatures(name: str) -> None:
     theirs, ours = torch, rushlight
     for part in name.split("."):
@@ -104,5 +125,13 @@ def test_every_public_name_is_there(module: str) -> None:
     missing = {n for n in theirs.__all__ if not hasattr(ours, n)}
     # Data pipes are an experiment that PyTorch has stopped.
     assert {n for n in missing if "DataPipe" not in n} <= {
-        "DFIterDataPipe", "DataChunk", "_DatasetKind", "argument_validation", "functional_datapipe", "guaranteed_datapipes_determinism",
-        "non_deterministic", "runtime_validation", "runtime_validation_disabled"}
+        "DFIterDataPipe",
+        "DataChunk",
+        "_DatasetKind",
+        "argument_validation",
+        "functional_datapipe",
+        "guaranteed_datapipes_determinism",
+        "non_deterministic",
+        "runtime_validation",
+        "runtime_validation_disabled",
+    }

@@ -1,4 +1,5 @@
 """Views that are conjugated or negated when they are read, side by side with PyTorch's."""
+
 from __future__ import annotations
 
 import copy
@@ -8,7 +9,7 @@ import warnings
 import pytest
 
 import rushlight
-from tests.tensor.test_conjugate_views import COPIES, VIEWS
+from tests.engine.tensors.test_conjugate_views import COPIES, VIEWS
 
 torch = pytest.importorskip("torch")
 BOTH = (torch, rushlight)
@@ -36,7 +37,7 @@ c.clone().requires_grad_().conj().mul_(2); c.__dlpack__()"""
 
 
 def operands(framework):
-    x = framework.arange(12.).view(3, 4) * 0.5 + 1j * framework.arange(12.).view(3, 4).cos()
+    x = framework.arange(12.0).view(3, 4) * 0.5 + 1j * framework.arange(12.0).view(3, 4).cos()
     x = x.to(framework.complex64)
     return {"torch": framework, "copy": copy, "x": x, "c": x.conj()}
 
@@ -47,7 +48,9 @@ def told(t):
 
 
 def assert_close(one, other):
-    assert torch.allclose(torch.tensor(other.tolist()).to(one.dtype), one.resolve_conj().resolve_neg(), 1e-4, 1e-5)
+    assert torch.allclose(
+        torch.tensor(other.tolist()).to(one.dtype), one.resolve_conj().resolve_neg(), 1e-4, 1e-5
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -81,9 +84,23 @@ def test_refusals(code):
     assert str(other.value)[:40] == str(one.value)[:40]
 
 
-@pytest.mark.parametrize("code", [
-    "w.conj()", "w.conj().conj()", "w.mH.mT", "w.conj().imag", "w.conj() * w", "w.conj().resolve_conj() * 2", "w.mH @ w",
-    "torch._neg_view(w)", "w.conj()[1:].reshape(-1)", "(w * 1).conj().mul_(2j)", "(w * 1).mH.imag.exp_()", "w.conj().abs()"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "w.conj()",
+        "w.conj().conj()",
+        "w.mH.mT",
+        "w.conj().imag",
+        "w.conj() * w",
+        "w.conj().resolve_conj() * 2",
+        "w.mH @ w",
+        "torch._neg_view(w)",
+        "w.conj()[1:].reshape(-1)",
+        "(w * 1).conj().mul_(2j)",
+        "(w * 1).mH.imag.exp_()",
+        "w.conj().abs()",
+    ],
+)
 def test_gradients(code):
     found = []
     for framework in BOTH:
@@ -97,7 +114,9 @@ def test_gradients(code):
     assert_close(one, other)
 
 
-@pytest.mark.parametrize("code", ["c", "c[1:]", "c.imag", "torch._neg_view(c)", "torch._neg_view(x)", "torch.nn.Parameter(c)"])
+@pytest.mark.parametrize(
+    "code", ["c", "c[1:]", "c.imag", "torch._neg_view(c)", "torch._neg_view(x)", "torch.nn.Parameter(c)"]
+)
 @pytest.mark.parametrize("new", [True, False])
 def test_files_both_ways(code, new):
     for writer, reader in (BOTH, BOTH[::-1]):

@@ -1,4 +1,5 @@
 """Construction and ranges compared with PyTorch itself, bit for bit."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,19 +11,24 @@ import pytest
 torch = pytest.importorskip("torch")
 hypothesis = pytest.importorskip("hypothesis")
 
-from hypothesis import given, settings  # noqa: E402 - after the skips
-from hypothesis import strategies as st  # noqa: E402
+from hypothesis import (  # noqa: E402 - after the skips
+    given,
+    settings,
+    strategies as st,  # noqa: E402
+)
 
-from rushlight.base import dtype as dt  # noqa: E402
-from rushlight.base import ranges  # noqa: E402
-from rushlight.tensor.construct import infer  # noqa: E402
+from rushlight._engine.core import dtype as dt  # noqa: E402
+from rushlight._engine.numerics import ranges  # noqa: E402
+from rushlight._engine.tensors.construction.from_data import infer  # noqa: E402
 
 # NumPy scalars are left out: where PyTorch refuses np.bool_ or np.float32 for a dtype, we convert.
-_NUMBERS = st.one_of(st.booleans(), st.integers(-(2**65), 2**65), st.floats(),
-                     st.complex_numbers(), st.none())
+_NUMBERS = st.one_of(
+    st.booleans(), st.integers(-(2**65), 2**65), st.floats(), st.complex_numbers(), st.none()
+)
 _DATA = st.recursive(_NUMBERS, lambda inner: st.lists(inner, max_size=3), max_leaves=8)
-_DTYPES = st.sampled_from([None, "bool", "uint8", "int32", "int64", "float16", "float32", "float64",
-                           "complex64"])
+_DTYPES = st.sampled_from(
+    [None, "bool", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64"]
+)
 
 
 def _outcome(call: Callable[[], Any]) -> Any:
@@ -65,8 +71,13 @@ def test_linspace(start: Any, end: Any, steps: int, of: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(start=st.floats(-3, 3), end=st.floats(-3, 3), steps=st.integers(0, 60),
-       base=st.sampled_from([2.0, 10.0]), of=st.sampled_from(["float32", "float64"]))
+@given(
+    start=st.floats(-3, 3),
+    end=st.floats(-3, 3),
+    steps=st.integers(0, 60),
+    base=st.sampled_from([2.0, 10.0]),
+    of=st.sampled_from(["float32", "float64"]),
+)
 def test_logspace(start: float, end: float, steps: int, base: float, of: str) -> None:
     expected = _outcome(lambda: torch.logspace(start, end, steps, base, dtype=getattr(torch, of)))
     assert _outcome(lambda: ranges.logspace(start, end, steps, base, dt.BY_NAME[of])) == expected

@@ -1,4 +1,5 @@
 """Loaders with workers beside PyTorch's: the same batches, the same random numbers, the same complaints."""
+
 from __future__ import annotations
 
 import random
@@ -34,8 +35,14 @@ class Sets:
             def __getitem__(self, i: int) -> Any:
                 if i == 100:
                     raise KeyError("bad")
-                return (i, package.rand(2), random.random(), np.random.rand(), {"normal": package.randn(1)},
-                        package.initial_seed())
+                return (
+                    i,
+                    package.rand(2),
+                    random.random(),
+                    np.random.rand(),
+                    {"normal": package.randn(1)},
+                    package.initial_seed(),
+                )
 
         class Stream(data.IterableDataset):
             def __init__(self, shared: bool) -> None:
@@ -53,6 +60,7 @@ class Sets:
         def init(worker: int) -> None:
             package.rand(worker + 1)
             np.random.rand(2)
+
         self.noise, self.shared, self.whole, self.init = Noise(), Stream(True), Stream(False), init
         self.rows = data.TensorDataset(package.arange(46.0).reshape(23, 2), package.arange(23))
         self.generator = package.Generator().manual_seed(7)
@@ -60,11 +68,24 @@ class Sets:
 
 
 OPTIONS = [
-    "s.noise, 4", "s.noise, 4, shuffle=True", "s.noise, 4, shuffle=True, generator=s.generator", "s.rows, 3, shuffle=True",
-    "s.rows, 3, shuffle=True, generator=s.generator", "s.noise, 5, sampler=s.random", "s.noise, None",
-    "s.noise, None, shuffle=True", "s.noise, 4, worker_init_fn=s.init", "s.noise, 4, drop_last=True, prefetch_factor=1",
-    "s.shared, 3", "s.whole, 3", "s.whole, None", "s.shared, 4, drop_last=True", "s.noise, 4, persistent_workers=True",
-    "s.whole, 3, persistent_workers=True", "s.noise, 4, shuffle=True, persistent_workers=True, generator=s.generator"]
+    "s.noise, 4",
+    "s.noise, 4, shuffle=True",
+    "s.noise, 4, shuffle=True, generator=s.generator",
+    "s.rows, 3, shuffle=True",
+    "s.rows, 3, shuffle=True, generator=s.generator",
+    "s.noise, 5, sampler=s.random",
+    "s.noise, None",
+    "s.noise, None, shuffle=True",
+    "s.noise, 4, worker_init_fn=s.init",
+    "s.noise, 4, drop_last=True, prefetch_factor=1",
+    "s.shared, 3",
+    "s.whole, 3",
+    "s.whole, None",
+    "s.shared, 4, drop_last=True",
+    "s.noise, 4, persistent_workers=True",
+    "s.whole, 3, persistent_workers=True",
+    "s.noise, 4, shuffle=True, persistent_workers=True, generator=s.generator",
+]
 
 
 def epochs(package: Any, options: str, workers: int) -> Any:
@@ -93,15 +114,18 @@ def test_same_complaints() -> None:
     def told(package: Any) -> Any:
         data, found = package.utils.data, []
         s = Sets(package)
-        cases = [lambda: data.DataLoader(s.rows, num_workers=64), lambda: data.DataLoader(s.rows, num_workers=-1),
-                 lambda: data.DataLoader(s.rows, num_workers=1, multiprocessing_context="x"),
-                 lambda: data.DataLoader(s.rows, num_workers=1, multiprocessing_context=3),
-                 lambda: data.DataLoader(s.rows, num_workers=1, prefetch_factor=-2),
-                 lambda: iter(data.DataLoader(s.rows, num_workers=1, prefetch_factor=0)),
-                 lambda: list(data.DataLoader(s.rows, pin_memory=True, pin_memory_device="cuda")),
-                 lambda: data.DataLoader(s.rows, num_workers=1).prefetch_factor,
-                 lambda: iter(data.DataLoader(s.rows)).__getstate__(),
-                 lambda: list(data.DataLoader(s.rows, num_workers=1, timeout=-1))]
+        cases = [
+            lambda: data.DataLoader(s.rows, num_workers=64),
+            lambda: data.DataLoader(s.rows, num_workers=-1),
+            lambda: data.DataLoader(s.rows, num_workers=1, multiprocessing_context="x"),
+            lambda: data.DataLoader(s.rows, num_workers=1, multiprocessing_context=3),
+            lambda: data.DataLoader(s.rows, num_workers=1, prefetch_factor=-2),
+            lambda: iter(data.DataLoader(s.rows, num_workers=1, prefetch_factor=0)),
+            lambda: list(data.DataLoader(s.rows, pin_memory=True, pin_memory_device="cuda")),
+            lambda: data.DataLoader(s.rows, num_workers=1).prefetch_factor,
+            lambda: iter(data.DataLoader(s.rows)).__getstate__(),
+            lambda: list(data.DataLoader(s.rows, num_workers=1, timeout=-1)),
+        ]
         for case in cases:
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
@@ -109,8 +133,11 @@ def test_same_complaints() -> None:
                     value: Any = plain(case())
                 except Exception as error:
                     value = [type(error).__name__, *map(str, error.args)]
-                found.append([value if isinstance(value, (int, list)) else None, *[str(w.message) for w in seen]])
+                found.append(
+                    [value if isinstance(value, (int, list)) else None, *[str(w.message) for w in seen]]
+                )
         return found
+
     assert told(rushlight) == told(torch)
 
 
@@ -133,7 +160,15 @@ def test_same_worker_info() -> None:
 
         def report(items: Any, package: Any = package) -> Any:
             info = package.utils.data.get_worker_info()
-            return info.id, info.num_workers, info.seed, package.get_num_threads(), info.worker_method, str(info.rng)
+            return (
+                info.id,
+                info.num_workers,
+                info.seed,
+                package.get_num_threads(),
+                info.worker_method,
+                str(info.rng),
+            )
+
         found.append(list(package.utils.data.DataLoader(range(4), 1, num_workers=2, collate_fn=report)))
         assert package.utils.data.get_worker_info() is None
     assert found[0] == found[1]
@@ -146,8 +181,15 @@ def test_collaters_of_a_program() -> None:
 
         def joined(batch: Any, *, collate_fn_map: Any = None) -> str:
             return "+".join(map(str, batch))
+
         chosen = {set: joined, **functions.default_collate_fn_map}
-        found.append(plain(functions.collate([{"a": {1}, "b": (1, 2.5)}, {"a": {2}, "b": (3, 4.5)}], collate_fn_map=chosen)))
+        found.append(
+            plain(
+                functions.collate(
+                    [{"a": {1}, "b": (1, 2.5)}, {"a": {2}, "b": (3, 4.5)}], collate_fn_map=chosen
+                )
+            )
+        )
         with pytest.raises(TypeError, match="found <class 'set'>"):
             functions.default_collate([{1}, {2}])
         functions.default_collate_fn_map[set] = joined
@@ -157,16 +199,21 @@ def test_collaters_of_a_program() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 7, 30])
-@pytest.mark.parametrize("options", [{}, {"persistent_workers": True}, {"prefetch_factor": 3}, {"drop_last": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"persistent_workers": True}, {"prefetch_factor": 3}, {"drop_last": True}]
+)
 def test_generators_behind_grouped_batches(batch_size: int, options: dict[str, Any]) -> None:
     """Small batches of rows travel in groups: the sampler's generator is where PyTorch's is after each."""
+
     def run(package: Any) -> list[Any]:
         generator, found = package.Generator().manual_seed(5), []
         rows = package.utils.data.TensorDataset(package.arange(60.0).reshape(30, 2))
-        loader = package.utils.data.DataLoader(rows, batch_size, shuffle=True, num_workers=2, worker_init_fn=int,
-                                               generator=generator, **options)
+        loader = package.utils.data.DataLoader(
+            rows, batch_size, shuffle=True, num_workers=2, worker_init_fn=int, generator=generator, **options
+        )
         for _ in range(2):
-            found += [(batch.tolist(), generator.get_state().tolist()) for batch, in loader]
+            found += [(batch.tolist(), generator.get_state().tolist()) for (batch,) in loader]
             found.append(generator.get_state().tolist())
         return found
+
     assert run(rushlight) == run(torch)

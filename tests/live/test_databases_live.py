@@ -1,4 +1,5 @@
 """PyTorch's databases of modules and optimizers beside PyTorch: a quick part of what tools/ has for them."""
+
 from __future__ import annotations
 
 import sys
@@ -25,13 +26,18 @@ def test_modules(way: str) -> None:
 
 
 def test_modules_that_refuse() -> None:
-    report = modules.sweep(["errors"], "nn.(BatchNorm|GroupNorm|RNN|GRU|LSTM|MaxPool|Embedding|.*Pad)", 1, ["float32"])
+    report = modules.sweep(
+        ["errors"], "nn.(BatchNorm|GroupNorm|RNN|GRU|LSTM|MaxPool|Embedding|.*Pad)", 1, ["float32"]
+    )
     assert report.ran["errors"] > 50
     assert not report.found
 
 
 def test_optimizers() -> None:
-    report = optimizers.sweep(["steps", "groups", "bad_states", "errors", "schedulers"], "^(SGD|AdamW|RMSprop|SparseAdam)$",
-                              ["float32"])
+    report = optimizers.sweep(
+        ["steps", "groups", "bad_states", "errors", "schedulers"],
+        "^(SGD|AdamW|RMSprop|SparseAdam)$",
+        ["float32"],
+    )
     assert report.ran.total() > 200
     assert not report.found

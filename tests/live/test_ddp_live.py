@@ -1,4 +1,5 @@
 """DistributedDataParallel and FSDP beside PyTorch with gloo: the recorded answers are PyTorch's, and both train alike."""
+
 import sys
 
 import pytest

@@ -1,4 +1,5 @@
 """Modules of devices that are not there: the same names, answers and exceptions as PyTorch's build for CPUs."""
+
 from __future__ import annotations
 
 import importlib
@@ -12,8 +13,20 @@ import rushlight
 torch = pytest.importorskip("torch")
 MODULES = ("accelerator", "cpu", "cuda", "cuda.memory", "mps", "xpu")
 # Torch's own fail before they ask for the device.
-OTHERWISE = {"set_rng_state", "set_rng_state_all", "set_stream", "can_device_access_peer", "set_device",
-             "device", "device_of", "compile_shader", "set_per_process_memory_fraction", "change_current_allocator", "Event", "device_index"}
+OTHERWISE = {
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "can_device_access_peer",
+    "set_device",
+    "device",
+    "device_of",
+    "compile_shader",
+    "set_per_process_memory_fraction",
+    "change_current_allocator",
+    "Event",
+    "device_index",
+}
 
 
 def module(t: Any, name: str) -> Any:
@@ -43,8 +56,11 @@ def test_answers(name: str) -> None:
 
 
 def test_figures_of_memory() -> None:
-    wanted = {n for n in torch.cuda.memory.__all__ if "mem" in n.lower() and n not in (
-        "use_mem_pool", "CUDAPluggableAllocator")}
+    wanted = {
+        n
+        for n in torch.cuda.memory.__all__
+        if "mem" in n.lower() and n not in ("use_mem_pool", "CUDAPluggableAllocator")
+    }
     assert wanted <= set(dir(rushlight.cuda.memory)) and wanted <= set(dir(rushlight.cuda))
     assert set(torch.accelerator.memory.__all__) <= set(dir(rushlight.accelerator))
 
@@ -58,9 +74,12 @@ def test_context_of_an_accelerator() -> None:
 
 def test_modules_of_devices() -> None:
     for t in (rushlight, torch):
-        assert [t.get_device_module(w) for w in (None, "cpu", t.device("cpu", 0), "cuda:1", "xpu", "mps")
-                ] == [t.cpu, t.cpu, t.cpu, t.cuda, t.xpu, t.mps]
-        with pytest.raises(RuntimeError, match="does not have a corresponding module registered as 'torch.meta'"):
+        assert [
+            t.get_device_module(w) for w in (None, "cpu", t.device("cpu", 0), "cuda:1", "xpu", "mps")
+        ] == [t.cpu, t.cpu, t.cpu, t.cuda, t.xpu, t.mps]
+        with pytest.raises(
+            RuntimeError, match="does not have a corresponding module registered as 'torch.meta'"
+        ):
             t.get_device_module("meta")
         with pytest.raises(RuntimeError):
             t.get_device_module("nonsense")

@@ -1,4 +1,5 @@
 """torch.distributed beside PyTorch with gloo: the same programs, the same results."""
+
 import json
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ SIZE = 3
 
 def test_what_is_recorded_is_what_pytorch_answers(tmp_path):
     """The recorded answers are PyTorch's: tests/distributed/test_collectives.py holds ours to them."""
-    ended = jobs.ranks([sys.executable, str(jobs.PROGRAMS / "collectives.py"), str(tmp_path)], SIZE, timeout=120)
+    ended = jobs.ranks(
+        [sys.executable, str(jobs.PROGRAMS / "collectives.py"), str(tmp_path)], SIZE, timeout=120
+    )
     assert [rank.code for rank in ended] == [0] * SIZE, ended[0].err
     found = [json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in range(SIZE)]
     recorded = json.loads(Path(jobs.PROGRAMS.parent / "recorded.json").read_text())

@@ -1,4 +1,5 @@
 """Distributions, divergences, transforms and constraints beside PyTorch's."""
+
 from __future__ import annotations
 
 import inspect
@@ -20,8 +21,18 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
 from answers import Table, difference, same, split  # noqa: E402
 from distribution_behaviours import DISTRIBUTIONS  # noqa: E402
 from distribution_cases import (  # noqa: E402
-    CASES, CONSTRAINTS, IMPLICIT, ROWS_BY_NAME, TRANSFORMS, constraint_facts, divergence, facts,
-    implicit_gradients, pairs, transform_facts)
+    CASES,
+    CONSTRAINTS,
+    IMPLICIT,
+    ROWS_BY_NAME,
+    TRANSFORMS,
+    constraint_facts,
+    divergence,
+    facts,
+    implicit_gradients,
+    pairs,
+    transform_facts,
+)
 
 
 def _compare(function: Any, *arguments: Any, precision: float = 1e-9) -> None:
@@ -60,6 +71,7 @@ def test_registered_divergences() -> None:
     def names(package: Any) -> list[str]:
         registry = import_module(f"{package}.distributions.kl")._KL_REGISTRY
         return sorted(f"{p.__name__} {q.__name__}" for p, q in registry)
+
     assert names("rushlight") == names("torch")
 
 
@@ -90,7 +102,9 @@ def test_names_and_modules() -> None:
         theirs = import_module(f"torch.distributions.{name}")
         ours = import_module(f"rushlight.distributions.{name}")
         for public in getattr(theirs, "__all__", []):
-            assert getattr(ours, public).__class__.__name__ == getattr(theirs, public).__class__.__name__, public
+            assert getattr(ours, public).__class__.__name__ == getattr(theirs, public).__class__.__name__, (
+                public
+            )
 
 
 @pytest.mark.parametrize("name", torch.distributions.__all__)
@@ -101,6 +115,7 @@ def test_signatures(name: str) -> None:
 
     def parameters(of: Any) -> list[Any]:
         return [(p.name, p.kind, p.default is p.empty) for p in inspect.signature(of).parameters.values()]
+
     assert parameters(ours) == parameters(theirs)
     missing = {attribute for attribute in dir(theirs) if attribute[0] != "_"} - set(dir(ours))
     assert not missing - {"concentration_reciprocal"}

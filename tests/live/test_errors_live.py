@@ -1,4 +1,5 @@
 """Mistakes beside an installed PyTorch: the same exception type."""
+
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,5 @@
 """The examples beside PyTorch: the same program, run by both, prints the same numbers."""
+
 from __future__ import annotations
 
 import sys
@@ -34,11 +35,21 @@ def test_digits(tmp_path: Path) -> None:
     assert examples.losses(ours) == pytest.approx(examples.losses(theirs), abs=1e-3)
 
 
-@pytest.mark.parametrize("command", [["lr_range_test.py"], ["custom_gelu.py"], ["gated_linear_unit.py"], [
-    "fashion_mnist.py", "--epochs", "1", "--hidden", "32", "--out", "{out}"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["lr_range_test.py"],
+        ["custom_gelu.py"],
+        ["gated_linear_unit.py"],
+        ["fashion_mnist.py", "--epochs", "1", "--hidden", "32", "--out", "{out}"],
+    ],
+    ids=lambda c: c[0],
+)
 def test_programs_of_the_guides(command: list[str], tmp_path: Path) -> None:
     name, *options = [part.replace("{out}", str(tmp_path / "c.pth")) for part in command]
-    theirs, ours = (examples.run([*python, str(examples.EXAMPLES / name), *options])
-                    for python in ([sys.executable], [sys.executable, "-m", "rushlight"]))
+    theirs, ours = (
+        examples.run([*python, str(examples.EXAMPLES / name), *options])
+        for python in ([sys.executable], [sys.executable, "-m", "rushlight"])
+    )
     assert examples.losses(ours) == pytest.approx(examples.losses(theirs), rel=0.02, abs=1e-3)
     assert len(ours.splitlines()) == len(theirs.splitlines())

@@ -1,4 +1,5 @@
 """flex_attention, gradients of convolutions and causal biases beside PyTorch's eager ones."""
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -43,8 +44,7 @@ def _same(compute: Any) -> None:
 
 @pytest.mark.parametrize("name", SCORES)
 def test_score_mod(name: str) -> None:
-    _same(lambda t: _flex(t).flex_attention(*_inputs(t), score_mod=SCORES[name](t),
-                                            return_lse=True))
+    _same(lambda t: _flex(t).flex_attention(*_inputs(t), score_mod=SCORES[name](t), return_lse=True))
 
 
 @pytest.mark.parametrize("block", (4, 128))
@@ -54,8 +54,16 @@ def test_block_mask(name: str, block: int) -> None:
         flex = _flex(t)
         mask = flex.create_block_mask(MASKS[name](flex), None, None, 9, 11, "cpu", block)
         output = flex.flex_attention(*_inputs(t), block_mask=mask, return_lse=True)
-        return [*output, mask.to_dense(), mask.kv_num_blocks, mask.kv_indices,
-                mask.full_kv_num_blocks, mask.q_num_blocks, mask.sparsity(), mask.shape]
+        return [
+            *output,
+            mask.to_dense(),
+            mask.kv_num_blocks,
+            mask.kv_indices,
+            mask.full_kv_num_blocks,
+            mask.q_num_blocks,
+            mask.sparsity(),
+            mask.shape,
+        ]
 
     _same(compute)
 
@@ -69,10 +77,14 @@ def test_options() -> None:
 def test_gradients_of_convolutions(dims: int) -> None:
     def compute(t: Any) -> list[Any]:
         rng, grad = np.random.RandomState(1), import_module(t.__name__ + ".nn.grad")
-        x, w, g = (t.from_numpy(rng.randn(*shape).astype("f")) for shape in (
-            (2, 4, *[6] * dims), (6, 2, *[3] * dims), (2, 6, *[3] * dims)))
-        return [getattr(grad, f"conv{dims}d_input")(x.shape, w, g, 2, 1, 1, 2),
-                getattr(grad, f"conv{dims}d_weight")(x, w.shape, g, 2, 1, 1, 2)]
+        x, w, g = (
+            t.from_numpy(rng.randn(*shape).astype("f"))
+            for shape in ((2, 4, *[6] * dims), (6, 2, *[3] * dims), (2, 6, *[3] * dims))
+        )
+        return [
+            getattr(grad, f"conv{dims}d_input")(x.shape, w, g, 2, 1, 1, 2),
+            getattr(grad, f"conv{dims}d_weight")(x, w.shape, g, 2, 1, 1, 2),
+        ]
 
     _same(compute)
 

@@ -1,4 +1,5 @@
 """torch.utils.flop_counter beside PyTorch's."""
+
 import pytest
 
 import rushlight
@@ -10,5 +11,6 @@ torch = pytest.importorskip("torch")
 @pytest.mark.filterwarnings("ignore:Using padding='same'")
 def test_counts():
     import torch.utils.flop_counter
+
     ours, theirs = counted(rushlight), counted(torch)
     assert ours == theirs

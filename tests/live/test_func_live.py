@@ -1,4 +1,5 @@
 """Transforms beside an installed PyTorch: programs, values, shapes and the errors."""
+
 from __future__ import annotations
 
 import warnings
@@ -38,8 +39,10 @@ def outcome(package, behaviour):
         except Exception as error:  # noqa: BLE001 - the error is what is compared
             return type(error).__name__, " ".join(str(error).split()[:6])
     slow = any("performance drop" in str(w.message) for w in seen)
-    return [(tuple(t.shape), t.detach().tolist(), t.requires_grad) for t in
-            ([found] if hasattr(found, "shape") else found)], slow
+    return [
+        (tuple(t.shape), t.detach().tolist(), t.requires_grad)
+        for t in ([found] if hasattr(found, "shape") else found)
+    ], slow
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)

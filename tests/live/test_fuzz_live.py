@@ -1,4 +1,5 @@
 """A short run of the fuzz: what it found once must not come back in other calls."""
+
 import pytest
 
 torch = pytest.importorskip("torch")

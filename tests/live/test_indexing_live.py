@@ -1,12 +1,12 @@
 """x[...] beside PyTorch's: random indices on random layouts, strides and errors included."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import rushlight
 
@@ -18,7 +18,7 @@ def _index(draw: Any, sizes: tuple[int, ...]) -> list[tuple[str, Any]]:
     """Items as (kind, value), from which either package builds its index; some are wrong."""
     items: list[tuple[str, Any]] = []
     common = draw(st.sampled_from([(2,), (1,), (2, 2), (2, 1), (0,)]))
-    for size in sizes[:draw(st.integers(0, len(sizes)))]:
+    for size in sizes[: draw(st.integers(0, len(sizes)))]:
         kind = draw(st.sampled_from(["int", "slice", "full", "tensor", "list", "mask", "none", "flag"]))
         positions = st.integers(-size - draw(st.booleans()), size - 1 + draw(st.booleans()))
         if kind == "int":
@@ -83,7 +83,8 @@ def test_reads(case: Any) -> None:
         # With dims of size 1, whose strides are free, PyTorch's order of the result may differ.
         if ours.numel() and min(sizes) > 1 and not {"none", "flag"} & {kind for kind, _ in items}:
             assert [s for s, n in zip(ours.stride(), ours.shape, strict=True) if n > 1] == [
-                s for s, n in zip(theirs.stride(), theirs.shape, strict=True) if n > 1]
+                s for s, n in zip(theirs.stride(), theirs.shape, strict=True) if n > 1
+            ]
         if ours.numel():
             assert ours.storage_offset() == theirs.storage_offset()
     elif "out of bounds for dimension" not in str(refused):

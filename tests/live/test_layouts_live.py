@@ -1,9 +1,10 @@
-"""The tables of tests/ops/test_layouts.py say what an installed PyTorch does."""
+"""The tables of tests/engine/ops/test_layouts.py say what an installed PyTorch does."""
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.ops import test_layouts as tables  # noqa: E402
+from tests.engine.ops import test_layouts as tables  # noqa: E402
 
 
 @pytest.mark.parametrize(("expression", "strides"), tables.lines(tables.LAYOUTS))

@@ -1,4 +1,5 @@
 """nn beside PyTorch: layers on fresh inputs, behaviours, signatures."""
+
 from __future__ import annotations
 
 import inspect
@@ -40,19 +41,24 @@ def test_layer_beside_pytorch(case: Case) -> None:
 
 @pytest.mark.parametrize("name", sorted(BEHAVIOURS))
 def test_behaviour_beside_pytorch(name: str) -> None:
-    wanted, got = (json.loads(json.dumps(answer(BEHAVIOURS[name], t, t.nn)))
-                   for t in (torch, rushlight))
+    wanted, got = (json.loads(json.dumps(answer(BEHAVIOURS[name], t, t.nn))) for t in (torch, rushlight))
     assert same(got, wanted), first_difference(got, wanted)
 
 
 def _parameters(function: Any) -> list[tuple[str, Any, Any]]:
-    return [(p.name, p.kind, p.default if isinstance(p.default, (int, float, str, type(None), tuple))
-             else "...") for p in inspect.signature(function).parameters.values()]
+    return [
+        (p.name, p.kind, p.default if isinstance(p.default, (int, float, str, type(None), tuple)) else "...")
+        for p in inspect.signature(function).parameters.values()
+    ]
 
 
-_MODULES = [name for name in dir(torch.nn) if inspect.isclass(getattr(torch.nn, name))
-            and issubclass(getattr(torch.nn, name), torch.nn.Module)
-            and name not in ("DataParallel", "Module", "Container")]
+_MODULES = [
+    name
+    for name in dir(torch.nn)
+    if inspect.isclass(getattr(torch.nn, name))
+    and issubclass(getattr(torch.nn, name), torch.nn.Module)
+    and name not in ("DataParallel", "Module", "Container")
+]
 # Built from *args and **kwargs here: the real arguments are those of the class they become.
 _BY_KEYWORDS = {name for name in _MODULES if name.startswith("LazyConv")}
 
@@ -63,8 +69,7 @@ def test_signatures_beside_pytorch(name: str) -> None:
     if theirs.__init__ is not torch.nn.Module.__init__:
         assert _parameters(ours.__init__) == _parameters(theirs.__init__)
     if theirs.forward is not torch.nn.Module.forward:
-        assert [p[0] for p in _parameters(ours.forward)] == [
-            p[0] for p in _parameters(theirs.forward)]
+        assert [p[0] for p in _parameters(ours.forward)] == [p[0] for p in _parameters(theirs.forward)]
 
 
 def test_every_method_of_module_is_there() -> None:

@@ -1,4 +1,5 @@
 """Ops on small operands beside an installed PyTorch: what tests/goldens/ops.json holds, afresh."""
+
 from __future__ import annotations
 
 import sys

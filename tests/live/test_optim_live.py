@@ -1,4 +1,5 @@
 """Optimizers and schedulers beside PyTorch's over many steps: losses, states and rates."""
+
 from __future__ import annotations
 
 import math
@@ -72,8 +73,10 @@ def _apart(losses: list[float], exact: list[float]) -> float:
 
 
 def _form(state: Any) -> Any:
-    return {k: {n: (str(v.dtype).replace("rushlight", "torch"), tuple(v.shape)) for n, v in s.items()}
-            for k, s in state["state"].items()}
+    return {
+        k: {n: (str(v.dtype).replace("rushlight", "torch"), tuple(v.shape)) for n, v in s.items()}
+        for k, s in state["state"].items()
+    }
 
 
 @pytest.mark.parametrize("dtype", PRECISION)
@@ -103,6 +106,7 @@ def test_quasi_newton_losses(line_search: str | None) -> None:
             loss = (scales * (p - 1.0) ** 2).sum() + (p[1:] - p[:-1] ** 2).square().sum()
             loss.backward()
             return loss
+
         found.append([o.step(closure).item() for _ in range(6)])
     assert found[1] == pytest.approx(found[0], rel=1e-6)
 
@@ -128,8 +132,11 @@ def test_rates_over_a_hundred_steps(text: str) -> None:
     ours, theirs = optimizer(rushlight), optimizer(torch)
     got = follow(ours, schedule(rushlight, text, ours), 100)
     wanted = follow(theirs, schedule(torch, text, theirs), 100)
-    assert all(math.isclose(g, w, rel_tol=1e-12, abs_tol=1e-15)
-               for gs, ws in zip(got, wanted, strict=True) for g, w in zip(gs, ws, strict=True))
+    assert all(
+        math.isclose(g, w, rel_tol=1e-12, abs_tol=1e-15)
+        for gs, ws in zip(got, wanted, strict=True)
+        for g, w in zip(gs, ws, strict=True)
+    )
 
 
 @pytest.mark.parametrize("name", AVERAGING)

@@ -1,4 +1,5 @@
 """torch.profiler beside PyTorch's: schedules, the table's layout, formats, names of ops and nodes."""
+
 import gc
 import itertools
 import re
@@ -8,8 +9,10 @@ import pytest
 import rushlight
 
 torch = pytest.importorskip("torch")
-ARGUMENTS = [{"wait": w, "warmup": u, "active": a, "repeat": r, "skip_first": s, "skip_first_wait": f}
-             for w, u, a, r, s, f in itertools.product((0, 2), (1, 2), (1, 3), (0, 2), (0, 3), (0, 1))]
+ARGUMENTS = [
+    {"wait": w, "warmup": u, "active": a, "repeat": r, "skip_first": s, "skip_first_wait": f}
+    for w, u, a, r, s, f in itertools.product((0, 2), (1, 2), (1, 3), (0, 2), (0, 3), (0, 1))
+]
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=lambda a: "-".join(map(str, a.values())))
@@ -21,8 +24,9 @@ def test_schedules(arguments):
 def profiled(t):
     t.manual_seed(0)
     a = t.ones(4, 8, requires_grad=True)
-    with t.profiler.profile(activities=[t.profiler.ProfilerActivity.CPU], record_shapes=True,
-                            profile_memory=True, with_flops=True) as prof:
+    with t.profiler.profile(
+        activities=[t.profiler.ProfilerActivity.CPU], record_shapes=True, profile_memory=True, with_flops=True
+    ) as prof:
         with t.profiler.record_function("a part of the program that has a rather long name, I must say"):
             loss = ((a @ t.ones(8, 16)) + 1).relu().sum()
         loss.backward()
@@ -35,7 +39,9 @@ def shape_of(table):
     return [re.split(r"\s{2,}", lines[i].strip()) for i in (0, 1, 3, 4)]
 
 
-@pytest.mark.parametrize("options", [{}, {"header": "H", "top_level_events_only": True}], ids=["plain", "head"])
+@pytest.mark.parametrize(
+    "options", [{}, {"header": "H", "top_level_events_only": True}], ids=["plain", "head"]
+)
 def test_layout(options):
     ours, theirs = (profiled(t).key_averages().table(sort_by="count", **options) for t in (rushlight, torch))
     titles = [next(line for line in text.splitlines() if "Self CPU %" in line) for text in (ours, theirs)]
@@ -50,22 +56,33 @@ def test_layout(options):
 
 def test_names():
     ours, theirs = ({e.key for e in profiled(t).events()} for t in (rushlight, torch))
-    shared = {"aten::add", "aten::mm", "aten::relu", "aten::sum", "MmBackward0", "AddBackward0",
-              "ReluBackward0", "autograd::engine::evaluate_function: MmBackward0"}
+    shared = {
+        "aten::add",
+        "aten::mm",
+        "aten::relu",
+        "aten::sum",
+        "MmBackward0",
+        "AddBackward0",
+        "ReluBackward0",
+        "autograd::engine::evaluate_function: MmBackward0",
+    }
     assert shared <= ours and shared <= theirs
 
 
 def test_flops_and_shapes():
     def figures(t):
         return {e.key: (e.flops, e.input_shapes[:2]) for e in profiled(t).events() if e.key == "aten::mm"}
+
     assert figures(rushlight) == figures(torch)
 
 
 def test_errors():
-    for call in (lambda t: t.profiler.schedule(wait=0, warmup=0, active=0),
-                 lambda t: t.profiler.profile(activities=[]),
-                 lambda t: t.profiler.profile().events(),
-                 lambda t: t.profiler.profile().export_chrome_trace("x")):
+    for call in (
+        lambda t: t.profiler.schedule(wait=0, warmup=0, active=0),
+        lambda t: t.profiler.profile(activities=[]),
+        lambda t: t.profiler.profile().events(),
+        lambda t: t.profiler.profile().export_chrome_trace("x"),
+    ):
         texts = []
         for t in (rushlight, torch):
             with pytest.raises(AssertionError) as caught:
@@ -75,14 +92,29 @@ def test_errors():
 
 
 METHODS = {
-    "copy_": lambda t, x, y: y.copy_(x), "fill_": lambda t, x, y: y.fill_(3.0), "zero_": lambda t, x, y: y.zero_(),
-    "to": lambda t, x, y: x.to(t.float64), "to itself": lambda t, x, y: x.to(t.float32),
-    "double": lambda t, x, y: x.double(), "half": lambda t, x, y: x.half(), "cpu": lambda t, x, y: x.cpu(),
-    "resize_": lambda t, x, y: y.resize_(50), "set_": lambda t, x, y: y.set_(x), "detach": lambda t, x, y: y.detach(),
-    "relu_": lambda t, x, y: y.relu_(), "normal_": lambda t, x, y: y.normal_(), "bernoulli_": lambda t, x, y: y.bernoulli_(),
-    "data": lambda t, x, y: y.data.copy_(x), "masked_fill_": lambda t, x, y: y.masked_fill_(x.bool(), 0),
-    "item": lambda t, x, y: x.sum().item(), "clone": lambda t, x, y: x.clone(), "mm": lambda t, x, y: x.view(10, 10) @ x.view(10, 10),
-    "out": lambda t, x, y: t.add(x, x, out=y), "exp": lambda t, x, y: x.exp(), "zeros": lambda t, x, y: t.zeros(10)}
+    "copy_": lambda t, x, y: y.copy_(x),
+    "fill_": lambda t, x, y: y.fill_(3.0),
+    "zero_": lambda t, x, y: y.zero_(),
+    "to": lambda t, x, y: x.to(t.float64),
+    "to itself": lambda t, x, y: x.to(t.float32),
+    "double": lambda t, x, y: x.double(),
+    "half": lambda t, x, y: x.half(),
+    "cpu": lambda t, x, y: x.cpu(),
+    "resize_": lambda t, x, y: y.resize_(50),
+    "set_": lambda t, x, y: y.set_(x),
+    "detach": lambda t, x, y: y.detach(),
+    "relu_": lambda t, x, y: y.relu_(),
+    "normal_": lambda t, x, y: y.normal_(),
+    "bernoulli_": lambda t, x, y: y.bernoulli_(),
+    "data": lambda t, x, y: y.data.copy_(x),
+    "masked_fill_": lambda t, x, y: y.masked_fill_(x.bool(), 0),
+    "item": lambda t, x, y: x.sum().item(),
+    "clone": lambda t, x, y: x.clone(),
+    "mm": lambda t, x, y: x.view(10, 10) @ x.view(10, 10),
+    "out": lambda t, x, y: t.add(x, x, out=y),
+    "exp": lambda t, x, y: x.exp(),
+    "zeros": lambda t, x, y: t.zeros(10),
+}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -94,8 +126,14 @@ def test_methods_leave_events_and_memory_is_what_results_take(name):
             kept = METHODS[name](t, x, y)
         assert kept is not None
         # PyTorch allocates a number that it writes, some bytes.
-        return [(e.name, e.cpu_memory_usage) for e in prof.events() if e.cpu_parent is None and e.name != "[memory]"
-                and not e.name.startswith(("aten::resolve", "aten::_reshape_alias"))]
+        return [
+            (e.name, e.cpu_memory_usage)
+            for e in prof.events()
+            if e.cpu_parent is None
+            and e.name != "[memory]"
+            and not e.name.startswith(("aten::resolve", "aten::_reshape_alias"))
+        ]
+
     assert told(rushlight) == told(torch)
 
 

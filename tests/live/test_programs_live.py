@@ -1,4 +1,5 @@
 """Training programs beside PyTorch, each from another seed than the recorded one, and shorter."""
+
 from __future__ import annotations
 
 import sys
@@ -16,8 +17,12 @@ import programs  # noqa: E402
 
 # Optimizers, schedulers and losses have live tests of their own. Rounding to few values turns a last bit into
 # another path.
-_NAMES = [name for name in programs.PROGRAMS if name.split("_")[0] not in ("optimizer", "scheduler", "loss")
-          and name not in ("mixed_precision", "quantised_aware")]
+_NAMES = [
+    name
+    for name in programs.PROGRAMS
+    if name.split("_")[0] not in ("optimizer", "scheduler", "loss")
+    and name not in ("mixed_precision", "quantised_aware")
+]
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -28,4 +33,5 @@ def test_losses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         seed = package.manual_seed
         monkeypatch.setattr(package, "manual_seed", lambda n: seed(n + 1000))
         return programs.PROGRAMS[name](package)
+
     assert other(rushlight) == pytest.approx(other(torch), rel=0, abs=5e-5)

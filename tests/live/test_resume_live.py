@@ -1,4 +1,5 @@
 """A run begun by one framework goes on in the other one, from a file of torch.save, to the same losses."""
+
 from __future__ import annotations
 
 from pathlib import Path

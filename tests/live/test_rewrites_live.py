@@ -1,4 +1,5 @@
 """torch.fx.replace_pattern beside PyTorch's."""
+
 import pytest
 
 import rushlight
@@ -9,4 +10,5 @@ torch = pytest.importorskip("torch")
 
 def test_rewrites():
     import torch.fx.subgraph_rewriter
+
     assert rewrites(rushlight) == rewrites(torch)

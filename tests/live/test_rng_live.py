@@ -1,4 +1,5 @@
 """Random numbers beside PyTorch's, bit for bit, and states handed from one to the other."""
+
 from __future__ import annotations
 
 import sys
@@ -62,8 +63,18 @@ def test_large_permutations(n: int) -> None:
     assert np.array_equal(a, b)
 
 
-_INITIALISERS = ("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "eye_",
-                 "trunc_normal_", "normal_", "uniform_", "zeros_", "ones_")
+_INITIALISERS = (
+    "xavier_uniform_",
+    "xavier_normal_",
+    "kaiming_uniform_",
+    "kaiming_normal_",
+    "eye_",
+    "trunc_normal_",
+    "normal_",
+    "uniform_",
+    "zeros_",
+    "ones_",
+)
 
 
 @pytest.mark.parametrize("name", _INITIALISERS)

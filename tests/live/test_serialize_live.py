@@ -1,4 +1,5 @@
 """Files against PyTorch itself: each reads what the other writes, and the bytes agree."""
+
 from __future__ import annotations
 
 import io
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import rushlight
-from rushlight.base import dtype as dt
+from rushlight._engine.core import dtype as dt
 
 torch = pytest.importorskip("torch")
 
@@ -30,10 +31,23 @@ def make(lib: Any, d: Any, n: int = 6) -> Any:
 
 
 def facts(t: Any) -> Any:
-    raw = t.detach()._a.tobytes() if isinstance(t, rushlight.Tensor) else bytes(
-        t.detach().contiguous().view(torch.uint8).flatten().tolist()) if t.ndim else None
-    return (str(t.dtype), tuple(t.shape), tuple(t.stride()), t.storage_offset(), t.requires_grad,
-            t.untyped_storage().nbytes(), type(t).__name__, raw)
+    raw = (
+        t.detach()._a.tobytes()
+        if isinstance(t, rushlight.Tensor)
+        else bytes(t.detach().contiguous().view(torch.uint8).flatten().tolist())
+        if t.ndim
+        else None
+    )
+    return (
+        str(t.dtype),
+        tuple(t.shape),
+        tuple(t.stride()),
+        t.storage_offset(),
+        t.requires_grad,
+        t.untyped_storage().nbytes(),
+        type(t).__name__,
+        raw,
+    )
 
 
 def exchanged(obj: Any, lib: Any, how: dict[str, Any]) -> Any:
@@ -80,11 +94,17 @@ def objects(lib: Any) -> dict[str, Any]:
         "untyped": make(lib, dt.uint16),
         "parameter": lib.nn.Parameter(make(lib, dt.float32)),
         "frozen": lib.nn.Parameter(make(lib, dt.float32), requires_grad=False),
-        "tracked": make(lib, dt.float32).requires_grad_(), "noted": noted,
+        "tracked": make(lib, dt.float32).requires_grad_(),
+        "noted": noted,
         "plain": [1, 2.5, "text", b"bytes", None, True, (1, 2), {3}, 1 + 2j, 2**70],
-        "size": lib.Size([1, 2]), "dtype": lib.float16, "device": lib.device("cpu"),
-        "cuda": lib.device("cuda", 1), "layout": lib.strided, "counter": Counter("aab"),
-        "again": base, "empty": lib.empty(0),
+        "size": lib.Size([1, 2]),
+        "dtype": lib.float16,
+        "device": lib.device("cpu"),
+        "cuda": lib.device("cuda", 1),
+        "layout": lib.strided,
+        "counter": Counter("aab"),
+        "again": base,
+        "empty": lib.empty(0),
         "meta": lib.empty(2, 3, device="meta"),
     }
 
@@ -126,8 +146,11 @@ def test_whole_modules(lib: Any, tmp_path: Path) -> None:
     again = other.load(tmp_path / "m.pt", weights_only=False)
     assert type(again) is other.nn.Sequential
     x = [[1.0, 2.0, 3.0]]
-    np.testing.assert_allclose(again(other.tensor(x).double()).detach().numpy(),
-                               model(lib.tensor(x).double()).detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(
+        again(other.tensor(x).double()).detach().numpy(),
+        model(lib.tensor(x).double()).detach().numpy(),
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("lib", BOTH, ids=["rushlight", "torch"])
@@ -165,7 +188,7 @@ def test_what_the_reader_accepts_is_what_pytorch_accepts() -> None:
     """Each global that PyTorch's restricted reader takes is taken here, save for listed ones."""
     from torch._weights_only_unpickler import _get_allowed_globals
 
-    from rushlight.serialize.safe_globals import allowed
+    from rushlight._engine.serialization.safe_globals import allowed
 
     lacking = []
     for full in _get_allowed_globals():
@@ -177,8 +200,29 @@ def test_what_the_reader_accepts_is_what_pytorch_accepts() -> None:
         if found is None:
             lacking.append(full)
     # Kinds of tensors that Rushlight lacks, and the tensor types of before PyTorch 0.4.
-    odd = ("bits", "qint", "qu", "int1", "int2", "int3", "int4", "int5", "int6", "int7", "uint",
-           "float4", "float8_e8m0fnu", "complex32", "per_", "Q", "_rebuild_nested",
-           "_rebuild_qtensor", "_rebuild_wrapper")
-    assert [full for full in lacking
-            if not full.endswith("Tensor") and not full.rpartition(".")[2].startswith(odd)] == []
+    odd = (
+        "bits",
+        "qint",
+        "qu",
+        "int1",
+        "int2",
+        "int3",
+        "int4",
+        "int5",
+        "int6",
+        "int7",
+        "uint",
+        "float4",
+        "float8_e8m0fnu",
+        "complex32",
+        "per_",
+        "Q",
+        "_rebuild_nested",
+        "_rebuild_qtensor",
+        "_rebuild_wrapper",
+    )
+    assert [
+        full
+        for full in lacking
+        if not full.endswith("Tensor") and not full.rpartition(".")[2].startswith(odd)
+    ] == []

@@ -1,5 +1,6 @@
 """Zeros, infinities, nan, subnormals and huge numbers through every pointwise row, dense and strided, by NumPy, by
 machine code and compiled, beside PyTorch: the same class (nan, which infinity, which zero) or a known reason."""
+
 import math
 import warnings
 
@@ -10,23 +11,69 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import rushlight  # noqa: E402
-from rushlight.base.config import knobs  # noqa: E402
-from rushlight.ops import signature  # noqa: E402
-from rushlight.ops.table import NAMES  # noqa: E402
+from rushlight._engine.core.settings import knobs  # noqa: E402
+from rushlight._engine.ops import signature  # noqa: E402
+from rushlight._engine.ops.table import NAMES  # noqa: E402
 
 FLOATS = ("float32", "float64", "bfloat16", "float16")
 REQUIRED = {"n": 2, "p": 3, "threshold": 0.3, "value": -1.5}
 FINER = "more digits, or the true value where PyTorch overflows, underflows, or flushes subnormals"
 ZEROS = "PyTorch takes another operand's zero in strided arrays, or in those of two bytes, than in dense ones"
 KNOWN = {
-    **dict.fromkeys(("i0", "igamma", "igammac", "log1p", "sigmoid", "erf", "fmod", "remainder", "nn.functional.silu",
-                     "nn.functional.gelu", "nn.functional.tanhshrink", "special.ndtr", "special.zeta", "digamma",
-                     "mvlgamma", "polygamma"), FINER),
-    **dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "clamp_min", "clamp_max", "lerp", "nextafter",
-                     "nn.functional.softshrink"), ZEROS)}
+    **dict.fromkeys(
+        (
+            "i0",
+            "igamma",
+            "igammac",
+            "log1p",
+            "sigmoid",
+            "erf",
+            "fmod",
+            "remainder",
+            "nn.functional.silu",
+            "nn.functional.gelu",
+            "nn.functional.tanhshrink",
+            "special.ndtr",
+            "special.zeta",
+            "digamma",
+            "mvlgamma",
+            "polygamma",
+        ),
+        FINER,
+    ),
+    **dict.fromkeys(
+        (
+            "maximum",
+            "minimum",
+            "fmax",
+            "fmin",
+            "clamp_min",
+            "clamp_max",
+            "lerp",
+            "nextafter",
+            "nn.functional.softshrink",
+        ),
+        ZEROS,
+    ),
+}
 
-COMPILED = ("add", "addcmul", "lerp", "pow", "remainder", "fmod", "fmax", "clamp_min", "logaddexp2", "sigmoid", "sinc",
-            "nn.functional.hardswish", "nn.functional.relu6", "nn.functional.gelu", "nn.functional.tanhshrink")
+COMPILED = (
+    "add",
+    "addcmul",
+    "lerp",
+    "pow",
+    "remainder",
+    "fmod",
+    "fmax",
+    "clamp_min",
+    "logaddexp2",
+    "sigmoid",
+    "sinc",
+    "nn.functional.hardswish",
+    "nn.functional.relu6",
+    "nn.functional.gelu",
+    "nn.functional.tanhshrink",
+)
 
 
 def known(path):
@@ -41,13 +88,25 @@ def rows():
     done = set()
     for space, name in sorted(NAMES, key=lambda k: (k[0] != "torch", k[1][0] == "_", k)):
         row, variant = NAMES[space, name]
-        if (row.kind == "pointwise" and variant == "function" and row.name not in done
-                and space not in ("Tensor", "aten") and name not in ("clamp", "clip")):
+        if (
+            row.kind == "pointwise"
+            and variant == "function"
+            and row.name not in done
+            and space not in ("Tensor", "aten")
+            and name not in ("clamp", "clip")
+        ):
             done.add(row.name)
-            given = {p.name: REQUIRED[p.name] for p in row.params
-                     if not p.is_tensor and p.default is signature.REQUIRED}
-            yield (name if space == "torch" else f"{space}.{name}", [given.pop("n")] if "n" in given else [],
-                   given, sum(p.is_tensor for p in row.params))
+            given = {
+                p.name: REQUIRED[p.name]
+                for p in row.params
+                if not p.is_tensor and p.default is signature.REQUIRED
+            }
+            yield (
+                name if space == "torch" else f"{space}.{name}",
+                [given.pop("n")] if "n" in given else [],
+                given,
+                sum(p.is_tensor for p in row.params),
+            )
 
 
 def resolve(package, path):
@@ -59,8 +118,24 @@ def resolve(package, path):
 def ends(dtype, count):
     """Special numbers as tensors of both packages, in all combinations of `count` operands."""
     info = ml_dtypes.finfo(dtype if dtype != "bfloat16" else ml_dtypes.bfloat16)
-    values = [0.0, -0.0, math.inf, -math.inf, math.nan, 1, -1, 0.5, 2.5, -3, float(info.max), -float(info.max),
-              float(info.smallest_subnormal), -float(info.tiny), 19.5, -20.5][:16 if count < 3 else 9]
+    values = [
+        0.0,
+        -0.0,
+        math.inf,
+        -math.inf,
+        math.nan,
+        1,
+        -1,
+        0.5,
+        2.5,
+        -3,
+        float(info.max),
+        -float(info.max),
+        float(info.smallest_subnormal),
+        -float(info.tiny),
+        19.5,
+        -20.5,
+    ][: 16 if count < 3 else 9]
     grid = np.meshgrid(*[np.array(values * (4 if count == 1 else 1), float)] * count)
     theirs = [torch.from_numpy(g.ravel()).to(getattr(torch, dtype)) for g in grid]
     bits = [t.view(torch.int16) if t.dtype is torch.bfloat16 else t for t in theirs]
@@ -93,7 +168,7 @@ def other(mine, theirs):
 def test_specials(path, first, given, count, dtype):
     warnings.simplefilter("ignore")
     mine, theirs = ends(dtype, count)
-    for layout in (lambda t: t, strided)[:2 if "32" in dtype else 1]:
+    for layout in (lambda t: t, strided)[: 2 if "32" in dtype else 1]:
         try:
             expected = plain(resolve(torch, path)(*first, *map(layout, theirs), **given))
         except (RuntimeError, NotImplementedError) as refused:
@@ -105,16 +180,21 @@ def test_specials(path, first, given, count, dtype):
                 found = plain(resolve(rushlight, path)(*first, *map(layout, mine), **given))
             wrong = other(found, expected)
             at = [plain(t)[wrong][:3] for t in theirs]
-            assert not wrong.any() or known(path), f"{kernels}: {found[wrong][:3]}, not {expected[wrong][:3]} at {at}"
+            assert not wrong.any() or known(path), (
+                f"{kernels}: {found[wrong][:3]}, not {expected[wrong][:3]} at {at}"
+            )
 
 
-@pytest.mark.parametrize("path, first, given, count", [pytest.param(*r, id=r[0]) for r in rows() if r[0] in COMPILED])
+@pytest.mark.parametrize(
+    "path, first, given, count", [pytest.param(*r, id=r[0]) for r in rows() if r[0] in COMPILED]
+)
 def test_compiled_specials_are_those_of_eager_kernels(path, first, given, count):
     warnings.simplefilter("ignore")
     mine, _ = ends("float32", count)
 
     def body(*tensors):
         return resolve(rushlight, path)(*first, *tensors, **given) * 1
+
     with knobs.using(kernels="llvm"):
         expected, compiled = plain(body(*mine)), rushlight.compile(body)
         for _ in range(4):

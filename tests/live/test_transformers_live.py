@@ -1,4 +1,5 @@
 """Hugging Face's `transformers` beside PyTorch: other seeds than the recorded one, and each other's files."""
+
 from __future__ import annotations
 
 import json
@@ -20,8 +21,12 @@ from answers import difference, same  # noqa: E402
 from bridge_behaviours import BRIDGE  # noqa: E402
 
 PROGRAM = str(GOLDENS / "bridge_behaviours.py")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(rushlight.__file__).parents[1]), "HF_HUB_OFFLINE": "1",
-               "OMP_NUM_THREADS": "1"}  # PyTorch's threads would wait for each other in spins
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(rushlight.__file__).parents[1]),
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+}  # PyTorch's threads would wait for each other in spins
 OURS, THEIRS = [sys.executable, "-m", "rushlight"], [sys.executable]
 
 
@@ -34,8 +39,11 @@ def test_another_seed(tmp_path: Path) -> None:
     for python in (OURS, THEIRS):
         run(python, str(tmp_path / "answers.json"), "11")
         found.append(json.loads((tmp_path / "answers.json").read_text()))
-    differ = [difference(found[0][name], found[1][name], name) for name in BRIDGE
-              if not same(found[0][name], found[1][name], 2e-5)]
+    differ = [
+        difference(found[0][name], found[1][name], name)
+        for name in BRIDGE
+        if not same(found[0][name], found[1][name], 2e-5)
+    ]
     assert not differ, "\n".join(differ)
 
 

@@ -1,4 +1,5 @@
 """torch.multiprocessing: memory that processes share, what queues and pipes carry, spawn and how processes end."""
+
 from __future__ import annotations
 
 import os
@@ -13,8 +14,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight import multiprocessing as mp
-from rushlight import nn
+from rushlight import multiprocessing as mp, nn
 
 METHODS = ["fork", "spawn"]
 
@@ -35,13 +35,26 @@ def test_share_memory_keeps_what_a_tensor_is() -> None:
     assert not a.clone().is_shared() and pickle.loads(pickle.dumps(a)).tolist() == a.tolist()
 
 
-@pytest.mark.parametrize("t", [torch.zeros(0), torch.tensor(3), torch.ones(2, dtype=torch.bfloat16), torch.ones(3, 2).t(),
-                               torch.complex(torch.ones(2), torch.ones(2)).conj(), torch.ones(2, requires_grad=True),
-                               nn.Parameter(torch.ones(2)), torch.ones(1).expand(3)], ids=repr)
+@pytest.mark.parametrize(
+    "t",
+    [
+        torch.zeros(0),
+        torch.tensor(3),
+        torch.ones(2, dtype=torch.bfloat16),
+        torch.ones(3, 2).t(),
+        torch.complex(torch.ones(2), torch.ones(2)).conj(),
+        torch.ones(2, requires_grad=True),
+        nn.Parameter(torch.ones(2)),
+        torch.ones(1).expand(3),
+    ],
+    ids=repr,
+)
 def test_what_is_shared(t: Any) -> None:
     before = t.tolist(), t.dtype, t.stride(), type(t), t.requires_grad, t.is_conj()
     t.share_memory_()
-    assert t.is_shared() and (t.tolist(), t.dtype, t.stride(), type(t), t.requires_grad, t.is_conj()) == before
+    assert (
+        t.is_shared() and (t.tolist(), t.dtype, t.stride(), type(t), t.requires_grad, t.is_conj()) == before
+    )
 
 
 def test_storages_and_modules() -> None:
@@ -65,6 +78,7 @@ def test_training_goes_on() -> None:
             if share and step == 2:
                 model.share_memory()
         return model.weight.detach()
+
     assert (trained(True) == trained(False)).all()
 
 
@@ -119,7 +133,9 @@ def test_pools_and_pipes() -> None:
     ours, theirs = mp.Pipe()
     ours.send(torch.arange(3))
     assert theirs.recv().tolist() == [0, 1, 2]
-    with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor which requires_grad"):
+    with pytest.raises(
+        RuntimeError, match="Cowardly refusing to serialize non-leaf tensor which requires_grad"
+    ):
         ours.send(torch.ones(2, requires_grad=True) * 2)
 
 
@@ -167,10 +183,20 @@ def test_spawn() -> None:
     assert t.tolist() == [1, 2, 0]
 
 
-@pytest.mark.parametrize("how, kind, text, code, name", [
-    ("raises", mp.ProcessRaisedException, "-- Process 0 terminated with the following error:\nTraceback", None, None),
-    ("exits", mp.ProcessExitedException, "process 0 terminated with exit code 3", 3, None),
-    ("killed", mp.ProcessExitedException, "process 0 terminated with signal SIGKILL", -9, "SIGKILL")])
+@pytest.mark.parametrize(
+    "how, kind, text, code, name",
+    [
+        (
+            "raises",
+            mp.ProcessRaisedException,
+            "-- Process 0 terminated with the following error:\nTraceback",
+            None,
+            None,
+        ),
+        ("exits", mp.ProcessExitedException, "process 0 terminated with exit code 3", 3, None),
+        ("killed", mp.ProcessExitedException, "process 0 terminated with signal SIGKILL", -9, "SIGKILL"),
+    ],
+)
 def test_failures(how: str, kind: Any, text: str, code: Any, name: Any) -> None:
     start = time.monotonic()
     with pytest.raises(kind) as told:
@@ -178,7 +204,9 @@ def test_failures(how: str, kind: Any, text: str, code: Any, name: Any) -> None:
     assert time.monotonic() - start < 30
     error = told.value
     assert text in str(error) and (error.error_index, getattr(error, "exit_code", None)) == (0, code)
-    assert getattr(error, "signal_name", None) == name and ("ValueError: no good" in str(error)) is (how == "raises")
+    assert getattr(error, "signal_name", None) == name and ("ValueError: no good" in str(error)) is (
+        how == "raises"
+    )
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is kind and str(again) == str(error) and again.error_pid == error.error_pid
 
@@ -189,14 +217,22 @@ def test_spawn_has_one_method() -> None:
 
 
 def test_processes_end_with_the_one_that_started_them() -> None:
-    program = subprocess.Popen([sys.executable, "-c", """
+    program = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            """
 import os, time
 from rushlight import multiprocessing as mp
 def sleep(index): time.sleep(60)
 context = mp.start_processes(sleep, nprocs=1, join=False, start_method="fork")
 print(context.pids()[0], flush=True)
 time.sleep(60)
-"""], stdout=subprocess.PIPE, text=True)
+""",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     pid = int(program.stdout.readline())  # type: ignore[union-attr]
     program.kill()
     program.wait()

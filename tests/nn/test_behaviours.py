@@ -1,4 +1,5 @@
 """nn.Module, containers, hooks, state dicts and nn.utils do what PyTorch was recorded to do."""
+
 from __future__ import annotations
 
 import json
@@ -18,14 +19,19 @@ from nn_behaviours import BEHAVIOURS, answer  # noqa: E402 - lives beside its re
 
 _WANTED = json.loads((_GOLDENS / "nn_behaviours.json").read_text())
 
+
 def same(got: Any, wanted: Any) -> bool:
     """Equal, numbers up to rounding; texts of errors need only begin alike."""
     if isinstance(wanted, list):
-        return (isinstance(got, list) and len(got) == len(wanted)
-                and all(same(g, w) for g, w in zip(got, wanted)))
+        return (
+            isinstance(got, list) and len(got) == len(wanted) and all(same(g, w) for g, w in zip(got, wanted))
+        )
     if isinstance(wanted, dict):
-        return (isinstance(got, dict) and list(got) == list(wanted)
-                and all(same(got[k], wanted[k]) for k in wanted))
+        return (
+            isinstance(got, dict)
+            and list(got) == list(wanted)
+            and all(same(got[k], wanted[k]) for k in wanted)
+        )
     if isinstance(wanted, float) or isinstance(got, float):
         return bool(np.isclose(got, wanted, rtol=2e-5, atol=2e-6, equal_nan=True))
     if isinstance(wanted, str) and isinstance(got, str):

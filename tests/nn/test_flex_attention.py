@@ -1,4 +1,5 @@
 """Laws of flex_attention, of causal biases and of the gradients of convolutions as functions."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,14 +7,16 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight.nn import functional as F
-from rushlight.nn import common_types, grad
+from rushlight.nn import common_types, functional as F, grad
 from rushlight.nn.attention import bias, flex_attention as flex
 
 
 def _inputs(heads: int = 4) -> list[Any]:
     torch.manual_seed(0)
-    return [torch.randn(*shape, requires_grad=True) for shape in ((2, 4, 9, 8), (2, heads, 11, 8), (2, heads, 11, 6))]
+    return [
+        torch.randn(*shape, requires_grad=True)
+        for shape in ((2, 4, 9, 8), (2, heads, 11, 8), (2, heads, 11, 6))
+    ]
 
 
 def _close(got: Any, wanted: Any) -> None:
@@ -22,8 +25,10 @@ def _close(got: Any, wanted: Any) -> None:
 
 def test_without_functions_it_is_attention() -> None:
     _close(flex.flex_attention(*_inputs()), F.scaled_dot_product_attention(*_inputs()))
-    _close(flex.flex_attention(*_inputs(2), enable_gqa=True, scale=0.3),
-           F.scaled_dot_product_attention(*_inputs(2), enable_gqa=True, scale=0.3))
+    _close(
+        flex.flex_attention(*_inputs(2), enable_gqa=True, scale=0.3),
+        F.scaled_dot_product_attention(*_inputs(2), enable_gqa=True, scale=0.3),
+    )
 
 
 @pytest.mark.parametrize("corner, offset", [("causal_upper_left", 0), ("causal_lower_right", 2)])
@@ -34,15 +39,22 @@ def test_masks_and_scores_are_biases(corner: str, offset: int) -> None:
     block = flex.create_block_mask(lambda b, h, i, j: i + offset >= j, None, None, 9, 11, "cpu", 4)
     _close(flex.flex_attention(q, k, v, block_mask=block), wanted)
     assert block.shape == (1, 1, 9, 11) and block.to_dense().shape == (1, 1, 3, 3)
-    masked = flex.flex_attention(q, k, v, lambda s, b, h, i, j: torch.where(i + offset >= j, s, -float("inf")))
+    masked = flex.flex_attention(
+        q, k, v, lambda s, b, h, i, j: torch.where(i + offset >= j, s, -float("inf"))
+    )
     _close(masked, wanted)
     got, expected = (torch.autograd.grad(o.square().sum(), q, retain_graph=True)[0] for o in (masked, wanted))
     _close(got, expected)
 
 
 def test_rows_that_see_nothing_are_zero() -> None:
-    out, lse = flex.flex_attention(*_inputs(), block_mask=flex.create_block_mask(
-        flex.and_masks(lambda b, h, i, j: i > j, flex.noop_mask), 2, 4, 9, 11), return_lse=True)
+    out, lse = flex.flex_attention(
+        *_inputs(),
+        block_mask=flex.create_block_mask(
+            flex.and_masks(lambda b, h, i, j: i > j, flex.noop_mask), 2, 4, 9, 11
+        ),
+        return_lse=True,
+    )
     assert out[:, :, 0].eq(0).all() and lse[:, :, 0].isneginf().all() and out.isfinite().all()
 
 

@@ -1,4 +1,5 @@
 """Modules that are declared: what is derived is what one would have written."""
+
 from __future__ import annotations
 
 import copy
@@ -27,8 +28,8 @@ class Scaled(FunctionModule, function="torch.mul", factor=float, times=1, name="
 
 def test_signature_and_errors_are_those_of_a_function() -> None:
     assert str(inspect.signature(Scaled)) == (
-        "(factor: 'float', times: 'int | None' = 1, name: 'str' = 'x', inplace: 'bool' = False)"
-        " -> 'None'")
+        "(factor: 'float', times: 'int | None' = 1, name: 'str' = 'x', inplace: 'bool' = False) -> 'None'"
+    )
     assert str(inspect.signature(Scaled.forward)) == "(self, input: 'Any') -> 'Any'"
     with pytest.raises(TypeError, match=r"Scaled.__init__\(\) missing 1 required positional"):
         Scaled()
@@ -48,9 +49,16 @@ def test_forward_repr_constants_source() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Lazy modules")
-@pytest.mark.parametrize("make", [
-    lambda: nn.ELU(0.5), lambda: nn.MaxPool2d(2), lambda: nn.CrossEntropyLoss(torch.ones(3)),
-    lambda: nn.LazyConv2d(3, 2), lambda: nn.Upsample(scale_factor=2)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nn.ELU(0.5),
+        lambda: nn.MaxPool2d(2),
+        lambda: nn.CrossEntropyLoss(torch.ones(3)),
+        lambda: nn.LazyConv2d(3, 2),
+        lambda: nn.Upsample(scale_factor=2),
+    ],
+)
 def test_copies(make: Any) -> None:
     module = make()
     for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):

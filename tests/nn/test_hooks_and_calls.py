@@ -1,4 +1,5 @@
 """Hooks of nodes and modules, calls with other tensors, parametrizations: what is refused, as in PyTorch."""
+
 import pytest
 
 import rushlight as torch
@@ -11,6 +12,7 @@ from rushlight.nn.utils.stateless import _functional_call
 def test_hooks_give_as_many_gradients(register):
     module, x = nn.Sigmoid(), torch.randn(5, 5, requires_grad=True)
     for count, change in ((0, lambda grads: grads[:-1]), (2, lambda grads: grads + (torch.ones(2),))):
+
         def hook(module, *grads, change=change):
             return change(grads[0])
 
@@ -63,6 +65,8 @@ def test_calls_leave_no_parameter_behind():
     _functional_call(module, {"weight": torch.ones(1, 1), "extra": extra}, torch.ones(1, 1))
     assert [name for name, _ in module.named_parameters()] == ["weight", "bias"]
     with pytest.raises(ValueError, match=r"\['weight'\] appeared in multiple dictionaries"):
-        torch.func.functional_call(module, ({"weight": extra, "bias": extra}, {"weight": extra}), torch.ones(1))
+        torch.func.functional_call(
+            module, ({"weight": extra, "bias": extra}, {"weight": extra}), torch.ones(1)
+        )
     with pytest.raises(RuntimeError, match="can't be used with Jitted modules"):
         torch.func.functional_call(torch.jit.script(module), {}, torch.ones(1, 1))

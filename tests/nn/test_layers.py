@@ -1,4 +1,5 @@
 """Every layer and loss: repr, initial values, results, gradients as PyTorch's recorded ones."""
+
 from __future__ import annotations
 
 import json
@@ -36,8 +37,11 @@ def _recorded() -> list[tuple[Case, dict[str, Any]]]:
 def close(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> bool:
     """Equal up to what another order of the same sums can change in float32."""
     size = float(np.abs(wanted[np.isfinite(wanted)]).max(initial=1.0)) if wanted.size else 1.0
-    return (got.shape == wanted.shape and got.dtype == wanted.dtype
-            and np.allclose(got, wanted, rtol=2e-5, atol=2e-6 * size, equal_nan=True))
+    return (
+        got.shape == wanted.shape
+        and got.dtype == wanted.dtype
+        and np.allclose(got, wanted, rtol=2e-5, atol=2e-6 * size, equal_nan=True)
+    )
 
 
 @pytest.mark.parametrize(("case", "wanted"), _recorded(), ids=lambda v: getattr(v, "id", ""))

@@ -1,4 +1,5 @@
 """Laws of nn.Module that are ours, or that a recorded answer cannot show."""
+
 from __future__ import annotations
 
 import gc
@@ -22,9 +23,15 @@ def _net() -> Any:
     return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
 
 
-@pytest.mark.parametrize(("change", "strict"), [
-    ({"2.bias": torch.zeros(7)}, True), ({"2.bias": torch.zeros(7)}, False),
-    ({"extra": torch.zeros(1)}, True), ({"2.bias": 3}, True)])
+@pytest.mark.parametrize(
+    ("change", "strict"),
+    [
+        ({"2.bias": torch.zeros(7)}, True),
+        ({"2.bias": torch.zeros(7)}, False),
+        ({"extra": torch.zeros(1)}, True),
+        ({"2.bias": 3}, True),
+    ],
+)
 @pytest.mark.parametrize("assign", [False, True])
 def test_a_failed_load_leaves_the_module_as_it_was(change: Any, strict: bool, assign: bool) -> None:
     net = _net()
@@ -70,9 +77,14 @@ def test_a_module_dies_with_its_last_reference() -> None:
 def test_every_public_class_is_published() -> None:
     for file in {*modules.HOMES.values()} - {"."}:
         home = getattr(modules, file)
-        own = {name for name, value in vars(home).items()
-               if inspect.isclass(value) and value.__module__ == home.__name__
-               and not name.startswith("_") and issubclass(value, nn.Module)}
+        own = {
+            name
+            for name, value in vars(home).items()
+            if inspect.isclass(value)
+            and value.__module__ == home.__name__
+            and not name.startswith("_")
+            and issubclass(value, nn.Module)
+        }
         listed = {name for name, where in modules.HOMES.items() if where == file}
         assert own - {"NonDynamicallyQuantizableLinear"} <= set(modules.HOMES), file
         for name in listed:
@@ -85,8 +97,11 @@ def test_names_of_pytorchs_files_lead_to_the_classes() -> None:
     from rushlight.nn.modules.container import ParameterList
     from rushlight.nn.modules.rnn import LSTMCell
 
-    assert (MultiheadAttention, ParameterList, LSTMCell) == (nn.MultiheadAttention,
-                                                            nn.ParameterList, nn.LSTMCell)
+    assert (MultiheadAttention, ParameterList, LSTMCell) == (
+        nn.MultiheadAttention,
+        nn.ParameterList,
+        nn.LSTMCell,
+    )
     assert issubclass(nn.BatchNorm2d, _BatchNorm)
 
 

@@ -1,4 +1,5 @@
 """torch.nn.parallel's functions without a GPU: containers are taken apart, tensors are refused."""
+
 import pytest
 
 import rushlight as torch
@@ -20,15 +21,34 @@ def test_replicas_of_what_has_no_parameters():
     assert parallel.replicate(nn.Linear(2, 2), []) == []
 
 
-@pytest.mark.parametrize(("call", "error", "words"), [
-    (lambda x: parallel.scatter(x, [0]), RuntimeError, "accelerator"),
-    (lambda x: parallel.scatter(x, ["cpu"]), ValueError, "Expected a non cpu device, but got: cpu"),
-    (lambda x: parallel.gather([x, x], "cpu"), AssertionError, "Gather function not implemented for CPU tensors"),
-    (lambda x: parallel.replicate(nn.Linear(2, 2), [0]), AssertionError, "Broadcast function not implemented for CPU"),
-    (lambda x: parallel.parallel_apply([nn.ReLU()], [x]), RuntimeError, "Cannot access accelerator device"),
-    (lambda x: parallel.parallel_apply([nn.ReLU()] * 2, [x]), AssertionError, "The number of modules 2 is not equal"),
-    (lambda x: parallel.comm.reduce_add([x]), AssertionError, "expects all inputs to be on GPUs"),
-])
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x: parallel.scatter(x, [0]), RuntimeError, "accelerator"),
+        (lambda x: parallel.scatter(x, ["cpu"]), ValueError, "Expected a non cpu device, but got: cpu"),
+        (
+            lambda x: parallel.gather([x, x], "cpu"),
+            AssertionError,
+            "Gather function not implemented for CPU tensors",
+        ),
+        (
+            lambda x: parallel.replicate(nn.Linear(2, 2), [0]),
+            AssertionError,
+            "Broadcast function not implemented for CPU",
+        ),
+        (
+            lambda x: parallel.parallel_apply([nn.ReLU()], [x]),
+            RuntimeError,
+            "Cannot access accelerator device",
+        ),
+        (
+            lambda x: parallel.parallel_apply([nn.ReLU()] * 2, [x]),
+            AssertionError,
+            "The number of modules 2 is not equal",
+        ),
+        (lambda x: parallel.comm.reduce_add([x]), AssertionError, "expects all inputs to be on GPUs"),
+    ],
+)
 def test_tensors_are_refused(call, error, words):
     with pytest.raises(error, match=words):
         call(torch.ones(4, 2))
@@ -54,5 +74,6 @@ def test_functions_below_nn_functional():
 
 def test_a_name_in_two_dicts_is_told():
     with pytest.raises(ValueError, match=r"\['weight'\] appeared in multiple dictionaries"):
-        torch.func.functional_call(nn.Linear(1, 1), ({"weight": torch.ones(1, 1)}, {"weight": torch.ones(1, 1)}),
-                                   torch.ones(1, 1))
+        torch.func.functional_call(
+            nn.Linear(1, 1), ({"weight": torch.ones(1, 1)}, {"weight": torch.ones(1, 1)}), torch.ones(1, 1)
+        )

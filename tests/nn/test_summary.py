@@ -1,4 +1,5 @@
 """summary: the table, what it counts, and that the model stays as it was."""
+
 import pytest
 
 import rushlight as torch
@@ -23,7 +24,9 @@ class Net(nn.Module):
 def test_the_table():
     # The counts: Linear 4*8 + 8, BatchNorm 8 + 8, again 8*8, LSTM 4*3*(8 + 3 + 2), unused 1 + 1.
     lines = str(torch.summary(Net(), torch.ones(5, 4))).split("\n")
-    assert [line.rstrip() for line in lines] == """\
+    assert (
+        [line.rstrip() for line in lines]
+        == """\
 Module    Type         Output shape                             Parameters  Trainable
 -------------------------------------------------------------------------------------
 (model)   Net          {y: ([5, 3], ([1, 3], [1, 3])), n: int}         278      88.5%
@@ -38,6 +41,7 @@ Module    Type         Output shape                             Parameters  Trai
 Parameters: 278 (1.112 KB), trainable: 246 (88.5%)
 Buffers: 18 (76 bytes)
 Total size: 1.188 KB""".split("\n")
+    )
 
 
 def test_the_model_stays_as_it_was():
@@ -60,7 +64,11 @@ def test_shared_parameters_count_once():
     model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     model[1].weight = model[0].weight
     found = torch.summary(model)
-    assert (found.parameters, found.parameter_bytes, [row.parameters for row in found.rows]) == (8, 32, [8, 6, 6])
+    assert (found.parameters, found.parameter_bytes, [row.parameters for row in found.rows]) == (
+        8,
+        32,
+        [8, 6, 6],
+    )
     assert {row.output for row in found.rows} == {"-"}
     assert torch.summary(nn.Identity()).rows[0].type == "Identity"
 

@@ -1,4 +1,5 @@
 """TransformerEncoder: when it says that it takes no nested tensors, in PyTorch's words; the fast path's switch."""
+
 import warnings
 
 import pytest
@@ -10,15 +11,26 @@ PREFIX = "enable_nested_tensor is True, but self.use_nested_tensor is False beca
 CASES = {
     "fits": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), None),
     "class": (lambda nn: nn.Linear(2, 2), " was not TransformerEncoderLayer"),
-    "norm": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=True),
-             ".norm_first was True"),
-    "batch": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16),
-              ".self_attn.batch_first was not True(use batch_first for better inference performance)"),
-    "bias": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, bias=False),
-             ".self_attn was passed bias=False"),
-    "activation": (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, activation=nn.SiLU()),
-                   ".activation_relu_or_gelu was not True"),
-    "heads": (lambda nn: nn.TransformerEncoderLayer(9, 3, 16, batch_first=True), ".self_attn.num_heads is odd"),
+    "norm": (
+        lambda nn: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=True),
+        ".norm_first was True",
+    ),
+    "batch": (
+        lambda nn: nn.TransformerEncoderLayer(8, 2, 16),
+        ".self_attn.batch_first was not True(use batch_first for better inference performance)",
+    ),
+    "bias": (
+        lambda nn: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, bias=False),
+        ".self_attn was passed bias=False",
+    ),
+    "activation": (
+        lambda nn: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, activation=nn.SiLU()),
+        ".activation_relu_or_gelu was not True",
+    ),
+    "heads": (
+        lambda nn: nn.TransformerEncoderLayer(9, 3, 16, batch_first=True),
+        ".self_attn.num_heads is odd",
+    ),
 }
 
 
@@ -40,7 +52,9 @@ def test_warnings(make, words):
 
 def test_switch():
     torch = rushlight
-    model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1).eval()
+    model = torch.nn.TransformerEncoder(
+        torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1
+    ).eval()
     padding = torch.tensor([[False, True], [False, False]])
     with torch.no_grad():
         zeroed = model(torch.ones(2, 2, 8), src_key_padding_mask=padding)

@@ -1,4 +1,5 @@
 """Empty batches, scalars, samples for more than the batch, and modules that write in place on meta."""
+
 from __future__ import annotations
 
 import pytest
@@ -7,11 +8,18 @@ import rushlight as torch
 from rushlight.nn import functional as F
 
 
-@pytest.mark.parametrize("module, shape", [
-    (torch.nn.Conv2d(3, 4, 3), (0, 3, 5, 5)), (torch.nn.ConvTranspose1d(3, 4, 3), (0, 3, 5)),
-    (torch.nn.MaxPool2d(2), (0, 3, 4, 4)), (torch.nn.AdaptiveMaxPool2d(3), (0, 3, 4, 5)),
-    (torch.nn.InstanceNorm1d(3), (0, 3, 5)), (torch.nn.BatchNorm1d(3), (0, 3, 5)),
-    (torch.nn.FractionalMaxPool2d(2, output_size=2), (0, 3, 5, 5))])
+@pytest.mark.parametrize(
+    "module, shape",
+    [
+        (torch.nn.Conv2d(3, 4, 3), (0, 3, 5, 5)),
+        (torch.nn.ConvTranspose1d(3, 4, 3), (0, 3, 5)),
+        (torch.nn.MaxPool2d(2), (0, 3, 4, 4)),
+        (torch.nn.AdaptiveMaxPool2d(3), (0, 3, 4, 5)),
+        (torch.nn.InstanceNorm1d(3), (0, 3, 5)),
+        (torch.nn.BatchNorm1d(3), (0, 3, 5)),
+        (torch.nn.FractionalMaxPool2d(2, output_size=2), (0, 3, 5, 5)),
+    ],
+)
 def test_gradients_of_an_empty_batch(module, shape):
     x = torch.zeros(shape, requires_grad=True)
     found = module(x)

@@ -1,5 +1,6 @@
 """torch.onnx: models pass onnx's checker and give onnxruntime the module's numbers, at other batch sizes
 too."""
+
 from __future__ import annotations
 
 import os
@@ -10,7 +11,7 @@ import pytest
 import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
-from rushlight.base.pytree import flatten
+from rushlight._engine.core.pytree import flatten
 from rushlight.export import Dim, export
 from rushlight.onnx.errors import UnsupportedOperatorError
 
@@ -46,22 +47,67 @@ B = ({0: Dim("b")},)
 IMAGE, WORDS = torch.randn(2, 3, 8, 8), torch.randn(2, 5, 8)
 MODELS = {
     "mlp": (nn.Sequential(nn.Linear(10, 4), nn.ReLU(), nn.Linear(4, 2)), torch.randn(1, 10)),
-    "cnn": (nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(True), nn.MaxPool2d(2),
-                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2), nn.Dropout(.1),
-                          nn.LogSoftmax(1)), IMAGE),
-    "norms": (nn.Sequential(nn.GroupNorm(3, 3), nn.InstanceNorm2d(3), nn.Upsample(scale_factor=2),
-                            nn.ConvTranspose2d(3, 3, 2), nn.PReLU(), nn.Softmax2d(), nn.AvgPool2d(2),
-                            nn.Conv2d(3, 3, 3, padding="same", groups=3)), IMAGE),
-    "activations": (nn.Sequential(nn.GELU(), nn.SiLU(), nn.LeakyReLU(), nn.Hardswish(), nn.Softplus(),
-                                  nn.Mish(),
-                                  nn.ELU(), nn.CELU(), nn.SELU(), nn.Hardtanh(), nn.Hardsigmoid(), nn.ReLU6(),
-                                  nn.Tanhshrink(), nn.Softsign(), nn.LogSigmoid(), nn.GELU("tanh")), IMAGE),
-    "transformer": (nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2,
-                                          enable_nested_tensor=False), WORDS),
+    "cnn": (
+        nn.Sequential(
+            nn.Conv2d(3, 4, 3, padding=1),
+            nn.BatchNorm2d(4),
+            nn.ReLU(True),
+            nn.MaxPool2d(2),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(4, 2),
+            nn.Dropout(0.1),
+            nn.LogSoftmax(1),
+        ),
+        IMAGE,
+    ),
+    "norms": (
+        nn.Sequential(
+            nn.GroupNorm(3, 3),
+            nn.InstanceNorm2d(3),
+            nn.Upsample(scale_factor=2),
+            nn.ConvTranspose2d(3, 3, 2),
+            nn.PReLU(),
+            nn.Softmax2d(),
+            nn.AvgPool2d(2),
+            nn.Conv2d(3, 3, 3, padding="same", groups=3),
+        ),
+        IMAGE,
+    ),
+    "activations": (
+        nn.Sequential(
+            nn.GELU(),
+            nn.SiLU(),
+            nn.LeakyReLU(),
+            nn.Hardswish(),
+            nn.Softplus(),
+            nn.Mish(),
+            nn.ELU(),
+            nn.CELU(),
+            nn.SELU(),
+            nn.Hardtanh(),
+            nn.Hardsigmoid(),
+            nn.ReLU6(),
+            nn.Tanhshrink(),
+            nn.Softsign(),
+            nn.LogSigmoid(),
+            nn.GELU("tanh"),
+        ),
+        IMAGE,
+    ),
+    "transformer": (
+        nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2, enable_nested_tensor=False
+        ),
+        WORDS,
+    ),
     "lstm": (nn.LSTM(8, 5, num_layers=2, bidirectional=True, batch_first=True), WORDS),
-    "gru": (nn.GRU(8, 5, batch_first=True), WORDS), "rnn": (nn.RNN(8, 5, batch_first=True), WORDS),
-    "words": (nn.Sequential(nn.Embedding(10, 4), nn.LayerNorm(4), nn.Linear(4, 10)),
-              torch.tensor([[1, 2], [4, 5]])),
+    "gru": (nn.GRU(8, 5, batch_first=True), WORDS),
+    "rnn": (nn.RNN(8, 5, batch_first=True), WORDS),
+    "words": (
+        nn.Sequential(nn.Embedding(10, 4), nn.LayerNorm(4), nn.Linear(4, 10)),
+        torch.tensor([[1, 2], [4, 5]]),
+    ),
 }
 
 
@@ -103,9 +149,13 @@ class Causal(nn.Module):
         return self.out(y + (a @ v).transpose(1, 2).reshape(b, t, -1))
 
 
-@pytest.mark.parametrize(("model", "x", "dims", "others"), [
-    (Residual(), torch.randn(2, 3, 32, 32), (0, 2, 3), ((1, 3, 40, 24), (3, 3, 17, 33))),
-    (Causal(), torch.randint(0, 50, (2, 7)), (0, 1), ((1, 5), (3, 12)))])
+@pytest.mark.parametrize(
+    ("model", "x", "dims", "others"),
+    [
+        (Residual(), torch.randn(2, 3, 32, 32), (0, 2, 3), ((1, 3, 40, 24), (3, 3, 17, 33))),
+        (Causal(), torch.randint(0, 50, (2, 7)), (0, 1), ((1, 5), (3, 12))),
+    ],
+)
 def test_several_sizes_may_change(model, x, dims, others):
     shapes = ({d: Dim(f"d{d}", min=2 if d else 1, max=64) for d in dims},)
     ep = export(model.eval(), (x,), dynamic_shapes=shapes)
@@ -117,43 +167,119 @@ def test_several_sizes_may_change(model, x, dims, others):
 
 
 FUNCTIONS = {
-    "arithmetic": lambda x: ((1 - x) * 2 / (x + 9), x ** 2 + x.abs().sqrt(), -x, x.add(x, alpha=2), x % 2,
-                             x // 0.5),
+    "arithmetic": lambda x: (
+        (1 - x) * 2 / (x + 9),
+        x**2 + x.abs().sqrt(),
+        -x,
+        x.add(x, alpha=2),
+        x % 2,
+        x // 0.5,
+    ),
     "integers": lambda x: (x.long() // 2, x.long() % 3, -x.long(), x.int() & 3, ~(x > 0)),
-    "comparisons": lambda x: ((x > 0) & (x < 1) | (x == 0), torch.where(x > 0, x, 0.0), x.clamp(-1, 1),
-                              x.maximum(-x)),
-    "elementary": lambda x: (x.sin(), x.exp(), x.abs().log1p(), x.expm1(), x.erf(), x.sigmoid(), x.tanh(),
-                             x.floor(),
-                             x.round(), x.sign(), x.atan(), x.abs().rsqrt(), x.isnan()),
-    "reductions": lambda x: (x.sum(1), x.mean((2, 3)), x.amax(1), x.max(1), x.argmax(1), x.max(), x.std(),
-                             x.var(1),
-                             x.norm(), x.logsumexp(1), (x > 0).any(1), (x > 0).all(), x.prod(1), x.cumsum(1)),
-    "shapes": lambda x: (x.view(x.size(0), -1), x.permute(0, 2, 3, 1), x.transpose(1, 2), x[:, 0],
-                         x[..., 1:3],
-                         x[:,
-                           None], x.flatten(1), x.unsqueeze(0).squeeze(0), x.repeat(1, 2, 1, 1), x.roll(1, 2),
-                         x.flip(1), x.movedim(1, 2), x.expand(2, 3, 8, 8), x[:, :, -1]),
-    "joining": lambda x: (torch.cat([x, x], 1), torch.stack([x, x]), x.chunk(3, 1), x.split(2, 1),
-                          x.unbind(1)),
-    "attention": lambda x: (F.scaled_dot_product_attention(x, x, x),
-                            F.scaled_dot_product_attention(x, x, x, is_causal=True), F.softmax(x, -1)),
+    "comparisons": lambda x: (
+        (x > 0) & (x < 1) | (x == 0),
+        torch.where(x > 0, x, 0.0),
+        x.clamp(-1, 1),
+        x.maximum(-x),
+    ),
+    "elementary": lambda x: (
+        x.sin(),
+        x.exp(),
+        x.abs().log1p(),
+        x.expm1(),
+        x.erf(),
+        x.sigmoid(),
+        x.tanh(),
+        x.floor(),
+        x.round(),
+        x.sign(),
+        x.atan(),
+        x.abs().rsqrt(),
+        x.isnan(),
+    ),
+    "reductions": lambda x: (
+        x.sum(1),
+        x.mean((2, 3)),
+        x.amax(1),
+        x.max(1),
+        x.argmax(1),
+        x.max(),
+        x.std(),
+        x.var(1),
+        x.norm(),
+        x.logsumexp(1),
+        (x > 0).any(1),
+        (x > 0).all(),
+        x.prod(1),
+        x.cumsum(1),
+    ),
+    "shapes": lambda x: (
+        x.view(x.size(0), -1),
+        x.permute(0, 2, 3, 1),
+        x.transpose(1, 2),
+        x[:, 0],
+        x[..., 1:3],
+        x[:, None],
+        x.flatten(1),
+        x.unsqueeze(0).squeeze(0),
+        x.repeat(1, 2, 1, 1),
+        x.roll(1, 2),
+        x.flip(1),
+        x.movedim(1, 2),
+        x.expand(2, 3, 8, 8),
+        x[:, :, -1],
+    ),
+    "joining": lambda x: (
+        torch.cat([x, x], 1),
+        torch.stack([x, x]),
+        x.chunk(3, 1),
+        x.split(2, 1),
+        x.unbind(1),
+    ),
+    "attention": lambda x: (
+        F.scaled_dot_product_attention(x, x, x),
+        F.scaled_dot_product_attention(x, x, x, is_causal=True),
+        F.softmax(x, -1),
+    ),
     "padding": lambda x: (F.pad(x, (1, 2)), F.pad(x, (1, 1, 1, 1), mode="reflect")),
-    "resampling": lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=(5, 5), mode="bilinear"),
-                             F.interpolate(x, size=(16, 16), mode="bilinear", align_corners=True)),
+    "resampling": lambda x: (
+        F.interpolate(x, scale_factor=2),
+        F.interpolate(x, size=(5, 5), mode="bilinear"),
+        F.interpolate(x, size=(16, 16), mode="bilinear", align_corners=True),
+    ),
     "masks": lambda x: (x.masked_fill(x > 0, 0.0), torch.tril(x), torch.triu(x, 1)),
-    "creation": lambda x: (x + torch.zeros(8), x * torch.ones_like(x), torch.arange(8) + x,
-                           x + torch.tensor(2.0)),
-    "places": lambda x: (x.topk(2), x.sort(-1), x[:, torch.tensor([0, 2])],
-                         x.index_select(1, torch.tensor([0])),
-                         F.one_hot(x.argmax(1), 3)),
+    "creation": lambda x: (
+        x + torch.zeros(8),
+        x * torch.ones_like(x),
+        torch.arange(8) + x,
+        x + torch.tensor(2.0),
+    ),
+    "places": lambda x: (
+        x.topk(2),
+        x.sort(-1),
+        x[:, torch.tensor([0, 2])],
+        x.index_select(1, torch.tensor([0])),
+        F.one_hot(x.argmax(1), 3),
+    ),
     "casts": lambda x: (x.double(), x.int(), x.to(torch.float16).float(), x.bool()),
-    "products": lambda x: (x @ x.mT, torch.bmm(x[0], x[1]), torch.einsum("bchw,bcwk->bchk", x, x),
-                           x[0, 0].mv(x[0, 0, 0])),
-    "losses": lambda x: (F.mse_loss(x, x * 2), F.cross_entropy(x[:, :, 0, 0], torch.tensor([1, 2])),
-                         F.normalize(x)),
-    "pools": lambda x: (F.avg_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, 4),
-                        F.max_pool2d(x, 3, 2, 1, ceil_mode=True)),
-    "writes": lambda x: x.clone().add_(1).mul_(2), "gates": lambda x: (F.glu(x, -1), F.rms_norm(x, (8,))),
+    "products": lambda x: (
+        x @ x.mT,
+        torch.bmm(x[0], x[1]),
+        torch.einsum("bchw,bcwk->bchk", x, x),
+        x[0, 0].mv(x[0, 0, 0]),
+    ),
+    "losses": lambda x: (
+        F.mse_loss(x, x * 2),
+        F.cross_entropy(x[:, :, 0, 0], torch.tensor([1, 2])),
+        F.normalize(x),
+    ),
+    "pools": lambda x: (
+        F.avg_pool2d(x, 3, 2, 1),
+        F.adaptive_avg_pool2d(x, 4),
+        F.max_pool2d(x, 3, 2, 1, ceil_mode=True),
+    ),
+    "writes": lambda x: x.clone().add_(1).mul_(2),
+    "gates": lambda x: (F.glu(x, -1), F.rms_norm(x, (8,))),
 }
 
 
@@ -166,19 +292,33 @@ def test_the_guides_export(tmp_path):
     path = tmp_path / "model.onnx"
     model = nn.Sequential(nn.Linear(10, 128), nn.ReLU(), nn.Linear(128, 4)).eval()
     axes = {"features": {0: "batch_size"}, "logits": {0: "batch_size"}}
-    torch.onnx.export(model, torch.randn(1, 10), str(path), opset_version=17, input_names=["features"],
-                      output_names=["logits"], dynamic_axes=axes)
+    torch.onnx.export(
+        model,
+        torch.randn(1, 10),
+        str(path),
+        opset_version=17,
+        input_names=["features"],
+        output_names=["logits"],
+        dynamic_axes=axes,
+    )
     onnx.checker.check_model(str(path), full_check=True)
     read = onnx.load(str(path))
-    assert read.opset_import[0].version == 17 and sorted(os.listdir(tmp_path)) == ["model.onnx", "model.onnx.data"]
-    assert [v.type.tensor_type.shape.dim[0].dim_param
-            for v in (*read.graph.input, *read.graph.output)] == ["batch_size"] * 2
+    assert read.opset_import[0].version == 17 and sorted(os.listdir(tmp_path)) == [
+        "model.onnx",
+        "model.onnx.data",
+    ]
+    assert [v.type.tensor_type.shape.dim[0].dim_param for v in (*read.graph.input, *read.graph.output)] == [
+        "batch_size"
+    ] * 2
     runtime = pytest.importorskip("onnxruntime").InferenceSession(str(path))
     for n in (1, 3, 9):
         x = torch.randn(n, 10)
-        np.testing.assert_allclose(runtime.run(["logits"], {"features": x.numpy()})[0],
-                                   model(x).detach().numpy(),
-                                   rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            runtime.run(["logits"], {"features": x.numpy()})[0],
+            model(x).detach().numpy(),
+            rtol=1e-5,
+            atol=1e-6,
+        )
 
 
 def test_one_file_and_programs(tmp_path):
@@ -186,16 +326,20 @@ def test_one_file_and_programs(tmp_path):
     program = torch.onnx.export(ep, f=tmp_path / "m.onnx", external_data=False, verify=True)
     assert os.listdir(tmp_path) == ["m.onnx"] and "Gemm" in repr(program)
     assert len(onnx.load(tmp_path / "m.onnx").graph.initializer) == 2
-    assert torch.onnx.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),), tmp_path / "n.onnx",
-                             dynamo=False) is None
+    assert (
+        torch.onnx.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),), tmp_path / "n.onnx", dynamo=False)
+        is None
+    )
 
 
 def test_what_has_no_form_is_named_with_its_line():
     class Values(nn.Module):
         def forward(self, x):
             return torch.linalg.eigvalsh(x)
-    with pytest.raises(UnsupportedOperatorError,
-                       match=r"(?s)'aten::linalg_eigvalsh.*torch.linalg.eigvalsh\(x\)"):
+
+    with pytest.raises(
+        UnsupportedOperatorError, match=r"(?s)'aten::linalg_eigvalsh.*torch.linalg.eigvalsh\(x\)"
+    ):
         torch.onnx.export(Values().eval(), (torch.eye(3),))
 
     class Writes(nn.Module):
@@ -203,6 +347,7 @@ def test_what_has_no_form_is_named_with_its_line():
             y = x.clone()
             y[0] = 1
             return y
+
     with pytest.raises(torch.onnx.OnnxExporterError, match="writes through a view"):
         torch.onnx.export(Writes().eval(), (torch.eye(3),))
 
@@ -214,6 +359,7 @@ def test_export_knows_that_it_runs():
         def forward(self, x):
             seen.append(torch.onnx.is_in_onnx_export())
             return x + 1
+
     with pytest.warns(UserWarning, match="training mode"):
         torch.onnx.export(Looks(), (torch.ones(2),))
     assert set(seen) == {True} and not torch.onnx.is_in_onnx_export()

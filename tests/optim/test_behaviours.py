@@ -1,4 +1,5 @@
 """Optimizers and schedulers do what PyTorch was recorded to do."""
+
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,5 @@
 """Schedulers keep the values that they were given, and no optimizer alive."""
+
 import gc
 import weakref
 
@@ -13,7 +14,9 @@ def test_cyclic_rates_are_copies():
     for one in (top, low, high):
         one.mul_(0.5)
     group = sgd.param_groups[0]
-    assert [round(float(v), 6) for v in (cyclic.max_lrs[0], group["max_momentum"], group["base_momentum"])] == [0.2, 0.9, 0.8]
+    assert [
+        round(float(v), 6) for v in (cyclic.max_lrs[0], group["max_momentum"], group["base_momentum"])
+    ] == [0.2, 0.9, 0.8]
 
 
 def test_an_optimizer_goes_with_its_last_name():

@@ -1,4 +1,5 @@
 """What steps leave behind: gradients' memory, versions, and numbers of unlike gradients."""
+
 from __future__ import annotations
 
 import weakref
@@ -8,7 +9,19 @@ import pytest
 
 import rushlight as torch
 
-KINDS = ["ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"]
+KINDS = [
+    "ASGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -16,7 +29,7 @@ def test_a_step_keeps_no_gradient(kind: str) -> None:
     p = torch.ones(4, requires_grad=True)
     o = getattr(torch.optim, kind)([p])
     for _ in range(3):
-        (p ** 2).sum().backward()
+        (p**2).sum().backward()
         o.step()
         grad = weakref.ref(p.grad.numpy().base if p.grad.numpy().base is not None else p.grad)
         o.zero_grad()
@@ -69,6 +82,7 @@ def test_lbfgs_finds_the_bottom_of_rosenbrocks_valley() -> None:
         loss = (1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2
         loss.backward()
         return loss
+
     o.step(closure)
     o.step(closure)
     assert torch.allclose(p, torch.ones(2, dtype=torch.float64), atol=1e-4)
@@ -86,6 +100,7 @@ def test_lbfgs_goes_up_as_it_goes_down(line_search: str | None) -> None:
             loss = sign * ((1 - p[0]) ** 2 + (p[1] - p[0] ** 2) ** 2)
             loss.backward()
             return loss
+
         o.step(closure)
         ends.append(p.detach())
     assert torch.equal(*ends)

@@ -1,4 +1,5 @@
 """torch.profiler: events, their tree and sums, the table, the files, schedules; nothing changes by watching."""
+
 import gzip
 import json
 
@@ -6,11 +7,17 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight._engine.core.profiling_ranges import SPANS
+from rushlight._engine.dispatch.interpreters import MODES
 from rushlight.autograd import profiler as simple
-from rushlight.base.spans import SPANS
-from rushlight.dispatch.state import MODES
-from rushlight.profiler import (ProfilerAction, ProfilerActivity, profile, record_function, schedule,
-                                tensorboard_trace_handler)
+from rushlight.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    profile,
+    record_function,
+    schedule,
+    tensorboard_trace_handler,
+)
 
 
 def trainer():
@@ -26,6 +33,7 @@ def trainer():
         loss.backward()
         optimizer.step()
         return loss.item()
+
     return step
 
 
@@ -41,9 +49,20 @@ def test_names_of_a_training_step():
         (a + a) @ a
         a.add_(1)
     assert names(prof) >= {
-        "forward", "aten::linear", "aten::relu", "aten::cross_entropy_loss", "aten::add", "aten::mm",
-        "aten::add_", "aten::ones", "AddmmBackward0", "autograd::engine::evaluate_function: AddmmBackward0",
-        "ReluBackward0", "Optimizer.step#SGD.step", "Optimizer.zero_grad#SGD.zero_grad"}
+        "forward",
+        "aten::linear",
+        "aten::relu",
+        "aten::cross_entropy_loss",
+        "aten::add",
+        "aten::mm",
+        "aten::add_",
+        "aten::ones",
+        "AddmmBackward0",
+        "autograd::engine::evaluate_function: AddmmBackward0",
+        "ReluBackward0",
+        "Optimizer.step#SGD.step",
+        "Optimizer.zero_grad#SGD.zero_grad",
+    }
     assert not MODES and not SPANS
 
 
@@ -83,8 +102,13 @@ def test_the_table_is_laid_out_as_pytorch_does():
     lines = text.split("\n")
     wide = len(lines[2]) - 2
     assert lines[0] == "=" * wide and lines[1] == "HEAD"
-    assert lines[3].split() == ("Name Self CPU % Self CPU CPU total % CPU total CPU time avg CPU Mem "
-                                "Self CPU Mem # of Calls Total KFLOPs").split()
+    assert (
+        lines[3].split()
+        == (
+            "Name Self CPU % Self CPU CPU total % CPU total CPU time avg CPU Mem "
+            "Self CPU Mem # of Calls Total KFLOPs"
+        ).split()
+    )
     assert lines[2] == lines[4] == lines[-3]
     assert lines[-2].startswith("Self CPU time total: ") and lines[-1] == ""
     mm = next(line for line in lines if "aten::mm" in line)
@@ -158,14 +182,17 @@ def test_steps_of_a_schedule(tmp_path):
 
     def ready(prof):
         seen.append((prof.step_num, [e.trace_name for e in prof.events() if e.key == "ProfilerStep*"]))
+
     with profile(schedule=schedule(wait=1, warmup=1, active=2), on_trace_ready=ready) as prof:
         for _ in range(9):
             step()
             prof.step()
     assert seen == [(4, ["ProfilerStep#2", "ProfilerStep#3"]), (8, ["ProfilerStep#6", "ProfilerStep#7"])]
     assert next(a for a in prof.key_averages() if a.key == "ProfilerStep*").count == 2
-    with profile(schedule=schedule(wait=0, warmup=1, active=1, repeat=2),
-                 on_trace_ready=tensorboard_trace_handler(str(tmp_path / "log"), "me")) as prof:
+    with profile(
+        schedule=schedule(wait=0, warmup=1, active=1, repeat=2),
+        on_trace_ready=tensorboard_trace_handler(str(tmp_path / "log"), "me"),
+    ) as prof:
         for _ in range(4):
             step()
             prof.step()
@@ -183,6 +210,7 @@ def test_record_function_decorates_and_is_free_outside():
     @record_function("mine")
     def work(a):
         return a + 1
+
     assert work(torch.ones(2)).tolist() == [2, 2]
     with profile() as prof:
         work(torch.ones(2))
@@ -212,6 +240,7 @@ def test_autocast_and_subclasses_inside():
 
     class Named(torch.Tensor):
         pass
+
     named = a.as_subclass(Named)
     with profile() as prof, torch.autocast("cpu"):
         assert (a @ a).dtype is torch.bfloat16
@@ -229,6 +258,7 @@ def test_compiled_regions():
     def forward(x):
         with torch.no_grad():
             return model(x).relu()
+
     expected = [forward(x) for _ in range(3)][-1]
     with profile() as prof:
         assert torch.equal(forward(x), expected)
@@ -239,6 +269,7 @@ def test_compiled_regions():
 
 def test_the_loader_is_seen():
     from rushlight.utils.data import DataLoader, TensorDataset
+
     with profile() as prof:
         list(DataLoader(TensorDataset(torch.ones(4, 2)), batch_size=2))
     assert any(name.startswith("enumerate(DataLoader)#") for name in names(prof))
@@ -256,7 +287,10 @@ def test_brackets_are_seen_and_stay_what_they_are():
     x = torch.arange(12.0).reshape(3, 4)
     with profile(record_shapes=True) as prof:
         assert x[1].tolist() == [4, 5, 6, 7] and x[:, 1:2].shape == (3, 1) and x[()] is not None
-        assert x[[0, 1], :, ].shape == (2, 4) and x[..., None, [0, 2]].shape == (3, 1, 2)
+        assert x[
+            [0, 1],
+            :,
+        ].shape == (2, 4) and x[..., None, [0, 2]].shape == (3, 1, 2)
         x[0] = 5
         x[[1, 2], [0, 1]] = torch.tensor([7.0, 8.0])
         with pytest.raises(TypeError, match="can't assign"):
@@ -267,6 +301,7 @@ def test_brackets_are_seen_and_stay_what_they_are():
 
 def test_only_the_thread_that_began_is_watched():
     from concurrent.futures import ThreadPoolExecutor
+
     a = torch.ones(3, requires_grad=True)
     with ThreadPoolExecutor(1) as pool, profile() as prof:
         pool.submit(lambda: (torch.tanh(a) * 2).sum().backward()).result()
@@ -280,8 +315,17 @@ def test_overloads_are_named_when_all_is_over():
         for t in (x, x[None]):
             nn.functional.linear(t, w, torch.ones(4)).sum(0).pow(2).mean().backward()
     nodes = [e.name for e in prof.events() if e.scope == 1 and "::" not in e.name]
-    assert nodes == ["MeanBackward0", "PowBackward0", "SumBackward1", "AddmmBackward0",
-                     "MeanBackward0", "PowBackward0", "SumBackward1", "ViewBackward0", *nodes[8:]]
+    assert nodes == [
+        "MeanBackward0",
+        "PowBackward0",
+        "SumBackward1",
+        "AddmmBackward0",
+        "MeanBackward0",
+        "PowBackward0",
+        "SumBackward1",
+        "ViewBackward0",
+        *nodes[8:],
+    ]
 
 
 def test_ops_outside_of_their_fast_paths_are_seen_once():
@@ -297,7 +341,8 @@ def test_ops_outside_of_their_fast_paths_are_seen_once():
 
 
 def test_planned_ops_keep_their_plans_and_show_what_they_consist_of_when_asked():
-    from rushlight.dispatch.state import DETAILED, LONE
+    from rushlight._engine.dispatch.interpreters import DETAILED, LONE
+
     x = torch.arange(6.0)
     for _ in range(3):
         x.reshape(2, 3)

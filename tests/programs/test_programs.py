@@ -1,4 +1,5 @@
 """Training programs print the losses that PyTorch was recorded to print, to four decimals over fifty steps."""
+
 from __future__ import annotations
 
 import sys

@@ -7,6 +7,7 @@ ones each time, threads, left half-way, a worker killed by SIGKILL, an error in 
 memory of this process and of its workers, file descriptors, child processes, threads. Ends with status 1 if one
 of them has grown since the first twentieth of the run.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -61,7 +62,11 @@ def plain() -> TensorDataset:
 
 def children() -> list[int]:
     """The processes that this one started."""
-    return [int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+    return [
+        int(pid)
+        for task in Path("/proc/self/task").iterdir()
+        for pid in (task / "children").read_text().split()
+    ]
 
 
 def killed(loader: Any) -> int:
@@ -102,25 +107,44 @@ def ways(workers: int) -> list[Callable[[], int]]:
     def mortal() -> int:
         return killed(DataLoader(Items(), persistent_workers=True, **options))
 
-    return [lambda: sum(checked(stays)), lambda: sum(checked(rows)), lambda: sum(checked(fresh)),
-            lambda: sum(checked(threads)), lambda: sum(checked(iter(fresh), 150)), lambda: sum(checked(stays, 120)), mortal,
-            lambda: failing(DataLoader(Items(bad=random.randrange(LENGTH)), **options))]
+    return [
+        lambda: sum(checked(stays)),
+        lambda: sum(checked(rows)),
+        lambda: sum(checked(fresh)),
+        lambda: sum(checked(threads)),
+        lambda: sum(checked(iter(fresh), 150)),
+        lambda: sum(checked(stays, 120)),
+        mortal,
+        lambda: failing(DataLoader(Items(bad=random.randrange(LENGTH)), **options)),
+    ]
 
 
 def measured() -> dict[str, float]:
     """What may not grow; memory in MB."""
     gc.collect()
     pids = ["self", *map(str, children())]
-    memory = sum(int(line.split()[1]) for pid in pids for line in _lines(f"/proc/{pid}/smaps_rollup")
-                 if line.startswith("Pss:")) / 1024
-    return {"memory": memory, "descriptors": len(os.listdir("/proc/self/fd")), "processes": len(pids) - 1,
-            "threads": threading.active_count(), "mappings": len(_lines("/proc/self/maps"))}
+    memory = (
+        sum(
+            int(line.split()[1])
+            for pid in pids
+            for line in _lines(f"/proc/{pid}/smaps_rollup")
+            if line.startswith("Pss:")
+        )
+        / 1024
+    )
+    return {
+        "memory": memory,
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "processes": len(pids) - 1,
+        "threads": threading.active_count(),
+        "mappings": len(_lines("/proc/self/maps")),
+    }
 
 
 def _lines(path: str) -> list[str]:
     try:
         return Path(path).read_text().splitlines()
-    except OSError:                       # it has just ended
+    except OSError:  # it has just ended
         return []
 
 
@@ -141,10 +165,16 @@ def main() -> int:
             first = found
         if done >= shown:
             shown += options.batches // 20
-            print(f"{done:8} batches, {epochs:5} epochs, {time.perf_counter() - begun:6.0f} s: "
-                  + ", ".join(f"{name} {value:.1f}" for name, value in found.items()), flush=True)
-    grown = [name for name, value in found.items()
-             if value > first[name] + (SLACK_MB if name == "memory" else 2 if name == "mappings" else 0)]
+            print(
+                f"{done:8} batches, {epochs:5} epochs, {time.perf_counter() - begun:6.0f} s: "
+                + ", ".join(f"{name} {value:.1f}" for name, value in found.items()),
+                flush=True,
+            )
+    grown = [
+        name
+        for name, value in found.items()
+        if value > first[name] + (SLACK_MB if name == "memory" else 2 if name == "mappings" else 0)
+    ]
     print("grown: " + (", ".join(grown) or "nothing"))
     return 1 if grown else 0
 

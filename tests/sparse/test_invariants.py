@@ -1,4 +1,5 @@
 """torch.sparse.check_sparse_tensor_invariants."""
+
 from __future__ import annotations
 
 import pytest
@@ -9,7 +10,7 @@ check = torch.sparse.check_sparse_tensor_invariants
 
 
 def outside():
-    return torch.sparse_coo_tensor([[5]], [1.], (2,))
+    return torch.sparse_coo_tensor([[5]], [1.0], (2,))
 
 
 def test_makers_check_inside_and_not_outside():

@@ -1,4 +1,5 @@
 """Sparse tensors: their laws are that every op agrees with the dense one."""
+
 import copy
 import io
 import pickle
@@ -34,7 +35,13 @@ def equal(found, wanted):
 def test_parts():
     s = coo()
     assert (s.shape, s.layout, s.is_sparse, s._nnz(), s.sparse_dim(), s.dense_dim()) == (
-        (2, 3), torch.sparse_coo, True, 4, 2, 0)
+        (2, 3),
+        torch.sparse_coo,
+        True,
+        4,
+        2,
+        0,
+    )
     assert not s.is_coalesced() and s.coalesce().is_coalesced()
     assert s.coalesce().indices().tolist() == [[0, 1, 1], [2, 0, 2]]
     assert s.coalesce().values().tolist() == [2, 4, 5]
@@ -115,13 +122,16 @@ def test_gradients():
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     (x.to_sparse() * 3).to_dense().sum().backward()
     assert x.grad.tolist() == [[0, 3, 3], [3, 3, 3]]
-    found, = torch.autograd.grad(torch.sparse.sum(s * s), [s])
+    (found,) = torch.autograd.grad(torch.sparse.sum(s * s), [s])
     assert found.layout is torch.sparse_coo
 
 
 def test_sampled_addmm_and_reductions_of_terms():
     s, a, b = coo().to_sparse_csr(), torch.ones(2, 4), torch.arange(12.0).reshape(4, 3)
-    equal(torch.sparse.sampled_addmm(s, a, b, beta=2), torch.where(s.to_dense() != 0, a @ b + 2 * s.to_dense(), 0))
+    equal(
+        torch.sparse.sampled_addmm(s, a, b, beta=2),
+        torch.where(s.to_dense() != 0, a @ b + 2 * s.to_dense(), 0),
+    )
     assert torch.sparse.mm(s, torch.tensor([[1.0], [2.0], [3.0]]), "amax").tolist() == [[6], [15]]
 
 
@@ -139,10 +149,13 @@ def test_copies(how):
 
 
 def test_mistakes():
-    for call, text in ((lambda: torch.sparse_coo_tensor(PLACES, V[:2], (2, 3)), "same nnz"),
-                       (lambda: torch.sparse_coo_tensor(PLACES, V, (2,)), "len.size. == sparse_dim"),
-                       (lambda: torch.sparse_coo_tensor(PLACES, V, (1, 3), check_invariants=True), "inconsistent"),
-                       (lambda: coo().to_sparse_csr().coalesce(), "SparseCsr"), (lambda: coo().data_ptr(), "storage")):
+    for call, text in (
+        (lambda: torch.sparse_coo_tensor(PLACES, V[:2], (2, 3)), "same nnz"),
+        (lambda: torch.sparse_coo_tensor(PLACES, V, (2,)), "len.size. == sparse_dim"),
+        (lambda: torch.sparse_coo_tensor(PLACES, V, (1, 3), check_invariants=True), "inconsistent"),
+        (lambda: coo().to_sparse_csr().coalesce(), "SparseCsr"),
+        (lambda: coo().data_ptr(), "storage"),
+    ):
         with pytest.raises(RuntimeError, match=text):
             call()
     with pytest.raises(TypeError, match="to_dense"):
@@ -161,7 +174,9 @@ def trained(make, sparse):
     return table.weight.detach()
 
 
-@pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, lr=0.1), lambda p: torch.optim.Adagrad(p, lr=0.1)])
+@pytest.mark.parametrize(
+    "make", [lambda p: torch.optim.SGD(p, lr=0.1), lambda p: torch.optim.Adagrad(p, lr=0.1)]
+)
 def test_a_sparse_gradient_trains_as_a_dense_one(make):
     torch.testing.assert_close(trained(make, True), trained(make, False))
 
@@ -206,14 +221,20 @@ def test_compressed_layouts_hold_what_pytorch_says() -> None:
     assert bsr.crow_indices().tolist() == [0, 2, 4] and bsr.col_indices().tolist() == [0, 1, 0, 1]
     assert bsr.values().tolist() == [[[1, 0], [0, 0]], [[2, 0], [3, 0]], [[0, 4], [6, 0]], [[0, 5], [0, 0]]]
     assert bsc.ccol_indices().tolist() == [0, 2, 3, 4, 5] and bsc.row_indices().tolist() == [0, 1, 1, 0, 1]
-    assert repr(csc) == ("tensor(ccol_indices=tensor([0, 2, 3, 5, 6]),\n"
-                         "       row_indices=tensor([0, 3, 2, 0, 1, 2]),\n"
-                         "       values=tensor([1., 6., 4., 2., 3., 5.]), size=(4, 4), nnz=6,\n"
-                         "       layout=torch.sparse_csc)")
+    assert repr(csc) == (
+        "tensor(ccol_indices=tensor([0, 2, 3, 5, 6]),\n"
+        "       row_indices=tensor([0, 3, 2, 0, 1, 2]),\n"
+        "       values=tensor([1., 6., 4., 2., 3., 5.]), size=(4, 4), nnz=6,\n"
+        "       layout=torch.sparse_csc)"
+    )
     assert not csc.to_sparse().is_coalesced()
     assert csc.to_sparse_coo()._indices().tolist() == [[0, 3, 2, 0, 1, 2], [0, 0, 1, 2, 2, 3]]
-    for t, name, kind in ((csc, "crow_indices", "row compressed"), (bsr, "row_indices", "column compressed"),
-                          (bsc, "indices", "coordinate"), (dense.to_sparse(), "col_indices", "row compressed")):
+    for t, name, kind in (
+        (csc, "crow_indices", "row compressed"),
+        (bsr, "row_indices", "column compressed"),
+        (bsc, "indices", "coordinate"),
+        (dense.to_sparse(), "col_indices", "row compressed"),
+    ):
         with pytest.raises(RuntimeError, match=f"{name} expected sparse {kind} tensor layout but got Sparse"):
             getattr(t, name)()
 
@@ -224,10 +245,20 @@ def test_compressed_layouts_compute_as_dense_matrices(name: str) -> None:
     s = _compressed(name, dense)
     assert s.layout is getattr(torch, f"sparse_{name}") and (s.sparse_dim(), s.dense_dim()) == (2, 0)
     for found, expected in (
-            (s, dense), (s.t(), dense.t()), (s @ dense, dense @ dense), (dense @ s, dense @ dense),
-            (s @ dense[0], dense @ dense[0]), (s @ s, dense @ dense), (s + s, dense + dense), (s * 2, dense * 2),
-            (s * s, dense * dense), (-s, -dense), (torch.zeros_like(s), torch.zeros(4, 4)),
-            (torch.addmm(dense, s, dense), dense + dense @ dense), (s.sum(), dense.sum())):
+        (s, dense),
+        (s.t(), dense.t()),
+        (s @ dense, dense @ dense),
+        (dense @ s, dense @ dense),
+        (s @ dense[0], dense @ dense[0]),
+        (s @ s, dense @ dense),
+        (s + s, dense + dense),
+        (s * 2, dense * 2),
+        (s * s, dense * dense),
+        (-s, -dense),
+        (torch.zeros_like(s), torch.zeros(4, 4)),
+        (torch.addmm(dense, s, dense), dense + dense @ dense),
+        (s.sum(), dense.sum()),
+    ):
         assert torch.equal(found.to_dense(), expected), found
     assert (s + s).layout is (s * s).layout is (-s).layout is s.layout
     turned = {"csr": "csc", "csc": "csr", "bsr": "bsc", "bsc": "bsr"}[name]
@@ -255,24 +286,37 @@ def test_compressed_tensors_are_made_of_their_parts() -> None:
     assert blocks.to_dense().tolist() == [[1, 2, 0, 0], [3, 4, 0, 0], [0, 0, 5, 6], [0, 0, 7, 8]]
     assert torch.sparse_bsc_tensor([0, 1, 2], [0, 1], [[[1, 2]], [[5, 6]]]).shape == (2, 4)
     assert torch.sparse_csr_tensor([0, 1, 2], [0, 1], [[1.0], [2.0]]).shape == (2, 2, 1)
-    named = torch.sparse_csr_tensor(crow_indices=[0, 1, 2], col_indices=[0, 1], values=[1.0, 2.0], size=(2, 3))
+    named = torch.sparse_csr_tensor(
+        crow_indices=[0, 1, 2], col_indices=[0, 1], values=[1.0, 2.0], size=(2, 3)
+    )
     assert named.to_dense().tolist() == [[1, 0, 0], [0, 2, 0]]
     same = torch.sparse_compressed_tensor([0, 1, 2], [0, 1], [1.0, 2.0], layout=torch.sparse_csc)
     assert same.layout is torch.sparse_csc
     for message, call in (
-            ("expected sparse compressed tensor layout but got none",
-             lambda: torch.sparse_compressed_tensor([0, 1], [0], [1.0])),
-            (r"sum of batch and block dimensionalities \(=0 \+ 2\) but got 1",
-             lambda: torch.sparse_bsr_tensor([0, 2], [0, 1], [1, 2])),
-            (r"must be divisible by given blocksize \(3,2\)", lambda: torch.ones(4, 4).to_sparse_bsr((3, 2))),
-            ("blocksize needs to be a tuple of size 2, but got 3",
-             lambda: torch.ones(4, 4).to_sparse_bsr((2, 2, 2))),
-            ("blocksize needs to be positive", lambda: torch.ones(4, 4).to_sparse_bsr((0, 2))),
-            ("from Strided to SparseCsr with blocksize argument given is not supported",
-             lambda: torch.ones(4, 4).to_sparse(layout=torch.sparse_csr, blocksize=(2, 2))),
-            ("from SparseCsr to SparseBsc without blocksize argument given is not supported",
-             lambda: torch.ones(4, 4).to_sparse_csr().to_sparse(layout=torch.sparse_bsc)),
-            ("expected a matrix", lambda: torch.ones(2, 2, 2).to_sparse_csc())):
+        (
+            "expected sparse compressed tensor layout but got none",
+            lambda: torch.sparse_compressed_tensor([0, 1], [0], [1.0]),
+        ),
+        (
+            r"sum of batch and block dimensionalities \(=0 \+ 2\) but got 1",
+            lambda: torch.sparse_bsr_tensor([0, 2], [0, 1], [1, 2]),
+        ),
+        (r"must be divisible by given blocksize \(3,2\)", lambda: torch.ones(4, 4).to_sparse_bsr((3, 2))),
+        (
+            "blocksize needs to be a tuple of size 2, but got 3",
+            lambda: torch.ones(4, 4).to_sparse_bsr((2, 2, 2)),
+        ),
+        ("blocksize needs to be positive", lambda: torch.ones(4, 4).to_sparse_bsr((0, 2))),
+        (
+            "from Strided to SparseCsr with blocksize argument given is not supported",
+            lambda: torch.ones(4, 4).to_sparse(layout=torch.sparse_csr, blocksize=(2, 2)),
+        ),
+        (
+            "from SparseCsr to SparseBsc without blocksize argument given is not supported",
+            lambda: torch.ones(4, 4).to_sparse_csr().to_sparse(layout=torch.sparse_bsc),
+        ),
+        ("expected a matrix", lambda: torch.ones(2, 2, 2).to_sparse_csc()),
+    ):
         with pytest.raises(RuntimeError, match=message):
             call()
 
@@ -285,9 +329,12 @@ def test_spdiags() -> None:
     csc = torch.sparse.spdiags(rows, torch.tensor([0, -1, -2]), (3, 3), layout=torch.sparse_csc)
     assert csc.layout is torch.sparse_csc and csc.to_dense().tolist() == [[0, 0, 0], [3, 1, 0], [6, 4, 2]]
     assert torch.sparse.spdiags(rows[0], torch.tensor(-1), (2, 3)).to_dense().tolist() == [[0] * 3] * 2
-    for message, offsets, shape in (("duplicate values", [0, -1, -1], (3, 3)), ("must be 2d", [0, 1, 2], (3,)),
-                                    (r"diagonals \(3\) does not match the number of offsets", [0, 1], (3, 3)),
-                                    ("dtype Long but got Float", [0.0, 1.0, 2.0], (3, 3))):
+    for message, offsets, shape in (
+        ("duplicate values", [0, -1, -1], (3, 3)),
+        ("must be 2d", [0, 1, 2], (3,)),
+        (r"diagonals \(3\) does not match the number of offsets", [0, 1], (3, 3)),
+        ("dtype Long but got Float", [0.0, 1.0, 2.0], (3, 3)),
+    ):
         with pytest.raises(RuntimeError, match=message):
             torch.sparse.spdiags(rows, torch.tensor(offsets), shape)
 
@@ -295,5 +342,7 @@ def test_spdiags() -> None:
 def test_reduced_products_take_the_older_names() -> None:
     dense = torch.tensor(_D)
     for name, other in (("max", "amax"), ("min", "amin")):
-        assert torch.equal(torch.sparse.mm(dense.to_sparse_csr(), dense, name),
-                           torch.sparse.mm(dense.to_sparse_csr(), dense, other))
+        assert torch.equal(
+            torch.sparse.mm(dense.to_sparse_csr(), dense, name),
+            torch.sparse.mm(dense.to_sparse_csr(), dense, other),
+        )

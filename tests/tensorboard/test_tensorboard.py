@@ -1,4 +1,5 @@
 """SummaryWriter's files, read back by an independent reader: frames bit by bit, messages by their numbers."""
+
 import io
 import os
 import struct
@@ -11,8 +12,8 @@ import pytest
 from PIL import Image
 
 import rushlight as torch
-from rushlight.dispatch import state
 from rushlight import nn
+from rushlight._engine.dispatch import interpreters
 from rushlight.utils.tensorboard import SummaryWriter
 from rushlight.utils.tensorboard.wire import crc32c
 
@@ -60,10 +61,10 @@ def fields(data):
             value, at = varint(data, at)
         elif kind == 2:
             length, at = varint(data, at)
-            value, at = data[at:at + length], at + length
+            value, at = data[at : at + length], at + length
         else:
             assert kind in (1, 5)
-            value, = struct.unpack_from("<d" if kind == 1 else "<f", data, at)
+            (value,) = struct.unpack_from("<d" if kind == 1 else "<f", data, at)
             at += 8 if kind == 1 else 4
         found.setdefault(key >> 3, []).append(value)
     return found
@@ -106,10 +107,15 @@ def test_numbers(tmp_path):
     event = events(tmp_path)[0]
     assert event[1] == [5.0] and event[2] == [7]
     found = values(tmp_path)
-    assert found["loss/train"][1][2] == [np.float32(0.1)] and found["plain"] == (1 << 40, {1: [b"plain"], 2: [2.0]})
+    assert found["loss/train"][1][2] == [np.float32(0.1)] and found["plain"] == (
+        1 << 40,
+        {1: [b"plain"], 2: [2.0]},
+    )
     assert fields(found["wide"][1][8][0])[6] == [0.1]
     assert [values(tmp_path, f"both_{n}")["both"] for n in "ab"] == [
-        (4, {1: [b"both"], 2: [1.0]}), (4, {1: [b"both"], 2: [2.0]})]
+        (4, {1: [b"both"], 2: [1.0]}),
+        (4, {1: [b"both"], 2: [2.0]}),
+    ]
 
 
 def test_histogram(tmp_path):
@@ -152,13 +158,16 @@ def test_images(tmp_path):
     assert (shown(tmp_path, "chw") == expected).all() and (shown(tmp_path, "hwc") == expected).all()
     assert (shown(tmp_path, "hw")[..., 1] == expected[..., 0]).all()
     grid = shown(tmp_path, "grid")
-    assert grid.shape == (4, 24, 3) and (grid[2:, :3, 0] == many[8, 0].numpy()).all() and not grid[2:, 3:].any()
+    assert (
+        grid.shape == (4, 24, 3) and (grid[2:, :3, 0] == many[8, 0].numpy()).all() and not grid[2:, 3:].any()
+    )
 
 
 def test_figure(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
+
     figure = pyplot.figure(figsize=(2, 1), dpi=50)
     with SummaryWriter(tmp_path) as writer:
         writer.add_figure("f", figure, 1)
@@ -169,8 +178,12 @@ def test_text_hparams_and_graph(tmp_path, capsys):
     model = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Sequential(nn.Linear(3, 2)))
     with SummaryWriter(tmp_path) as writer:
         writer.add_text("note", "hällo", 2)
-        writer.add_hparams({"lr": 0.1, "bias": True, "kind": "sgd"}, {"accuracy": 0.5},
-                           {"kind": ["sgd", "adam"]}, run_name="one")
+        writer.add_hparams(
+            {"lr": 0.1, "bias": True, "kind": "sgd"},
+            {"accuracy": 0.5},
+            {"kind": ["sgd", "adam"]},
+            run_name="one",
+        )
         writer.add_graph(model, torch.randn(2, 4), verbose=True)
         with pytest.raises(TypeError, match="dictionary"):
             writer.add_hparams([], {})
@@ -195,7 +208,7 @@ def test_the_graph_shows_what_interpreters_below_it_see(tmp_path):
     class Below:
         def run(self, row, call, args, kwargs):
             seen.append(row.name)
-            return state.interpret(row, call, args, kwargs)
+            return interpreters.interpret(row, call, args, kwargs)
 
     class Mixed(torch.nn.Module):
         def forward(self, x):
@@ -204,12 +217,12 @@ def test_the_graph_shows_what_interpreters_below_it_see(tmp_path):
             return x
 
     model, below, x = Mixed(), Below(), torch.randn(2, 2)
-    state.push(below)
+    interpreters.push(below)
     try:
         with SummaryWriter(tmp_path) as writer:
             writer.add_graph(model, x)
     finally:
-        state.pop(below)
+        interpreters.pop(below)
     assert model.dtype is torch.bfloat16 and seen == ["matmul", "relu"]
 
 
@@ -236,11 +249,17 @@ def test_tensorboard_itself_reads_it(tmp_path):
 
 
 def test_the_package_is_not_needed(tmp_path):
-    code = ("import sys; sys.modules['tensorboard'] = None\n"
-            "from rushlight.utils.tensorboard import SummaryWriter\n"
-            f"SummaryWriter({str(tmp_path)!r}).close()")
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60,
-                   env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    code = (
+        "import sys; sys.modules['tensorboard'] = None\n"
+        "from rushlight.utils.tensorboard import SummaryWriter\n"
+        f"SummaryWriter({str(tmp_path)!r}).close()"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
 
 
 def floats(value):
@@ -267,7 +286,9 @@ def test_precision_and_recall(tmp_path):
     labels, predictions = torch.tensor([0, 1, 1, 0, 1]), torch.tensor([0.1, 0.9, 0.4, 0.6, 1.0])
     with SummaryWriter(tmp_path) as writer:
         writer.add_pr_curve("curve", labels, predictions, 1, num_thresholds=11)
-        writer.add_pr_curve("heavy", labels.bool(), predictions, num_thresholds=500, weights=torch.full((5,), 2.0))
+        writer.add_pr_curve(
+            "heavy", labels.bool(), predictions, num_thresholds=500, weights=torch.full((5,), 2.0)
+        )
     found = values(tmp_path)
     table = floats(found["curve"][1][8][0])
     for i, threshold in enumerate(np.arange(11) / 10):
@@ -295,7 +316,12 @@ def test_meshes(tmp_path):
     plugin = fields(fields(found["body_FACE"][1][9][0])[1][0])
     about = fields(plugin[2][0])
     assert plugin[1] == [b"mesh"] and about == {
-        2: [b"body"], 3: [2], 5: [b'{"camera": {"fov": 75}}'], 6: [1, 2, 3], 7: [0b110]}
+        2: [b"body"],
+        3: [2],
+        5: [b'{"camera": {"fov": 75}}'],
+        6: [1, 2, 3],
+        7: [0b110],
+    }
 
 
 def test_embeddings(tmp_path):
@@ -303,17 +329,27 @@ def test_embeddings(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         writer.add_embedding(rows, list("abcde"), torch.rand(5, 3, 4, 6), global_step=3, tag="x/y")
         writer.add_embedding(rows, [[n, n * n] for n in range(5)], metadata_header=["n", "square"])
-        for wrong in ({"mat": rows[0]}, {"mat": rows, "metadata": ["a"]}, {"mat": rows, "label_img": torch.rand(2, 3, 4, 4)}):
+        for wrong in (
+            {"mat": rows[0]},
+            {"mat": rows, "metadata": ["a"]},
+            {"mat": rows, "label_img": torch.rand(2, 3, 4, 4)},
+        ):
             with pytest.raises(ValueError, match="should"):
                 writer.add_embedding(**wrong)
     first, second = (tmp_path / "projector_config.pbtxt").read_text().splitlines()
-    assert first == ('embeddings { tensor_name: "x/y:00003" tensor_path: "00003/x%2Fy/tensors.tsv" metadata_path: '
-                     '"00003/x%2Fy/metadata.tsv" sprite { image_path: "00003/x%2Fy/sprite.png" single_image_dim: 6 '
-                     'single_image_dim: 4 } }')
+    assert first == (
+        'embeddings { tensor_name: "x/y:00003" tensor_path: "00003/x%2Fy/tensors.tsv" metadata_path: '
+        '"00003/x%2Fy/metadata.tsv" sprite { image_path: "00003/x%2Fy/sprite.png" single_image_dim: 6 '
+        "single_image_dim: 4 } }"
+    )
     assert 'tensor_name: "default:00000"' in second
     told = (tmp_path / "00000/default/tensors.tsv").read_text().splitlines()
     assert np.array_equal(np.array([line.split("\t") for line in told], np.float32), rows.numpy())
     assert (tmp_path / "00003/x%2Fy/metadata.tsv").read_text() == "a\nb\nc\nd\ne\n"
-    assert (tmp_path / "00000/default/metadata.tsv").read_text().splitlines()[:3] == ["n\tsquare", "0\t0", "1\t1"]
+    assert (tmp_path / "00000/default/metadata.tsv").read_text().splitlines()[:3] == [
+        "n\tsquare",
+        "0\t0",
+        "1\t1",
+    ]
     sprite = (tmp_path / "00003/x%2Fy/sprite.png").read_bytes()
-    assert struct.unpack(">II", sprite[16:24]) == (18, 12)   # three in a row, three rows
+    assert struct.unpack(">II", sprite[16:24]) == (18, 12)  # three in a row, three rows

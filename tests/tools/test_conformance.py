@@ -1,4 +1,5 @@
 """Which reports of the harness count as failing."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """tools/pytorch_tests.py: what is drawn and what is counted."""
+
 from __future__ import annotations
 
 import sys
@@ -22,9 +23,11 @@ def test_drawing_more_adds_to_the_same_tests():
 
 def test_exceptions_do_not_count_and_what_did_not_run_is_told(monkeypatch):
     monkeypatch.setattr(pytorch_tests, "reasons", lambda name: {"*::test_b": "why"})
-    found = {"TestX::test_a": {"outcome": "passed", "message": ""},
-             "TestX::test_b": {"outcome": "passed", "message": ""},
-             "TestX::test_c": {"outcome": "failed", "message": "TypeError: 0x3f at 17"}}
+    found = {
+        "TestX::test_a": {"outcome": "passed", "message": ""},
+        "TestX::test_b": {"outcome": "passed", "message": ""},
+        "TestX::test_c": {"outcome": "failed", "message": "TypeError: 0x3f at 17"},
+    }
     chosen = [test for test in TESTS if "_d_" not in test]
     row = pytorch_tests.count("test_x", chosen, chosen, found)
     assert (row.exceptions, row.of, row.passed, row.not_run) == (1, 2, 1, 1)

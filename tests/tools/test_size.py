@@ -1,4 +1,5 @@
 """The size report counts as it says."""
+
 from __future__ import annotations
 
 import sys
@@ -11,8 +12,9 @@ import size  # noqa: E402
 
 def test_functions_are_measured_from_def_to_their_last_line(tmp_path):
     file = tmp_path / "a.py"
-    file.write_text("def f():\n    return 1\n\n\nclass C:\n    async def g(self):\n        x = 1\n"
-                    "        return x\n")
+    file.write_text(
+        "def f():\n    return 1\n\n\nclass C:\n    async def g(self):\n        x = 1\n        return x\n"
+    )
     assert size.functions(file) == [("f", 2), ("g", 3)]
 
 

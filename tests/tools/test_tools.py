@@ -1,4 +1,5 @@
 """The house's own checkers."""
+
 from __future__ import annotations
 
 import sys
@@ -13,7 +14,7 @@ import layers  # noqa: E402
 def test_layers_finds_an_import_that_points_down(tmp_path):
     room = tmp_path / "rushlight" / "base"
     room.mkdir(parents=True)
-    (room / "wrong.py").write_text("from rushlight.tensor.tensor import Tensor\n")
+    (room / "wrong.py").write_text("from rushlight._engine.tensors.tensor import Tensor\n")
     (room / "right.py").write_text("from rushlight.base import dtype\n")
     found = layers.violations(tmp_path)
     assert len(found) == 1 and "wrong.py:1" in found[0]

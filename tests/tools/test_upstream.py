@@ -1,4 +1,5 @@
 """tools/upstream.py reads a PyTorch without importing it."""
+
 from __future__ import annotations
 
 import sys
@@ -12,9 +13,12 @@ import upstream  # noqa: E402
 
 def _package(folder: Path, version: str, functions: str) -> Path:
     torch = folder / version / "torch"
-    files = {"version.py": f"__version__: str = '{version}+cpu'\n", "functional.py": functions,
-             "_C/__init__.pyi": "class TensorBase:\n    def relu(self): ...\n    def grown_up(self, by=1): ...\n",
-             "_tensor.py": "class Tensor:\n    pass\n"}
+    files = {
+        "version.py": f"__version__: str = '{version}+cpu'\n",
+        "functional.py": functions,
+        "_C/__init__.pyi": "class TensorBase:\n    def relu(self): ...\n    def grown_up(self, by=1): ...\n",
+        "_tensor.py": "class Tensor:\n    pass\n",
+    }
     for package in upstream.FOLDERS:
         files[f"{package}/__init__.py"] = ""
     for name, text in files.items():
@@ -25,9 +29,13 @@ def _package(folder: Path, version: str, functions: str) -> Path:
 
 def test_what_is_new_and_what_changed_is_listed(tmp_path: Path, monkeypatch) -> None:
     old = _package(tmp_path, "9.1", "__all__ = ['norm', 'gone']\ndef norm(input): ...\ndef gone(): ...\n")
-    new = _package(tmp_path, "9.2", "__all__ = ['norm', 'einsum', 'never']\n"
-                                    "def norm(input, extra=3, p=2): ...\ndef einsum(*args): ...\n"
-                                    "def never(a, *, b=1): ...\ndef hidden(): ...\n")
+    new = _package(
+        tmp_path,
+        "9.2",
+        "__all__ = ['norm', 'einsum', 'never']\n"
+        "def norm(input, extra=3, p=2): ...\ndef einsum(*args): ...\n"
+        "def never(a, *, b=1): ...\ndef hidden(): ...\n",
+    )
     monkeypatch.setattr(upstream, "reasons", lambda: {"torch.nev*": "nobody asks"})
     text, untold = upstream.report(new, old)
     assert "PyTorch 9.2: 5 public names were read, 3 are there, 2 are left out." in text

@@ -1,4 +1,5 @@
 """The stubs are those that the code gives, and tell every public name."""
+
 from __future__ import annotations
 
 import ast
@@ -12,8 +13,9 @@ import pytest
 
 import rushlight as torch
 from rushlight import aliases
-from rushlight.base import lazy, listing
-from rushlight.base.nowhere import is_absent
+from rushlight._engine import lazy
+from rushlight._engine.names import completion
+from rushlight._engine.names.placeholders import is_absent
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -32,29 +34,64 @@ def _names(text: str) -> set[str]:
 
 def _methods(text: str, name: str) -> set[str]:
     cls = next(n for n in ast.parse(text).body if isinstance(n, ast.ClassDef) and n.name == name)
-    return {n.name if isinstance(n, ast.FunctionDef) else n.target.id for n in cls.body
-            if isinstance(n, (ast.FunctionDef, ast.AnnAssign))}
+    return {
+        n.name if isinstance(n, ast.FunctionDef) else n.target.id
+        for n in cls.body
+        if isinstance(n, (ast.FunctionDef, ast.AnnAssign))
+    }
 
 
 def test_stubs_are_as_the_code_is() -> None:
     # In a process of its own: what other tests did to classes is nothing that a stub should tell.
-    done = subprocess.run([sys.executable, str(ROOT / "tools" / "stubs.py"), "--check"], capture_output=True,
-                          text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "stubs.py"), "--check"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, f"run `{stubs.COMMAND}`: {done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("module", ["", "linalg", "special", "fft", "nn", "nn.functional", "optim", "utils.data",
-                                    "distributions", "optim.lr_scheduler", "return_types"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "",
+        "linalg",
+        "special",
+        "fft",
+        "nn",
+        "nn.functional",
+        "optim",
+        "utils.data",
+        "distributions",
+        "optim.lr_scheduler",
+        "return_types",
+    ],
+)
 def test_every_public_name_is_told(made: dict[Path, str], module: str) -> None:
     path = ROOT.joinpath("rushlight", *module.split("."))
     file = path / "__init__.pyi" if path.is_dir() else path.with_suffix(".pyi")
     found = import_module(f"rushlight.{module}".rstrip("."))
     # Names that are there to be imported and nothing else show in dir() once somebody asked for them.
-    listed = set(dir(found)) if module else {*listing.names("torch"), *lazy.homes("rushlight")}
+    listed = set(dir(found)) if module else {*completion.names("torch"), *lazy.homes("rushlight")}
     values = {n: getattr(found, n) for n in listed if not n.startswith("_")}
     public = {n for n, value in values.items() if not isinstance(value, ModuleType) and not is_absent(value)}
-    brought = {"annotations", "Any", "TYPE_CHECKING", "import_module", "homes", "lazy_names", "public",
-               "HOMES", "ModuleType", "ModuleSpec", "TYPES", "namespace", "warn"}
+    brought = {
+        "annotations",
+        "Any",
+        "TYPE_CHECKING",
+        "import_module",
+        "homes",
+        "lazy_names",
+        "public",
+        "HOMES",
+        "ModuleType",
+        "ModuleSpec",
+        "TYPES",
+        "namespace",
+        "warn",
+    }
     assert public - brought - _names(made[file]) == set()
 
 

@@ -40,10 +40,10 @@ def programs(torch):
         "vm": lambda: (g(3) @ g(3, 4)).sum().backward(),
         "dot": lambda: (g(3) @ g(3)).backward(),
         "3d2d": lambda: (g(2, 3, 4) @ g(4, 5)).sum().backward(),
-        "3d2d no": lambda: (r(2, 3, 4) @ r(4, 5)),
-        "3d2d nc": lambda: (r(2, 4, 3).transpose(1, 2) @ r(4, 5)),
+        "3d2d no": lambda: r(2, 3, 4) @ r(4, 5),
+        "3d2d nc": lambda: r(2, 4, 3).transpose(1, 2) @ r(4, 5),
         "2d3d": lambda: (g(3, 4) @ g(2, 4, 5)).sum().backward(),
-        "2d3d no": lambda: (r(3, 4) @ r(2, 4, 5)),
+        "2d3d no": lambda: r(3, 4) @ r(2, 4, 5),
         "3d1d": lambda: (g(2, 3, 4) @ g(4)).sum().backward(),
         "1d3d": lambda: (g(4) @ g(2, 4, 3)).sum().backward(),
         "3d3d": lambda: (g(2, 3, 4) @ g(2, 4, 5)).sum().backward(),
@@ -73,10 +73,14 @@ def programs(torch):
         "conv2 dw": lambda: F.conv2d(g(2, 4, 8, 8), g(4, 1, 3, 3), g(4), 1, 1, 1, 4).sum().backward(),
         "conv3": lambda: F.conv3d(g(1, 2, 5, 5, 5), g(3, 2, 2, 2, 2)).sum().backward(),
         "convt": lambda: F.conv_transpose2d(g(2, 3, 5, 5), g(3, 4, 3, 3), g(4), 2).sum().backward(),
-        "convt grp": lambda: F.conv_transpose2d(g(2, 4, 5, 5), g(4, 3, 3, 3), None, 2, 1, 1, 2).sum().backward(),
+        "convt grp": lambda: (
+            F.conv_transpose2d(g(2, 4, 5, 5), g(4, 3, 3, 3), None, 2, 1, 1, 2).sum().backward()
+        ),
         "sdpa": lambda: attend(g(2, 3, 4, 8), g(2, 3, 5, 8), g(2, 3, 5, 8)).sum().backward(),
         "sdpa causal": lambda: attend(*[g(2, 3, 4, 8)] * 3, is_causal=True).sum().backward(),
-        "sdpa mask": lambda: attend(g(2, 3, 4, 8), g(2, 3, 5, 8), g(2, 3, 5, 8), r(4, 5) < 9).sum().backward(),
+        "sdpa mask": lambda: (
+            attend(g(2, 3, 4, 8), g(2, 3, 5, 8), g(2, 3, 5, 8), r(4, 5) < 9).sum().backward()
+        ),
         "sdpa drop": lambda: attend(g(2, 3, 4, 8), g(2, 3, 5, 8), g(2, 3, 5, 8), None, 0.5).sum().backward(),
         "sdpa 3d": lambda: attend(g(2, 4, 8), g(2, 5, 8), g(2, 5, 8)).sum().backward(),
         "sdpa v": lambda: attend(g(2, 3, 4, 8), g(2, 3, 5, 8), g(2, 3, 5, 6)).sum().backward(),
@@ -95,7 +99,7 @@ def programs(torch):
         "double": double,
         "cdist": lambda: torch.cdist(g(30, 3), g(40, 3)).sum().backward(),
         "solve": lambda: torch.linalg.solve(g(3, 3), g(3, 2)).sum().backward(),
-        "inv": lambda: torch.linalg.inv(torch.eye(3, requires_grad=True)+0).sum().backward(),
+        "inv": lambda: torch.linalg.inv(torch.eye(3, requires_grad=True) + 0).sum().backward(),
         "matrix_power": lambda: torch.linalg.matrix_power(g(3, 3), 5).sum().backward(),
         "chain": lambda: torch.linalg.multi_dot([g(2, 3), g(3, 4), g(4, 5)]).sum().backward(),
         "kron": lambda: torch.kron(g(2, 3), g(3, 4)).sum().backward(),
@@ -103,7 +107,7 @@ def programs(torch):
         "int": lambda: torch.ones(2, 3, dtype=torch.int64) @ torch.ones(3, 4, dtype=torch.int64),
         "cplx": lambda: (g(2, 3) * 1j @ (g(3, 2) * 1j)).abs().sum().backward(),
         "ckpt": lambda: torch.utils.checkpoint.checkpoint(net, g(3, 8), use_reentrant=False).sum().backward(),
-        "vmap": lambda: torch.func.vmap(lambda a, b:a @ b)(r(2, 3, 4), r(2, 4, 5)),
+        "vmap": lambda: torch.func.vmap(lambda a, b: a @ b)(r(2, 3, 4), r(2, 4, 5)),
     }
 
 
@@ -114,6 +118,8 @@ def counted(torch):
         torch.manual_seed(0)
         with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
             run()
-        found[name] = {module: {str(op): flops for op, flops in counts.items()}
-                       for module, counts in counter.get_flop_counts().items()}
+        found[name] = {
+            module: {str(op): flops for op, flops in counts.items()}
+            for module, counts in counter.get_flop_counts().items()
+        }
     return found

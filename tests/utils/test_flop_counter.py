@@ -1,4 +1,5 @@
 """torch.utils.flop_counter: PyTorch's numbers, recorded by record_flops.py; tables; formulas of one's own."""
+
 import json
 from pathlib import Path
 
@@ -26,8 +27,9 @@ def test_counts():
 
 def network():
     nn = torch.nn
-    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 10),
-                         nn.Sequential(nn.Linear(10, 4)))
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 10), nn.Sequential(nn.Linear(10, 4))
+    )
 
 
 def test_table(capsys):
@@ -54,6 +56,7 @@ def test_own_formulas():
     @register_flop_formula(torch.ops.counted.double)
     def formula(shape, *args, out_shape=None, **kwargs):
         return shape[0] * 100 + out_shape[1]
+
     with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.relu: lambda s, **k: 7}) as counter:
         torch.ops.counted.double(torch.ones(3, 4)).relu()
     assert list(counter.get_flop_counts()["Global"].values()) == [304, 7]

@@ -1,4 +1,5 @@
 """torch.utils._pytree: paths, structures as text, types that programs add."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -16,7 +17,10 @@ def test_structures_are_text_and_back():
     spec = pytree.tree_structure(TREE)
     assert pytree.treespec_loads(pytree.treespec_dumps(spec)) == spec
     assert (spec.num_nodes, spec.num_leaves, spec.num_children, spec.type) == (12, 6, 3, dict)
-    assert pytree.treespec_dumps(pytree.LeafSpec()) == '[1, {"type": null, "context": null, "children_spec": []}]'
+    assert (
+        pytree.treespec_dumps(pytree.LeafSpec())
+        == '[1, {"type": null, "context": null, "children_spec": []}]'
+    )
     assert spec.child(0) == spec.children()[0] == pytree.tree_structure([1, (2, 3)]) and not spec.is_leaf()
     assert pytree.treespec_pprint(pytree.tree_structure([1, (2,)])) == "[*, (*,)]"
     with pytest.raises(ValueError, match="Unknown protocol 2"):
@@ -33,7 +37,9 @@ def test_paths():
     assert [pytree.keystr(path) for path, _ in keyed] == ["['a'][0]", "['a'][1][0]", "['a'][1][1]", "['b']"]
     assert pytree.key_get({"a": [1, 2]}, keyed[0][0]) == 1
     assert pytree.tree_map_with_path(lambda path, a, b: (pytree.keystr(path), a + b), [1, 2], [3, 4]) == [
-        ("[0]", 4), ("[1]", 6)]
+        ("[0]", 4),
+        ("[1]", 6),
+    ]
 
 
 def test_dataclasses_and_constants():
@@ -46,6 +52,7 @@ def test_dataclasses_and_constants():
     @dataclasses.dataclass(frozen=True)
     class Setting:
         name: str
+
     pytree.register_dataclass(Point, field_names=["x", "y"], drop_field_names=["z"])
     pytree.register_constant(Setting)
     try:

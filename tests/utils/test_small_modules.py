@@ -1,4 +1,5 @@
 """torch.utils.weak, swap_tensors, collect_env, torch.monitor and functions of torch's top level."""
+
 from datetime import timedelta
 
 import pytest
@@ -44,7 +45,7 @@ def test_top_level():
     x = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
     assert torch.norm_except_dim(x, 2, 0).tolist() == [[5.0], [10.0]]
     assert torch.threshold(x, 5.0, 0.0).tolist() == [[0, 0], [6, 8]]
-    assert torch.frobenius_norm(x).item() == pytest.approx(125 ** 0.5)
+    assert torch.frobenius_norm(x).item() == pytest.approx(125**0.5)
     assert torch.cond(torch.tensor(True), lambda v: v + 1, lambda v: v, (torch.ones(1),)).item() == 2
     assert torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))[0].item() == 3
     assert torch.sym_max(1, 2.5) == 2.5 and torch.sym_int(-1.5) == -1 and torch.sym_not(0)

@@ -1,4 +1,5 @@
 """torchvision's models and ops do what torchvision was recorded to do; regions and nms beside plain loops."""
+
 from __future__ import annotations
 
 import math
@@ -58,7 +59,9 @@ def test_nms_of_classes_takes_each_for_itself() -> None:
         of = (classes == c).nonzero()[:, 0]
         wanted += of[ops.nms(boxes[of], scores[of], 0.2)].tolist()
     kept = ops.batched_nms(boxes, scores, classes, 0.2).tolist()
-    assert sorted(kept) == sorted(wanted) and scores[kept].tolist() == sorted(scores[kept].tolist(), reverse=True)
+    assert sorted(kept) == sorted(wanted) and scores[kept].tolist() == sorted(
+        scores[kept].tolist(), reverse=True
+    )
     assert ops.batched_nms(boxes[:0], scores[:0], classes[:0], 0.2).tolist() == []
 
 
@@ -78,8 +81,9 @@ def _bilinear(image: Any, y: float, x: float) -> Any:
     top, left = int(y), int(x)
     low, right = min(top + 1, h - 1), min(left + 1, w - 1)
     dy, dx = y - top, x - left
-    return ((1 - dy) * ((1 - dx) * image[:, top, left] + dx * image[:, top, right])
-            + dy * ((1 - dx) * image[:, low, left] + dx * image[:, low, right]))
+    return (1 - dy) * ((1 - dx) * image[:, top, left] + dx * image[:, top, right]) + dy * (
+        (1 - dx) * image[:, low, left] + dx * image[:, low, right]
+    )
 
 
 def _aligned(image: Any, box: Any, size: tuple[int, int], scale: float, ratio: int, aligned: bool) -> Any:
@@ -92,13 +96,19 @@ def _aligned(image: Any, box: Any, size: tuple[int, int], scale: float, ratio: i
     found = np.zeros((image.shape[0], *size))
     for i, j in np.ndindex(*size):
         for a, b in np.ndindex(rows, columns):
-            found[:, i, j] += _bilinear(image, y1 + (i + (a + 0.5) / rows) * step_y,
-                                        x1 + (j + (b + 0.5) / columns) * step_x)
+            found[:, i, j] += _bilinear(
+                image, y1 + (i + (a + 0.5) / rows) * step_y, x1 + (j + (b + 0.5) / columns) * step_x
+            )
     return found / max(rows * columns, 1)
 
 
 # Rows (image, x1, y1, x2, y2): inside, of less than a pixel, over the edge, far outside.
-_ROIS = [[0, 1.3, 2.1, 9.7, 10.4], [1, 3.2, 3.1, 3.6, 3.5], [1, -4.0, -3.0, 6.5, 30.0], [0, 40.0, 50.0, 60.0, 70.0]]
+_ROIS = [
+    [0, 1.3, 2.1, 9.7, 10.4],
+    [1, 3.2, 3.1, 3.6, 3.5],
+    [1, -4.0, -3.0, 6.5, 30.0],
+    [0, 40.0, 50.0, 60.0, 70.0],
+]
 
 
 @pytest.mark.parametrize("aligned", [False, True])
@@ -124,8 +134,14 @@ def _pooled(image: Any, box: Any, size: tuple[int, int], scale: float) -> Any:
     for i, j in np.ndindex(*size):
         ends = []
         for at, step, start, limit in zip((i, j), steps, (y1, x1), image.shape[1:], strict=True):
-            ends.append(slice(*(min(max(v + start, 0), limit)
-                                for v in (math.floor(at * step), math.ceil((at + 1) * step)))))
+            ends.append(
+                slice(
+                    *(
+                        min(max(v + start, 0), limit)
+                        for v in (math.floor(at * step), math.ceil((at + 1) * step))
+                    )
+                )
+            )
         cell = image[:, ends[0], ends[1]]
         if cell.size:
             found[:, i, j] = cell.max((1, 2))
@@ -166,7 +182,9 @@ def test_weights_are_read_from_the_folder_of_checkpoints(tmp_path: Path, monkeyp
 def test_densenet_reads_files_with_older_names() -> None:
     make = partial(models.DenseNet, 8, (2, 3), 16, num_classes=5)
     one, other = make(), make()
-    older = {re.sub(r"(denselayer\d+\.(?:norm|conv))([12])", r"\1.\2", k): v for k, v in one.state_dict().items()}
+    older = {
+        re.sub(r"(denselayer\d+\.(?:norm|conv))([12])", r"\1.\2", k): v for k, v in one.state_dict().items()
+    }
     assert "features.denseblock1.denselayer2.norm.1.weight" in older
     other.load_state_dict(older)
     assert all(v.equal(other.state_dict()[k]) for k, v in one.state_dict().items())

@@ -1,4 +1,5 @@
 """Data sets and transforms of images do what torchvision was recorded to do."""
+
 from __future__ import annotations
 
 import gzip
@@ -39,8 +40,11 @@ def _mnist(mirror: Path) -> type:
             packed = gzip.compress(_idx(array))
             (mirror / f"{part}-{kind}-ubyte.gz").write_bytes(packed)
             resources.append((f"{part}-{kind}-ubyte.gz", hashlib.md5(packed).hexdigest()))
-    return type("Small", (datasets.MNIST,), {"mirrors": [f"{mirror.as_uri()}/none/", f"{mirror.as_uri()}/"],
-                                             "resources": resources})
+    return type(
+        "Small",
+        (datasets.MNIST,),
+        {"mirrors": [f"{mirror.as_uri()}/none/", f"{mirror.as_uri()}/"], "resources": resources},
+    )
 
 
 def test_mnist_is_downloaded_once_and_read_offline(tmp_path: Path) -> None:
@@ -50,7 +54,8 @@ def test_mnist_is_downloaded_once_and_read_offline(tmp_path: Path) -> None:
     data = Small(tmp_path, download=True)
     assert data.data.shape == (5, 2, 2) and data.targets.tolist() == [0, 1, 2, 3, 4]
     assert sorted(p.name for p in (tmp_path / "Small" / "raw").iterdir()) == sorted(
-        [name for name, _ in Small.resources] + [name[:-3] for name, _ in Small.resources])
+        [name for name, _ in Small.resources] + [name[:-3] for name, _ in Small.resources]
+    )
     Small.mirrors = []
     assert len(Small(tmp_path, train=False, download=True)) == 2
     for path in (tmp_path / "Small" / "raw").glob("*ubyte"):
@@ -97,9 +102,16 @@ def test_cifar(tmp_path: Path, base: type, key: str) -> None:
         archive.add(folder, base.base_folder)
     known = {kind: [[n, sums[n]] for n, _ in getattr(base, kind)] for kind in kinds}
     packed = tmp_path / base.filename
-    Small = type("Small", (base,), {**known, "url": packed.as_uri(), "tgz_md5":
-                                    hashlib.md5(packed.read_bytes()).hexdigest(),
-                                    "meta": {**base.meta, "md5": sums[base.meta["filename"]]}})
+    Small = type(
+        "Small",
+        (base,),
+        {
+            **known,
+            "url": packed.as_uri(),
+            "tgz_md5": hashlib.md5(packed.read_bytes()).hexdigest(),
+            "meta": {**base.meta, "md5": sums[base.meta["filename"]]},
+        },
+    )
     data = Small(tmp_path / "to", transform=transforms.ToTensor(), download=True)
     assert len(data) == 2 * len(base.train_list) and data.classes == ["cat", "dog"]
     assert data[1][0].shape == (3, 32, 32) and data[1][1] == 1 and data.data.shape[1:] == (32, 32, 3)
@@ -123,12 +135,20 @@ def test_save_image(tmp_path: Path) -> None:
     utils.save_image(images, tmp_path / "x.png", nrow=2, padding=1)
     with Image.open(tmp_path / "x.png") as found:
         assert (found.size, found.mode) == ((11, 13), "RGB")
-        assert np.array_equal(np.asarray(found)[1:6, 1:5, 0], (images[0, 0] * 255 + 0.5).to(torch.uint8).numpy())
+        assert np.array_equal(
+            np.asarray(found)[1:6, 1:5, 0], (images[0, 0] * 255 + 0.5).to(torch.uint8).numpy()
+        )
 
 
 def test_transforms_travel_to_workers() -> None:
-    steps = transforms.Compose([transforms.RandomCrop(6, padding=1), transforms.RandomHorizontalFlip(),
-                                transforms.ToTensor(), transforms.Normalize((0.5,), (0.5,))])
+    steps = transforms.Compose(
+        [
+            transforms.RandomCrop(6, padding=1),
+            transforms.RandomHorizontalFlip(),
+            transforms.ToTensor(),
+            transforms.Normalize((0.5,), (0.5,)),
+        ]
+    )
     assert repr(pickle.loads(pickle.dumps(steps))) == repr(steps)
     data = datasets.FakeData(8, (3, 8, 8), transform=steps)
     loader = torch.utils.data.DataLoader(data, 4, num_workers=1)
@@ -137,8 +157,13 @@ def test_transforms_travel_to_workers() -> None:
 
 def test_tensors_are_differentiable_through_transforms() -> None:
     x = torch.rand(3, 9, 8, requires_grad=True)
-    transforms.Compose([transforms.Resize(6), transforms.RandomRotation(20, transforms.InterpolationMode.BILINEAR),
-                        transforms.Normalize((0.5,), (0.5,))])(x).sum().backward()
+    transforms.Compose(
+        [
+            transforms.Resize(6),
+            transforms.RandomRotation(20, transforms.InterpolationMode.BILINEAR),
+            transforms.Normalize((0.5,), (0.5,)),
+        ]
+    )(x).sum().backward()
     assert x.grad.abs().sum() > 0
 
 
@@ -155,10 +180,12 @@ def test_own_transforms_of_samples() -> None:
 
 
 def test_without_pillow(tmp_path: Path) -> None:
-    code = ("import sys; sys.modules['PIL'] = None\nimport rushlight as torch\n"
-            "from rushlight_vision import transforms as T\nx = torch.rand(3, 8, 8)\n"
-            "print(T.Compose([T.Resize(4), T.RandomCrop(3), T.ColorJitter(0.1, 0.1, 0.1, 0.1)])(x).shape)\n"
-            "T.ToPILImage()(x)")
+    code = (
+        "import sys; sys.modules['PIL'] = None\nimport rushlight as torch\n"
+        "from rushlight_vision import transforms as T\nx = torch.rand(3, 8, 8)\n"
+        "print(T.Compose([T.Resize(4), T.RandomCrop(3), T.ColorJitter(0.1, 0.1, 0.1, 0.1)])(x).shape)\n"
+        "T.ToPILImage()(x)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "torch.Size([3, 3, 3])" in done.stdout and "pip install 'rushlight[vision]'" in done.stderr
 
@@ -177,7 +204,21 @@ import torchvision.models.segmentation.deeplabv3
 import torchvision.models.detection
 torchvision.models.detection.retinanet_resnet50_fpn()
 """)
-    done = subprocess.run([sys.executable, "-m", "rushlight", "p.py"], cwd=tmp_path, capture_output=True, text=True,
-                          timeout=60, env={"PYTHONPATH": str(Path(torch.__file__).parents[1]), "PATH": ""})
-    assert done.stdout.split() == ["rushlight_vision.transforms", "0.28.0+rushlight", "(224,", "224)", "rushlight_vision"]
-    assert "torchvision.models.detection.retinanet_resnet50_fpn can be imported but is not there" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "rushlight", "p.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PYTHONPATH": str(Path(torch.__file__).parents[1]), "PATH": ""},
+    )
+    assert done.stdout.split() == [
+        "rushlight_vision.transforms",
+        "0.28.0+rushlight",
+        "(224,",
+        "224)",
+        "rushlight_vision",
+    ]
+    assert (
+        "torchvision.models.detection.retinanet_resnet50_fpn can be imported but is not there" in done.stderr
+    )

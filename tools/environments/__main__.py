@@ -8,6 +8,7 @@ stand-in there, installs the packages as their users would, asks for a check, an
 this file. Needs the network's registry, `build`, and some minutes; prints a line each, and exits with 1 if
 any failed.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -37,15 +38,21 @@ class Scene:
 
 
 SCENES = (
-    Scene("accelerate", ("accelerate",), ("PYTHON HERE/accelerate_train.py",
-                                          "BIN/accelerate launch --cpu HERE/accelerate_train.py")),
+    Scene(
+        "accelerate",
+        ("accelerate",),
+        ("PYTHON HERE/accelerate_train.py", "BIN/accelerate launch --cpu HERE/accelerate_train.py"),
+    ),
     Scene("transformers", ("transformers[torch]",), ("PYTHON HERE/transformers_train.py",)),
     Scene("lightning", ("lightning",), ("PYTHON HERE/lightning_train.py",)),
     Scene("timm", ("timm",), ("PYTHON HERE/timm_train.py",), vision=True),
     Scene("torchmetrics", ("torchmetrics",), ("PYTHON HERE/torchmetrics_measure.py",)),
     Scene("notebook", ("nbclient", "ipykernel"), ("PYTHON HERE/notebook.py",)),
-    Scene("xdist", ("pytest", "pytest-xdist"),
-          ("PYTHON -m pytest -q -n 2 -p no:cacheprovider HERE/test_under_xdist.py",)),
+    Scene(
+        "xdist",
+        ("pytest", "pytest-xdist"),
+        ("PYTHON -m pytest -q -n 2 -p no:cacheprovider HERE/test_under_xdist.py",),
+    ),
     Scene("debugger", ("debugpy",), ("PYTHON HERE/debugger.py",)),
     Scene("spawn", (), ("PYTHON HERE/spawn.py", "PYTHON -m torch.utils.collect_env", "BIN/torchrun --help")),
 )
@@ -70,11 +77,19 @@ class Environment:
 
     def call(self, command: list[str], status: int = 0, cwd: Path | None = None, limit: int = 900) -> str:
         """What a command prints; Failed if it ends with another status."""
-        clean = {name: value for name, value in os.environ.items()
-                 if not name.startswith(("PYTHON", "RUSHLIGHT", "VIRTUAL_ENV"))}
-        done = subprocess.run(command, capture_output=True, text=True, cwd=cwd or HERE.parent, timeout=limit,
-                              env={**clean, "PATH": f"{self.bin}{os.pathsep}{clean['PATH']}",
-                                   "HF_HUB_OFFLINE": "1"})
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "RUSHLIGHT", "VIRTUAL_ENV"))
+        }
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            cwd=cwd or HERE.parent,
+            timeout=limit,
+            env={**clean, "PATH": f"{self.bin}{os.pathsep}{clean['PATH']}", "HF_HUB_OFFLINE": "1"},
+        )
         if done.returncode != status:
             raise Failed(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
@@ -104,8 +119,10 @@ def play(scene: Scene, wheel: Path, room: Environment) -> str:
         raise Failed(f"PyTorch came:\n{listed}")
     said = ""
     for command in scene.commands:
-        words = [word.replace("PYTHON", room.python).replace("HERE", str(HERE)).replace("BIN", str(room.bin))
-                 for word in command.split()]
+        words = [
+            word.replace("PYTHON", room.python).replace("HERE", str(HERE)).replace("BIN", str(room.bin))
+            for word in command.split()
+        ]
         said = room.call(words, cwd=room.bin)
     return said.strip().splitlines()[-1] if said.strip() else ""
 
@@ -168,19 +185,29 @@ def main() -> int:
     work = options.keep or Path(tempfile.mkdtemp())
     work.mkdir(parents=True, exist_ok=True)
     try:
-        subprocess.run([sys.executable, "-m", "build", "-o", str(work / "dist"), str(ROOT)], check=True,
-                       capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "build", "-o", str(work / "dist"), str(ROOT)],
+            check=True,
+            capture_output=True,
+        )
         wheel = max((work / "dist").glob("*.whl"), key=os.path.getmtime)
         actions: dict[str, Callable[[Environment], str]] = {
-            scene.name: partial(play, scene, wheel) for scene in SCENES}
+            scene.name: partial(play, scene, wheel) for scene in SCENES
+        }
         actions["life"] = partial(life, wheel, options.pytorch)
         results = []
         for installer in options.installers or ["pip"]:
             for name in options.only or actions:
                 folder = work / f"{name}-{installer.partition('=')[0]}"
                 shutil.rmtree(folder, ignore_errors=True)
-                results.append(attempt(folder.name, lambda: actions[name](  # noqa: B023 - called at once
-                    Environment(folder, options.python, installer))))  # noqa: B023
+                results.append(
+                    attempt(
+                        folder.name,
+                        lambda: actions[name](  # noqa: B023 - called at once
+                            Environment(folder, options.python, installer)
+                        ),
+                    )
+                )  # noqa: B023
                 if not options.keep:
                     shutil.rmtree(folder, ignore_errors=True)
         return 0 if all(results) else 1

@@ -1,4 +1,5 @@
 """An Accelerator trains; also as `accelerate launch accelerate_train.py`."""
+
 import torch
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, TensorDataset

@@ -1,4 +1,5 @@
 """debugpy stops in a Module's forward, steps into what it calls, and shows the tensor there."""
+
 import json
 import socket
 import subprocess
@@ -46,7 +47,7 @@ class Client:
     def wait(self, kind, name):
         while True:
             size = 0
-            while (line := self.file.readline().strip()):
+            while line := self.file.readline().strip():
                 size = int(line.split(b":")[1])
             message = json.loads(self.file.read(size))
             if message["type"] == kind and message.get("event" if kind == "event" else "command") == name:
@@ -64,8 +65,20 @@ def main():
         free.close()
         path = Path(folder, "program.py")
         path.write_text(PROGRAM)
-        with subprocess.Popen([sys.executable, "-Xfrozen_modules=off", "-m", "debugpy", "--listen", str(port),
-                               "--wait-for-client", str(path)], stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(
+            [
+                sys.executable,
+                "-Xfrozen_modules=off",
+                "-m",
+                "debugpy",
+                "--listen",
+                str(port),
+                "--wait-for-client",
+                str(path),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as child:
             client = Client(port)
             client.ask("initialize", adapterID="test", pathFormat="path", linesStartAt1=True)
             client.send("attach", justMyCode=True)

@@ -1,4 +1,5 @@
 """A LightningModule is fitted, checked, saved and loaded."""
+
 import tempfile
 
 import lightning
@@ -31,8 +32,15 @@ if __name__ == "__main__":
     x = torch.randn(96, 3)
     data = TensorDataset(x, x.sum(1, keepdim=True))
     with tempfile.TemporaryDirectory() as folder:
-        trainer = lightning.Trainer(max_epochs=5, accelerator="cpu", logger=False, default_root_dir=folder,
-                                    enable_progress_bar=False, enable_model_summary=True, log_every_n_steps=1)
+        trainer = lightning.Trainer(
+            max_epochs=5,
+            accelerator="cpu",
+            logger=False,
+            default_root_dir=folder,
+            enable_progress_bar=False,
+            enable_model_summary=True,
+            log_every_n_steps=1,
+        )
         model = Lines()
         trainer.fit(model, DataLoader(data, 16, shuffle=True), DataLoader(data, 32))
         assert trainer.callback_metrics["held_out"] < 0.05, trainer.callback_metrics

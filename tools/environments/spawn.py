@@ -1,4 +1,5 @@
 """Processes started by spawn: torch.multiprocessing, DataLoader's workers, ProcessPoolExecutor, pickles."""
+
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
@@ -26,7 +27,7 @@ if __name__ == "__main__":
     assert shared.tolist() == [1, 2], shared
     data = TensorDataset(torch.arange(8).float())
     loader = DataLoader(data, 2, num_workers=2, multiprocessing_context="spawn")
-    assert torch.cat([x for x, in loader]).tolist() == list(range(8))
+    assert torch.cat([x for (x,) in loader]).tolist() == list(range(8))
     model, x = nn.Linear(3, 2), torch.randn(4, 3)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert torch.equal(pool.submit(measure, model, x).result(), model(x))

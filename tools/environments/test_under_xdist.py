@@ -1,4 +1,5 @@
 """Tests that pytest runs in several processes, one of which fails with a mistake of the user's."""
+
 import pytest
 import torch
 

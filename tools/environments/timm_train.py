@@ -1,4 +1,5 @@
 """Networks of timm run forward and backward, with its optimizer, its scheduler and its transforms."""
+
 import timm
 import torch
 from timm.data import create_transform, resolve_data_config

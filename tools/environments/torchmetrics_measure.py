@@ -1,8 +1,13 @@
 """Metrics of torchmetrics, in parts and at once, by functions and as a collection."""
+
 import torch
 from torchmetrics import MeanMetric, MetricCollection
-from torchmetrics.classification import (MulticlassAccuracy, MulticlassAUROC, MulticlassConfusionMatrix,
-                                         MulticlassF1Score)
+from torchmetrics.classification import (
+    MulticlassAccuracy,
+    MulticlassAUROC,
+    MulticlassConfusionMatrix,
+    MulticlassF1Score,
+)
 from torchmetrics.functional import mean_squared_error, pearson_corrcoef
 from torchmetrics.regression import R2Score
 
@@ -10,7 +15,7 @@ torch.manual_seed(0)
 scores, target = torch.randn(200, 4).softmax(-1), torch.randint(4, (200,))
 metrics = MetricCollection([MulticlassAccuracy(4, average="micro"), MulticlassF1Score(4), MulticlassAUROC(4)])
 for part in range(0, 200, 50):
-    metrics.update(scores[part:part + 50], target[part:part + 50])
+    metrics.update(scores[part : part + 50], target[part : part + 50])
 found = {name: float(value) for name, value in metrics.compute().items()}
 right = (scores.argmax(-1) == target).float().mean().item()
 assert abs(found["MulticlassAccuracy"] - right) < 1e-6, (found, right)

@@ -1,4 +1,5 @@
 """accelerate: a loop with accumulation, clipping, schedules, gathering, saved state."""
+
 import torch
 from accelerate import Accelerator, init_empty_weights, load_checkpoint_and_dispatch
 from accelerate.utils import set_seed
@@ -23,7 +24,10 @@ for epoch in range(3):
             opt.step()
             plan.step()
             opt.zero_grad()
-    print(epoch, f"{loss.item():.5f} {plan.get_last_lr()[0]:.6f} {accelerator.gather_for_metrics(loss).sum().item():.5f}")
+    print(
+        epoch,
+        f"{loss.item():.5f} {plan.get_last_lr()[0]:.6f} {accelerator.gather_for_metrics(loss).sum().item():.5f}",
+    )
 accelerator.save_state("state")
 before = sum(float(p.double().sum()) for p in net.parameters())
 for p in net.parameters():

@@ -1,6 +1,12 @@
 """botorch: a loop of Bayesian optimization with several acquisition functions."""
+
 import torch
-from botorch.acquisition import ExpectedImprovement, LogExpectedImprovement, UpperConfidenceBound, qExpectedImprovement
+from botorch.acquisition import (
+    ExpectedImprovement,
+    LogExpectedImprovement,
+    UpperConfidenceBound,
+    qExpectedImprovement,
+)
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from botorch.models.transforms import Normalize, Standardize
@@ -20,7 +26,9 @@ for step in range(3):
     for kind in (LogExpectedImprovement, ExpectedImprovement):
         acq = kind(gp, best_f=Y.max())
         print(kind.__name__, f"{acq(X[:1].unsqueeze(1) + 0.5).item():.3f}")
-    candidate, value = optimize_acqf(UpperConfidenceBound(gp, beta=0.2), bounds, q=1, num_restarts=2, raw_samples=16)
+    candidate, value = optimize_acqf(
+        UpperConfidenceBound(gp, beta=0.2), bounds, q=1, num_restarts=2, raw_samples=16
+    )
     print(step, [f"{v:.2f}" for v in candidate[0].tolist()], f"{value.item():.2f}")
     X, Y = torch.cat([X, candidate]), torch.cat([Y, f(candidate).unsqueeze(-1)])
 q = qExpectedImprovement(gp, Y.max(), SobolQMCNormalSampler(torch.Size([32]), seed=1))

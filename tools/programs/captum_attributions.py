@@ -1,14 +1,28 @@
 """captum: attributions of a small network by a dozen methods."""
+
 import torch
 from captum.attr import (
-    DeepLift, FeatureAblation, GradientShap, GuidedBackprop, InputXGradient, IntegratedGradients, KernelShap,
-    LayerConductance, LayerGradCam, NeuronConductance, NoiseTunnel, Occlusion, Saliency, ShapleyValueSampling,
+    DeepLift,
+    FeatureAblation,
+    GradientShap,
+    GuidedBackprop,
+    InputXGradient,
+    IntegratedGradients,
+    KernelShap,
+    LayerConductance,
+    LayerGradCam,
+    NeuronConductance,
+    NoiseTunnel,
+    Occlusion,
+    Saliency,
+    ShapleyValueSampling,
 )
 from torch import nn
 
 torch.manual_seed(0)
-net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 8), nn.ReLU(),
-                    nn.Linear(8, 3)).eval()
+net = nn.Sequential(
+    nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 8), nn.ReLU(), nn.Linear(8, 3)
+).eval()
 x = torch.randn(2, 1, 8, 8)
 for method in (IntegratedGradients, Saliency, InputXGradient, GuidedBackprop, DeepLift):
     a = method(net).attribute(x, target=1)

@@ -1,7 +1,7 @@
 """e3nn: irreps, spherical harmonics, tensor products, a network that is trained, equivariance."""
+
 import torch
-from e3nn import nn as enn
-from e3nn import o3
+from e3nn import nn as enn, o3
 
 torch.manual_seed(0)
 a = o3.Irreps("8x0e + 4x1o + 2x2e")

@@ -1,4 +1,5 @@
 """Writes a small graph in the two files that papers' graph is kept in: `graph.py FOLDER`."""
+
 import sys
 from pathlib import Path
 

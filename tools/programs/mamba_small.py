@@ -1,4 +1,5 @@
 """mamba-minimal: a small model, a few steps."""
+
 import torch
 from model import Mamba, ModelArgs
 

@@ -1,4 +1,5 @@
 """nanoGPT's model.py: training, generation, a cropped block."""
+
 import torch
 from model import GPT, GPTConfig
 

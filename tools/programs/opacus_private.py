@@ -1,4 +1,5 @@
 """opacus: private training, samples' gradients, accountants."""
+
 import warnings
 
 import torch
@@ -14,8 +15,13 @@ x, y = torch.randn(64, 1, 8, 8), torch.randint(0, 3, (64,))
 net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 3))
 opt = torch.optim.SGD(net.parameters(), 0.1)
 engine = PrivacyEngine()
-net, opt, data = engine.make_private(module=net, optimizer=opt, data_loader=DataLoader(TensorDataset(x, y), 16),
-                                     noise_multiplier=1.0, max_grad_norm=1.0)
+net, opt, data = engine.make_private(
+    module=net,
+    optimizer=opt,
+    data_loader=DataLoader(TensorDataset(x, y), 16),
+    noise_multiplier=1.0,
+    max_grad_norm=1.0,
+)
 for _ in range(2):
     for a, b in data:
         opt.zero_grad()
@@ -24,9 +30,13 @@ for _ in range(2):
         opt.step()
         print(len(a), f"{loss.item():.5f}")
 print(f"{engine.get_epsilon(1e-5):.4f}")
-for layer, inp in ((nn.Linear(5, 3), torch.randn(4, 5)), (nn.Embedding(7, 3), torch.randint(0, 7, (4, 5))),
-                   (nn.LayerNorm(5), torch.randn(4, 5)), (nn.Conv1d(2, 3, 3), torch.randn(4, 2, 8)),
-                   (nn.InstanceNorm1d(2, affine=True), torch.randn(4, 2, 8))):
+for layer, inp in (
+    (nn.Linear(5, 3), torch.randn(4, 5)),
+    (nn.Embedding(7, 3), torch.randint(0, 7, (4, 5))),
+    (nn.LayerNorm(5), torch.randn(4, 5)),
+    (nn.Conv1d(2, 3, 3), torch.randn(4, 2, 8)),
+    (nn.InstanceNorm1d(2, affine=True), torch.randn(4, 2, 8)),
+):
     g = GradSampleModule(layer)
     g(inp).sum().backward()
     print(type(layer).__name__, [f"{p.grad_sample.abs().sum().item():.4f}" for p in layer.parameters()])

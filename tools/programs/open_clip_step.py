@@ -1,4 +1,5 @@
 """open_clip: a small CLIP built from a configuration, its losses, steps of training."""
+
 import open_clip
 import torch
 from open_clip.loss import ClipLoss, SigLipLoss
@@ -19,8 +20,11 @@ for kind in (open_clip.CLIP, open_clip.CustomTextCLIP):
             opt.step()
             losses.append(f"{loss.item():.5f}")
         print(kind.__name__, quick, losses, f"{SigLipLoss()(i, t, scale, torch.tensor(0.1)).item():.5f}")
-resnet = open_clip.CLIP(embed_dim=16, vision_cfg={"image_size": 64, "layers": [1, 1, 1, 1], "width": 8, "patch_size": None},
-                        text_cfg=dict(text))
+resnet = open_clip.CLIP(
+    embed_dim=16,
+    vision_cfg={"image_size": 64, "layers": [1, 1, 1, 1], "width": 8, "patch_size": None},
+    text_cfg=dict(text),
+)
 print(f"{resnet.encode_image(torch.randn(2, 3, 64, 64)).sum().item():.4f}")
 tokenizer = open_clip.SimpleTokenizer()
 print(tokenizer(["a photo of a cat", "two dogs"])[:, :8].tolist())

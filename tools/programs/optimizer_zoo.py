@@ -1,4 +1,5 @@
 """torch-optimizer, adabelief, schedulefree, prodigy: many optimizers on one small problem."""
+
 import torch
 import torch_optimizer
 from adabelief_pytorch import AdaBelief
@@ -15,21 +16,54 @@ def train(name, make, steps=6):
     if hasattr(opt, "train"):
         opt.train()
     for _ in range(steps):
+
         def closure():
             opt.zero_grad()
             loss = nn.functional.mse_loss(net(x), y)
             loss.backward(create_graph=name == "Adahessian")
             return loss
-        loss = opt.step(closure) if name not in ("Adahessian", "Shampoo", "Ranger", "RangerVA", "RangerQH", "SWATS") else (closure(), opt.step())[0]
+
+        loss = (
+            opt.step(closure)
+            if name not in ("Adahessian", "Shampoo", "Ranger", "RangerVA", "RangerQH", "SWATS")
+            else (closure(), opt.step())[0]
+        )
         losses.append(float(loss))
     state = opt.state_dict()
     opt.load_state_dict(state)
     print(name, [f"{v:.5f}" for v in losses], len(state["state"]))
 
 
-for name in ("A2GradExp", "A2GradInc", "A2GradUni", "AccSGD", "AdaBound", "AdaMod", "Adafactor", "Adahessian", "AdamP",
-             "AggMo", "Apollo", "DiffGrad", "LARS", "Lamb", "MADGRAD", "NovoGrad", "PID", "QHAdam", "QHM", "RAdam", "Ranger",
-             "RangerQH", "RangerVA", "SGDP", "SGDW", "SWATS", "Shampoo", "Yogi"):
+for name in (
+    "A2GradExp",
+    "A2GradInc",
+    "A2GradUni",
+    "AccSGD",
+    "AdaBound",
+    "AdaMod",
+    "Adafactor",
+    "Adahessian",
+    "AdamP",
+    "AggMo",
+    "Apollo",
+    "DiffGrad",
+    "LARS",
+    "Lamb",
+    "MADGRAD",
+    "NovoGrad",
+    "PID",
+    "QHAdam",
+    "QHM",
+    "RAdam",
+    "Ranger",
+    "RangerQH",
+    "RangerVA",
+    "SGDP",
+    "SGDW",
+    "SWATS",
+    "Shampoo",
+    "Yogi",
+):
     more = {"A2GradExp": {}, "A2GradInc": {}, "A2GradUni": {}, "Adafactor": {}}.get(name, {"lr": 1e-2})
     train(name, lambda p, name=name, more=more: getattr(torch_optimizer, name)(p, **more))
 train("Lookahead", lambda p: torch_optimizer.Lookahead(torch_optimizer.Yogi(p, lr=1e-2), k=3))

@@ -1,4 +1,5 @@
 """torch-pruning, torchprofile, fvcore, thop, torchsummary: networks counted and cut."""
+
 import torch
 import torch_pruning as tp
 from fvcore.nn import FlopCountAnalysis, flop_count_table, parameter_count
@@ -16,13 +17,25 @@ for make in (resnet18, mobilenet_v2):
     flops = FlopCountAnalysis(net, x)
     flops.unsupported_ops_warnings(False)
     flops.uncalled_modules_warnings(False)
-    print(flops.total(), sum(flops.by_operator().values()), dict(flops.by_operator()), parameter_count(net)[""])
-print(flop_count_table(FlopCountAnalysis(nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)), torch.randn(2, 4))))
+    print(
+        flops.total(), sum(flops.by_operator().values()), dict(flops.by_operator()), parameter_count(net)[""]
+    )
+print(
+    flop_count_table(
+        FlopCountAnalysis(nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)), torch.randn(2, 4))
+    )
+)
 net = resnet18(num_classes=10).eval()
 summary(net, (3, 32, 32), device="cpu")
 print(tp.utils.count_ops_and_params(net, x))
-pruner = tp.pruner.MagnitudePruner(net, x, importance=tp.importance.GroupNormImportance(), pruning_ratio=0.5,
-                                   ignored_layers=[net.fc], iterative_steps=2)
+pruner = tp.pruner.MagnitudePruner(
+    net,
+    x,
+    importance=tp.importance.GroupNormImportance(),
+    pruning_ratio=0.5,
+    ignored_layers=[net.fc],
+    iterative_steps=2,
+)
 for _ in range(2):
     pruner.step()
     print(tp.utils.count_ops_and_params(net, x), f"{net(x).sum().item():.4f}")

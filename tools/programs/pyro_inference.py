@@ -1,4 +1,5 @@
 """pyro: stochastic variational inference, guides, Hamiltonian Monte Carlo, enumeration."""
+
 import pyro
 import pyro.distributions as dist
 import torch
@@ -25,10 +26,15 @@ for kind in (AutoNormal, AutoDiagonalNormal, AutoLowRankMultivariateNormal, Auto
     svi = SVI(model, guide, (ClippedAdam if kind is AutoNormal else Adam)({"lr": 0.03}), Trace_ELBO())
     for _ in range(60):
         loss = svi.step(x, y)
-    print(kind.__name__, f"{loss:.3f}", {k: [round(z, 3) for z in v.reshape(-1).tolist()]
-                                        for k, v in guide.median(x, y).items()})
+    print(
+        kind.__name__,
+        f"{loss:.3f}",
+        {k: [round(z, 3) for z in v.reshape(-1).tolist()] for k, v in guide.median(x, y).items()},
+    )
 print("predictive", f"{Predictive(model, guide=guide, num_samples=5)(x)['obs'].sum().item():.3f}")
-mcmc = MCMC(NUTS(model, jit_compile=False, max_tree_depth=4), num_samples=15, warmup_steps=10, disable_progbar=True)
+mcmc = MCMC(
+    NUTS(model, jit_compile=False, max_tree_depth=4), num_samples=15, warmup_steps=10, disable_progbar=True
+)
 mcmc.run(x, y)
 print("nuts", [f"{v:.2f}" for v in mcmc.get_samples()["w"].mean(0).tolist()])
 

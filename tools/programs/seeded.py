@@ -1,4 +1,5 @@
 """Runs a program as `__main__` from seeds, and prints what its variables hold at the end: `seeded.py FILE ARGS`."""
+
 import os
 import random
 import runpy
@@ -16,7 +17,9 @@ def summed(value: object) -> str:
         return f"{len(sums)} tensors {sum(sums):.6e}"
     if isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_complex():
         numbers = value.detach().double()
-        return f"{tuple(value.shape)} {value.dtype} {float(numbers.sum()):.6e} {float(numbers.abs().sum()):.6e}"
+        return (
+            f"{tuple(value.shape)} {value.dtype} {float(numbers.sum()):.6e} {float(numbers.abs().sum()):.6e}"
+        )
     if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub":
         return f"{value.shape} {numpy.abs(value.astype(float)).sum():.6e}"
     if isinstance(value, float):

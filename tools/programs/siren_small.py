@@ -1,4 +1,5 @@
 """siren: sine layers fit a picture, its gradient and its Laplacian by the checkout's operators."""
+
 import diff_operators
 import torch
 from modules import SingleBVPNet

@@ -1,4 +1,5 @@
 """torchcde: interpolations of irregular series and a neural CDE that is trained."""
+
 import torch
 import torchcde
 from torch import nn
@@ -25,8 +26,14 @@ opt = torch.optim.Adam([*func.parameters(), *first.parameters(), *last.parameter
 target = (torch.nanmean(x[:, -1], -1) > 0).float()
 for _ in range(4):
     X = torchcde.CubicSpline(coeffs)
-    z = torchcde.cdeint(X=X, z0=first(X.evaluate(X.interval[0])), func=func, t=X.interval, method="rk4",
-                        options={"step_size": 1.0})
+    z = torchcde.cdeint(
+        X=X,
+        z0=first(X.evaluate(X.interval[0])),
+        func=func,
+        t=X.interval,
+        method="rk4",
+        options={"step_size": 1.0},
+    )
     loss = nn.functional.binary_cross_entropy_with_logits(last(z[:, -1]).squeeze(-1), target)
     opt.zero_grad()
     loss.backward()

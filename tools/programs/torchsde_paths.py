@@ -1,4 +1,5 @@
 """torchsde: solvers of stochastic equations, Brownian paths, the adjoint."""
+
 import torch
 import torchsde
 from torch import nn
@@ -21,12 +22,19 @@ class SDE(nn.Module):
 
 
 ts, y0 = torch.linspace(0, 1, 5), torch.full((4, 3), 0.1)
-for noise, kind, method in (("diagonal", "ito", "euler"), ("diagonal", "ito", "milstein"), ("diagonal", "ito", "srk"),
-                            ("general", "ito", "euler"), ("general", "stratonovich", "midpoint"),
-                            ("diagonal", "stratonovich", "heun"), ("diagonal", "stratonovich", "reversible_heun")):
+for noise, kind, method in (
+    ("diagonal", "ito", "euler"),
+    ("diagonal", "ito", "milstein"),
+    ("diagonal", "ito", "srk"),
+    ("general", "ito", "euler"),
+    ("general", "stratonovich", "midpoint"),
+    ("diagonal", "stratonovich", "heun"),
+    ("diagonal", "stratonovich", "reversible_heun"),
+):
     sde = SDE(noise, kind)
-    bm = torchsde.BrownianInterval(0.0, 1.0, size=(4, 3 if noise == "diagonal" else 2), entropy=7,
-                                  levy_area_approximation="space-time")
+    bm = torchsde.BrownianInterval(
+        0.0, 1.0, size=(4, 3 if noise == "diagonal" else 2), entropy=7, levy_area_approximation="space-time"
+    )
     y = torchsde.sdeint(sde, y0, ts, bm=bm, method=method, dt=0.05)
     y[-1].sum().backward()
     print(noise, kind, method, f"{y.sum().item():.4f} {sde.mu.weight.grad.sum().item():.4f}")

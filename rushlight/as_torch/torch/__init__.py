@@ -1,4 +1,5 @@
 """Found as `torch` by the Python processes that a launched program starts: becomes Rushlight."""
+
 import os
 import sys
 from importlib.util import find_spec

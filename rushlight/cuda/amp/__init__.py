@@ -1,4 +1,5 @@
 """torch.cuda.amp: older spellings of torch.amp for CUDA: there is none, so all is disabled."""
+
 from rushlight.amp import grad_scaler
 from rushlight.cuda.amp.autocast_mode import autocast, custom_bwd, custom_fwd
 

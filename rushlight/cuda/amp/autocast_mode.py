@@ -1,13 +1,14 @@
 """The older spellings of autocast for CUDA: without it they warn, and do nothing."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from rushlight import amp
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.renaming import renamed
 from rushlight.amp.autocast_mode import older
-from rushlight.base import dtype as dt
-from rushlight.base.renaming import renamed
 
 autocast = older("cuda", dt.float16, __name__)
 
@@ -20,7 +21,9 @@ def _custom_bwd(bwd: Callable[..., Any]) -> Any:
     return amp.custom_bwd(bwd, device_type="cuda")
 
 
-_TEXT = ("`torch.cuda.amp.{0}(args...)` is deprecated. Please use "
-         "`torch.amp.{0}(args..., device_type='cuda')` instead.")
+_TEXT = (
+    "`torch.cuda.amp.{0}(args...)` is deprecated. Please use "
+    "`torch.amp.{0}(args..., device_type='cuda')` instead."
+)
 custom_fwd = renamed(_custom_fwd, "custom_fwd", _TEXT.format("custom_fwd"))
 custom_bwd = renamed(_custom_bwd, "custom_bwd", _TEXT.format("custom_bwd"))

@@ -1,4 +1,5 @@
 """Training with uneven inputs: a rank that has none left shadows the others' communication."""
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -6,8 +7,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 import rushlight.distributed as dist
-
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 
 
 class JoinHook:
@@ -58,8 +58,13 @@ class Join:
     ValueError: no joinable, or joinables of different groups.
     """
 
-    def __init__(self, joinables: list[Any], enable: bool = True, throw_on_early_termination: bool = False,
-                 **kwargs: Any) -> None:
+    def __init__(
+        self,
+        joinables: list[Any],
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+        **kwargs: Any,
+    ) -> None:
         if not joinables:
             raise ValueError("The join context manager requires at least one joinable")
         groups = [j.join_process_group for j in joinables]
@@ -86,10 +91,12 @@ class Join:
                 hook.main_hook()
             last, iterations = False, iterations + 1
             if iterations == 1000:
-                warn("Detected uneven input skew of greater than 1000. This means that rank "
-                     f"{dist.get_rank(self._group)} has at least 1000 fewer inputs than other "
-                     "currently-active ranks. This level of skew could lead to performance "
-                     "degradation during training.")
+                warn(
+                    "Detected uneven input skew of greater than 1000. This means that rank "
+                    f"{dist.get_rank(self._group)} has at least 1000 fewer inputs than other "
+                    "currently-active ranks. This level of skew could lead to performance "
+                    "degradation during training."
+                )
         for hook in self._hooks:
             hook.post_hook(last)
 

@@ -1,4 +1,5 @@
 """What went wrong, on which ranks."""
+
 from __future__ import annotations
 
 __all__ = ["CheckpointException"]

@@ -1,4 +1,5 @@
 """The planners that save() and load() use: nested dicts are flattened, each chunk is written once."""
+
 from __future__ import annotations
 
 import io
@@ -7,18 +8,37 @@ from dataclasses import replace
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.size import Size
-from rushlight.distributed.checkpoint.metadata import (BytesStorageMetadata, ChunkStorageMetadata, Metadata,
-                                                       MetadataIndex, TensorProperties,
-                                                       TensorStorageMetadata)
-from rushlight.distributed.checkpoint.planner import (LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan,
-                                                      SavePlanner, TensorWriteData, WriteItem, WriteItemType)
+from rushlight._engine.core.size import Size
+from rushlight.distributed.checkpoint.metadata import (
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    TensorProperties,
+    TensorStorageMetadata,
+)
+from rushlight.distributed.checkpoint.planner import (
+    LoadItemType,
+    LoadPlan,
+    LoadPlanner,
+    ReadItem,
+    SavePlan,
+    SavePlanner,
+    TensorWriteData,
+    WriteItem,
+    WriteItemType,
+)
 from rushlight.distributed.checkpoint.saving import _local, _place
 from rushlight.distributed.tensor.dtensor import DTensor
 
-__all__ = ["DefaultLoadPlanner", "DefaultSavePlanner", "create_default_global_load_plan",
-           "create_default_global_save_plan", "create_default_local_load_plan",
-           "create_default_local_save_plan"]
+__all__ = [
+    "DefaultLoadPlanner",
+    "DefaultSavePlanner",
+    "create_default_global_load_plan",
+    "create_default_global_save_plan",
+    "create_default_local_load_plan",
+    "create_default_local_save_plan",
+]
 
 
 def flatten_state_dict(state_dict: Any) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
@@ -46,7 +66,8 @@ def flatten_state_dict(state_dict: Any) -> tuple[dict[str, Any], dict[str, tuple
 def _nested(value: Any) -> bool:
     """Whether it is a list of which a part has a place of its own: a tensor, a dict, such a list."""
     return isinstance(value, list) and any(
-        isinstance(v, (torch.Tensor, Mapping)) or _nested(v) for v in value)
+        isinstance(v, (torch.Tensor, Mapping)) or _nested(v) for v in value
+    )
 
 
 def set_element(root: Any, path: tuple[Any, ...], value: Any) -> None:
@@ -66,15 +87,21 @@ class DefaultSavePlanner(SavePlanner):
     have is written by the first of them instead of by whoever has least to write.
     """
 
-    def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
-                 dedup_replicated_tensors: bool | None = None, dedup_save_to_lowest_rank: bool = False,
-                 enable_plan_caching: bool = False) -> None:
+    def __init__(
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        dedup_replicated_tensors: bool | None = None,
+        dedup_save_to_lowest_rank: bool = False,
+        enable_plan_caching: bool = False,
+    ) -> None:
         self.flatten_state_dict, self.flatten_sharded_tensors = flatten_state_dict, flatten_sharded_tensors
         self.dedup_save_to_lowest_rank = dedup_save_to_lowest_rank
         self.mappings: dict[str, tuple[Any, ...]] = {}
 
-    def set_up_planner(self, state_dict: dict[str, Any], storage_meta: Any = None,
-                       is_coordinator: bool = False) -> None:
+    def set_up_planner(
+        self, state_dict: dict[str, Any], storage_meta: Any = None, is_coordinator: bool = False
+    ) -> None:
         """What is to be saved."""
         if self.flatten_state_dict:
             state_dict, self.mappings = flatten_state_dict(state_dict)
@@ -131,15 +158,20 @@ class DefaultLoadPlanner(LoadPlanner):
     allow_partial_load: what the checkpoint lacks stays as it is; otherwise RuntimeError.
     """
 
-    def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
-                 allow_partial_load: bool = False) -> None:
+    def __init__(
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        allow_partial_load: bool = False,
+    ) -> None:
         self.flatten_state_dict, self.flatten_sharded_tensors = flatten_state_dict, flatten_sharded_tensors
         self.allow_partial_load = allow_partial_load
         self.original_state_dict: dict[str, Any] = {}
         self.mappings: dict[str, tuple[Any, ...]] = {}
 
-    def set_up_planner(self, state_dict: dict[str, Any], metadata: Metadata | None = None,
-                       is_coordinator: bool = False) -> None:
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
         """What is to be filled."""
         self.original_state_dict = state_dict
         if self.flatten_state_dict:
@@ -228,12 +260,15 @@ def _written_once(plans: list[SavePlan], to_first: bool) -> list[SavePlan]:
         rank = ranks[0] if to_first else min(ranks, key=load.__getitem__)
         writer[index] = rank
         load[rank] += size[index]
-    return [replace(plan, items=[item for item in plan.items if writer[item.index] == rank])
-            for rank, plan in enumerate(plans)]
+    return [
+        replace(plan, items=[item for item in plan.items if writer[item.index] == rank])
+        for rank, plan in enumerate(plans)
+    ]
 
 
-def create_default_global_save_plan(all_plans: list[SavePlan], rewrite_index_hints: bool = True
-                                    ) -> tuple[list[SavePlan], Metadata]:
+def create_default_global_save_plan(
+    all_plans: list[SavePlan], rewrite_index_hints: bool = True
+) -> tuple[list[SavePlan], Metadata]:
     """The plans, their items with the numbers of chunks, and the metadata of what they write."""
     known: dict[str, Any] = {}
     plans = []
@@ -272,12 +307,14 @@ def _problems(metadata: Metadata) -> list[str]:
 
 
 def _meet(a: ChunkStorageMetadata, b: ChunkStorageMetadata) -> bool:
-    return all(x < y + m and y < x + n
-               for x, n, y, m in zip(a.offsets, a.sizes, b.offsets, b.sizes, strict=True))
+    return all(
+        x < y + m and y < x + n for x, n, y, m in zip(a.offsets, a.sizes, b.offsets, b.sizes, strict=True)
+    )
 
 
-def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True
-                                   ) -> LoadPlan:
+def create_default_local_load_plan(
+    state_dict: dict[str, Any], metadata: Metadata, strict: bool = True
+) -> LoadPlan:
     """What a rank reads. RuntimeError for a missing name (if strict), ValueError for another shape."""
     items = []
     for name, value in state_dict.items():
@@ -290,11 +327,14 @@ def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadat
             items.append(ReadItem(LoadItemType.BYTE_IO, place, none, place, none, none))
         else:
             if not isinstance(value, torch.Tensor):
-                raise ValueError(f"Invalid checkpoint metadata for {name}, expected BytesStorageMetadata but "
-                                 f"found {type(entry)}")
+                raise ValueError(
+                    f"Invalid checkpoint metadata for {name}, expected BytesStorageMetadata but "
+                    f"found {type(entry)}"
+                )
             if tuple(value.shape) != tuple(entry.size):
-                raise ValueError(f"Size mismatch between saved {entry.size} and current: {value.shape} for "
-                                 f"{name}")
+                raise ValueError(
+                    f"Size mismatch between saved {entry.size} and current: {value.shape} for {name}"
+                )
             items += _tensor_items(name, entry, _chunk(value))
     return LoadPlan(items)
 
@@ -306,13 +346,22 @@ def _tensor_items(name: str, entry: TensorStorageMetadata, own: ChunkStorageMeta
         if not _meet(own, stored) and own.sizes.numel():
             continue
         begins = [max(a, b) for a, b in zip(own.offsets, stored.offsets, strict=True)]
-        ends = [min(a + n, b + m) for a, n, b, m in
-                zip(own.offsets, own.sizes, stored.offsets, stored.sizes, strict=True)]
+        ends = [
+            min(a + n, b + m)
+            for a, n, b, m in zip(own.offsets, own.sizes, stored.offsets, stored.sizes, strict=True)
+        ]
         here = Size(b - a for b, a in zip(begins, own.offsets, strict=True))
         there = Size(b - a for b, a in zip(begins, stored.offsets, strict=True))
-        found.append(ReadItem(LoadItemType.TENSOR, MetadataIndex(name, own.offsets), here,
-                              MetadataIndex(name, stored.offsets, number), there,
-                              Size(e - b for e, b in zip(ends, begins, strict=True))))
+        found.append(
+            ReadItem(
+                LoadItemType.TENSOR,
+                MetadataIndex(name, own.offsets),
+                here,
+                MetadataIndex(name, stored.offsets, number),
+                there,
+                Size(e - b for e, b in zip(ends, begins, strict=True)),
+            )
+        )
     return found
 
 

@@ -1,4 +1,5 @@
 """Checkpoints in a folder, in PyTorch's form: files of items, one after the other, and a pickle."""
+
 from __future__ import annotations
 
 import io
@@ -10,17 +11,29 @@ from pathlib import Path
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.size import Size
+from rushlight._engine.core.size import Size
+from rushlight._engine.serialization.atomic import replacing_path
+from rushlight._engine.serialization.pickler import dump
 from rushlight.distributed.checkpoint.default_planner import narrowed
-from rushlight.distributed.checkpoint.metadata import (BytesStorageMetadata, ChunkStorageMetadata, Metadata,
-                                                       StorageMeta, TensorProperties, TensorStorageMetadata)
-from rushlight.distributed.checkpoint.planner import (LoadItemType, LoadPlan, LoadPlanner, SavePlan,
-                                                      SavePlanner, WriteItemType)
+from rushlight.distributed.checkpoint.metadata import (
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    StorageMeta,
+    TensorProperties,
+    TensorStorageMetadata,
+)
+from rushlight.distributed.checkpoint.planner import (
+    LoadItemType,
+    LoadPlan,
+    LoadPlanner,
+    SavePlan,
+    SavePlanner,
+    WriteItemType,
+)
 from rushlight.distributed.checkpoint.saving import MANIFEST, _read
 from rushlight.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
 from rushlight.distributed.work import Future
-from rushlight.serialize.atomic import replacing_path
-from rushlight.serialize.pickler import dump
 
 __all__ = ["FileSystemReader", "FileSystemWriter"]
 SUFFIX, METADATA = ".distcp", ".metadata"
@@ -59,9 +72,17 @@ class FileSystemWriter(StorageWriter):
     The other options are PyTorch's and change nothing: files are written one after the other.
     """
 
-    def __init__(self, path: str | os.PathLike[str], single_file_per_rank: bool = True,
-                 sync_files: bool = True, thread_count: int = 1, per_thread_copy_ahead: int = 10_000_000,
-                 cache_staged_state_dict: bool = False, overwrite: bool = True, **options: Any) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        cache_staged_state_dict: bool = False,
+        overwrite: bool = True,
+        **options: Any,
+    ) -> None:
         self.path = Path(path)
         self.single_file_per_rank, self.sync_files = single_file_per_rank, sync_files
         self.overwrite = overwrite
@@ -147,6 +168,7 @@ def _is_tensor(item: Any) -> bool:
 def _nothing() -> Any:
     def persistent_id(value: Any) -> None:
         return None
+
     return persistent_id
 
 
@@ -174,12 +196,15 @@ class FileSystemReader(StorageReader):
             metadata.storage_meta = StorageMeta()
         return metadata  # type: ignore[no-any-return]
 
-    def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any,
-                              **kwargs: Any) -> None:
+    def set_up_storage_reader(
+        self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
+    ) -> None:
         """Note where items lie."""
         if metadata.storage_data is None:
-            raise RuntimeError(f"the checkpoint in {self.path} is in Rushlight's own form, which planners do "
-                               "not read: load() without a planner does")
+            raise RuntimeError(
+                f"the checkpoint in {self.path} is in Rushlight's own form, which planners do "
+                "not read: load() without a planner does"
+            )
         self.storage_data = metadata.storage_data
 
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
@@ -208,12 +233,14 @@ class FileSystemReader(StorageReader):
         if item.type == LoadItemType.BYTE_IO:
             planner.load_bytes(item, data)
             return
-        stored = narrowed(torch.load(data, map_location="cpu", weights_only=True), item.storage_offsets,
-                          item.lengths)
+        stored = narrowed(
+            torch.load(data, map_location="cpu", weights_only=True), item.storage_offsets, item.lengths
+        )
         target = planner.resolve_tensor(item).detach()
         if target.size() != stored.size():
-            raise AssertionError(f"req {item.storage_index} mismatch sizes {target.size()} vs "
-                                 f"{stored.size()}")
+            raise AssertionError(
+                f"req {item.storage_index} mismatch sizes {target.size()} vs {stored.size()}"
+            )
         target.copy_(stored)
         planner.commit_tensor(item, target)
 

@@ -1,4 +1,5 @@
 """What a checkpoint holds: of each tensor the whole shape and its chunks, of each chunk where it lies."""
+
 from __future__ import annotations
 
 import os
@@ -7,10 +8,17 @@ from enum import Enum
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.size import Size
+from rushlight._engine.core.size import Size
 
-__all__ = ["BytesStorageMetadata", "ChunkStorageMetadata", "Metadata", "MetadataIndex", "StorageMeta",
-           "TensorProperties", "TensorStorageMetadata"]
+__all__ = [
+    "BytesStorageMetadata",
+    "ChunkStorageMetadata",
+    "Metadata",
+    "MetadataIndex",
+    "StorageMeta",
+    "TensorProperties",
+    "TensorStorageMetadata",
+]
 
 
 @dataclass
@@ -54,8 +62,9 @@ class TensorProperties:
     @staticmethod
     def create_from_tensor(tensor: Any) -> "TensorProperties":
         """Those of a tensor."""
-        return TensorProperties(tensor.dtype, tensor.layout, tensor.requires_grad,
-                                torch.contiguous_format, tensor.is_pinned())
+        return TensorProperties(
+            tensor.dtype, tensor.layout, tensor.requires_grad, torch.contiguous_format, tensor.is_pinned()
+        )
 
 
 @dataclass

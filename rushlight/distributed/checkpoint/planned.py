@@ -1,4 +1,5 @@
 """save() and load() by planners and storages: plans go to the coordinator, which says what each rank does."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -40,15 +41,17 @@ class _Ranks:
         return self.gather(made)[0]
 
 
-def save(state_dict: dict[str, Any], writer: Any, planner: Any, checkpoint_id: Any, group: Any,
-         no_dist: bool) -> Metadata:
+def save(
+    state_dict: dict[str, Any], writer: Any, planner: Any, checkpoint_id: Any, group: Any, no_dist: bool
+) -> Metadata:
     """Write a state dict by a planner (DefaultSavePlanner) to a storage; its metadata. Collective."""
     ranks = _Ranks(group, no_dist)
     planner = DefaultSavePlanner() if planner is None else planner
     writer.reset(checkpoint_id)
     with ranks.together("save()"):
-        planner.set_up_planner(_plain(state_dict), storage_meta=writer.storage_meta(),
-                               is_coordinator=ranks.first)
+        planner.set_up_planner(
+            _plain(state_dict), storage_meta=writer.storage_meta(), is_coordinator=ranks.first
+        )
         writer.set_up_storage_writer(ranks.first)
         mine = writer.prepare_local_plan(planner.create_local_plan())
 
@@ -67,8 +70,9 @@ def save(state_dict: dict[str, Any], writer: Any, planner: Any, checkpoint_id: A
     return metadata  # type: ignore[no-any-return]
 
 
-def load(state_dict: dict[str, Any], reader: Any, planner: Any, checkpoint_id: Any, group: Any,
-         no_dist: bool) -> None:
+def load(
+    state_dict: dict[str, Any], reader: Any, planner: Any, checkpoint_id: Any, group: Any, no_dist: bool
+) -> None:
     """Fill a state dict by a planner (by default DefaultLoadPlanner) from a storage. Collective."""
     ranks = _Ranks(group, no_dist)
     planner = DefaultLoadPlanner() if planner is None else planner

@@ -1,4 +1,5 @@
 """Planners: what each rank writes and reads, decided before anything is written or read."""
+
 from __future__ import annotations
 
 import io
@@ -8,12 +9,26 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from rushlight.base.size import Size
-from rushlight.distributed.checkpoint.metadata import (ChunkStorageMetadata, Metadata, MetadataIndex,
-                                                       TensorProperties)
+from rushlight._engine.core.size import Size
+from rushlight.distributed.checkpoint.metadata import (
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    TensorProperties,
+)
 
-__all__ = ["BytesIOWriteData", "LoadItemType", "LoadPlan", "LoadPlanner", "ReadItem", "SavePlan",
-           "SavePlanner", "TensorWriteData", "WriteItem", "WriteItemType"]
+__all__ = [
+    "BytesIOWriteData",
+    "LoadItemType",
+    "LoadPlan",
+    "LoadPlanner",
+    "ReadItem",
+    "SavePlan",
+    "SavePlanner",
+    "TensorWriteData",
+    "WriteItem",
+    "WriteItemType",
+]
 
 
 class WriteItemType(Enum):
@@ -98,8 +113,9 @@ class SavePlanner(ABC):
     """Decides what is written; see DefaultSavePlanner. Methods are called in this order."""
 
     @abstractmethod
-    def set_up_planner(self, state_dict: dict[str, Any], storage_meta: Any = None,
-                       is_coordinator: bool = False) -> None:
+    def set_up_planner(
+        self, state_dict: dict[str, Any], storage_meta: Any = None, is_coordinator: bool = False
+    ) -> None:
         """On each rank: what is to be saved."""
 
     @abstractmethod
@@ -123,8 +139,9 @@ class LoadPlanner(ABC):
     """Decides what is read, and where to; see DefaultLoadPlanner. Methods are called in this order."""
 
     @abstractmethod
-    def set_up_planner(self, state_dict: dict[str, Any], metadata: Metadata | None = None,
-                       is_coordinator: bool = False) -> None:
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
         """On each rank: what is to be filled, from what."""
 
     @abstractmethod

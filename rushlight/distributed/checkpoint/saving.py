@@ -4,6 +4,7 @@ The manifest, JSON, tells for each tensor the whole shape and which file has whi
 world of any size finds what it needs. It is replaced last and at once: a folder has the old checkpoint or the
 new one, and files that no manifest names are left from a save that failed.
 """
+
 from __future__ import annotations
 
 import json
@@ -13,11 +14,11 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight._engine.serialization.atomic import replacing_path
+from rushlight._engine.serialization.json_state import Tensors, decode, encode
 from rushlight.distributed.checkpoint.api import CheckpointException
 from rushlight.distributed.tensor.dtensor import DTensor
 from rushlight.distributed.tensor.placements import box
-from rushlight.serialize.atomic import replacing_path
-from rushlight.serialize.plain import Tensors, decode, encode
 
 MANIFEST = "manifest.json"
 
@@ -59,16 +60,22 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, Any, Any, Any]]:
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items:
         at = f"{path}.{key}".lstrip(".")
-        nested = isinstance(inner, dict) and inner or isinstance(inner, list) and any(
-            isinstance(v, (torch.Tensor, dict)) for v in inner)
+        nested = (
+            isinstance(inner, dict)
+            and inner
+            or isinstance(inner, list)
+            and any(isinstance(v, (torch.Tensor, dict)) for v in inner)
+        )
         found += _leaves(inner, at) if nested else [(at, inner, value, key)]
     return found
 
 
 def _plain(state: dict[str, Any]) -> dict[str, Any]:
     """The state dict; of objects that have one, theirs."""
-    return {k: v.state_dict() if hasattr(v, "state_dict") and not isinstance(v, torch.Tensor) else v
-            for k, v in state.items()}
+    return {
+        k: v.state_dict() if hasattr(v, "state_dict") and not isinstance(v, torch.Tensor) else v
+        for k, v in state.items()
+    }
 
 
 def _place(t: Any) -> tuple[list[int], list[int]]:
@@ -82,9 +89,15 @@ def _local(t: Any) -> Any:
     return t.to_local() if isinstance(t, DTensor) else t.detach()
 
 
-def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None,
-         planner: Any = None,
-         process_group: Any = None, no_dist: bool = False) -> None:
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
     """Write a state dict, nested, with tensors, DTensors and what JSON can say; collective.
 
     A tensor that several ranks have is written by the first. Objects with state_dict() are asked for theirs.
@@ -98,8 +111,12 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     token = _gathered(uuid.uuid4().hex[:8], group)[0]
     manifest = _manifest(_gathered((parts, values), group), token)
     with _Together(group, "save()"):
-        wanted = {path: mine[path].contiguous() for path, entry in manifest["tensors"].items()
-                  for part in entry["parts"] if part["file"] == _file(rank, token)}
+        wanted = {
+            path: mine[path].contiguous()
+            for path, entry in manifest["tensors"].items()
+            for part in entry["parts"]
+            if part["file"] == _file(rank, token)
+        }
         if wanted:
             torch.save(wanted, os.path.join(folder, _file(rank, token)))
     with _Together(group, "save()"):
@@ -113,8 +130,12 @@ def _described(state_dict: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
     for path, value, _, _ in _leaves(_plain(state_dict)):
         if isinstance(value, torch.Tensor):
             offsets, sizes = _place(value)
-            parts[path] = {"shape": list(value.shape), "dtype": value.dtype.name, "offsets": offsets,
-                           "sizes": sizes}
+            parts[path] = {
+                "shape": list(value.shape),
+                "dtype": value.dtype.name,
+                "offsets": offsets,
+                "sizes": sizes,
+            }
             mine[path] = _local(value)
         else:
             values[path] = encode(value, path, Tensors())
@@ -132,11 +153,13 @@ def _manifest(everybody: list[Any], token: str) -> dict[str, Any]:
     for rank, (parts, own) in enumerate(everybody):
         for path, part in parts.items():
             entry = tensors.setdefault(path, {"shape": part["shape"], "dtype": part["dtype"], "parts": []})
-            known = any(p["offsets"] == part["offsets"] and p["sizes"] == part["sizes"]
-                        for p in entry["parts"])
+            known = any(
+                p["offsets"] == part["offsets"] and p["sizes"] == part["sizes"] for p in entry["parts"]
+            )
             if not known and 0 not in part["sizes"]:
-                entry["parts"].append({"file": _file(rank, token), "offsets": part["offsets"],
-                                       "sizes": part["sizes"]})
+                entry["parts"].append(
+                    {"file": _file(rank, token), "offsets": part["offsets"], "sizes": part["sizes"]}
+                )
         for path, value in own.items():
             values.setdefault(path, value)
     return {"format": "rushlight.distributed.checkpoint 1", "tensors": tensors, "values": values}
@@ -161,9 +184,15 @@ def _read(folder: str) -> dict[str, Any]:
         return json.load(file)  # type: ignore[no-any-return]
 
 
-def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None,
-         planner: Any = None,
-         process_group: Any = None, no_dist: bool = False) -> None:
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
     """Fill a state dict from a checkpoint, whatever number of ranks wrote it; collective.
 
     Tensors and DTensors are written to in place, other values are put in their places; objects with
@@ -193,23 +222,28 @@ def _fill(path: str, t: Any, known: dict[str, Any], folder: str, opened: dict[st
         raise RuntimeError(f"Missing key in checkpoint state_dict: {path}.")
     entry = known[path]
     if entry["shape"] != list(t.shape):
-        raise ValueError(f"Size mismatch between saved {entry['shape']} and current: {list(t.shape)} for "
-                         f"{path}")
+        raise ValueError(
+            f"Size mismatch between saved {entry['shape']} and current: {list(t.shape)} for {path}"
+        )
     offsets, sizes = _place(t)
     local, count = _local(t), 0
     for part in entry["parts"]:
         begins = [max(a, b) for a, b in zip(offsets, part["offsets"])]
-        lengths = [min(a + n, b + m) - begin for a, n, b, m, begin in
-                   zip(offsets, sizes, part["offsets"], part["sizes"], begins)]
+        lengths = [
+            min(a + n, b + m) - begin
+            for a, n, b, m, begin in zip(offsets, sizes, part["offsets"], part["sizes"], begins)
+        ]
         if any(n <= 0 for n in lengths):
             continue
         if part["file"] not in opened:
-            opened[part["file"]] = torch.load(os.path.join(folder, part["file"]), mmap=True,
-                                              weights_only=True)
+            opened[part["file"]] = torch.load(
+                os.path.join(folder, part["file"]), mmap=True, weights_only=True
+            )
         there = tuple(slice(b - o, b - o + n) for b, o, n in zip(begins, part["offsets"], lengths))
         here = tuple(slice(b - o, b - o + n) for b, o, n in zip(begins, offsets, lengths))
         local[here].copy_(opened[part["file"]][path][there])
         count += local[here].numel()
     if count != local.numel():
-        raise RuntimeError(f"the checkpoint has {count} of the {local.numel()} elements that this rank has "
-                           f"of {path}")
+        raise RuntimeError(
+            f"the checkpoint has {count} of the {local.numel()} elements that this rank has of {path}"
+        )

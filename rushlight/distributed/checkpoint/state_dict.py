@@ -1,4 +1,5 @@
 """State dicts of models and optimizers by the parameters' own names, whatever wraps the model."""
+
 from __future__ import annotations
 
 import re
@@ -7,7 +8,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.base.pytree import tree_map
+from rushlight._engine.core.pytree import tree_map
 from rushlight.distributed.fsdp.api import StateDictType
 from rushlight.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel as FSDP
 from rushlight.distributed.fsdp.states import own_groups
@@ -56,8 +57,9 @@ def _finished(state: Any, options: StateDictOptions) -> Any:
     return {} if options.cpu_offload and dist.is_initialized() and dist.get_rank() else state
 
 
-def get_model_state_dict(model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
-                         ) -> dict[str, Any]:
+def get_model_state_dict(
+    model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
     """The model's state dict; of sharded parameters DTensors, or whole tensors."""
     options = options or StateDictOptions()
     if _is_fsdp(model):
@@ -67,8 +69,14 @@ def get_model_state_dict(model: Any, *, submodules: Any = None, options: StateDi
         state = model.state_dict()
     frozen = {_name(model, n) for n, p in model.named_parameters() if not p.requires_grad}
     found = {_name(model, key): value for key, value in state.items()}
-    return _finished({k: v for k, v in found.items()  # type: ignore[no-any-return]
-                      if not (options.ignore_frozen_params and k in frozen)}, options)
+    return _finished(
+        {
+            k: v
+            for k, v in found.items()  # type: ignore[no-any-return]
+            if not (options.ignore_frozen_params and k in frozen)
+        },
+        options,
+    )
 
 
 def _begin(optimizer: Any) -> None:
@@ -93,8 +101,9 @@ def _listed(optimizers: Any) -> list[Any]:
     return list(optimizers) if isinstance(optimizers, (list, tuple)) else [optimizers]
 
 
-def get_optimizer_state_dict(model: Any, optimizers: Any, *, submodules: Any = None,
-                             options: StateDictOptions | None = None) -> dict[str, Any]:
+def get_optimizer_state_dict(
+    model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
     """{"state": {name: states}, "param_groups": groups of names} of one or several optimizers."""
     options = options or StateDictOptions()
     found: dict[str, Any] = {"state": {}, "param_groups": []}
@@ -106,20 +115,25 @@ def get_optimizer_state_dict(model: Any, optimizers: Any, *, submodules: Any = N
         else:
             names, given = _names(model), optimizer.state_dict()
             order = [names[id(p)] for group in optimizer.param_groups for p in group["params"]]
-            state = {"state": {order[n]: value for n, value in given["state"].items()},
-                     "param_groups": [{**g, "params": [order[n] for n in g["params"]]}
-                                      for g in given["param_groups"]]}
+            state = {
+                "state": {order[n]: value for n, value in given["state"].items()},
+                "param_groups": [
+                    {**g, "params": [order[n] for n in g["params"]]} for g in given["param_groups"]
+                ],
+            }
         found["state"].update(state["state"])
         found["param_groups"] += state["param_groups"]
     return _finished(found, options)  # type: ignore[no-any-return]
 
 
-def get_state_dict(model: Any, optimizers: Any, *, submodules: Any = None,
-                   options: StateDictOptions | None = None
-                   ) -> tuple[dict[str, Any], dict[str, Any]]:
+def get_state_dict(
+    model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Both."""
-    return (get_model_state_dict(model, options=options),
-            get_optimizer_state_dict(model, optimizers, options=options))
+    return (
+        get_model_state_dict(model, options=options),
+        get_optimizer_state_dict(model, optimizers, options=options),
+    )
 
 
 def _fitted(value: Any, like: Any) -> Any:
@@ -129,25 +143,29 @@ def _fitted(value: Any, like: Any) -> Any:
     return value
 
 
-def set_model_state_dict(model: Any, model_state_dict: dict[str, Any], *,
-                         options: StateDictOptions | None = None
-                         ) -> Any:
+def set_model_state_dict(
+    model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+) -> Any:
     """Load what get_model_state_dict() gave, whole or not."""
     options = options or StateDictOptions()
     if options.broadcast_from_rank0:
-        raise NotImplementedError("broadcast_from_rank0 is not supported in Rushlight: give every rank the "
-                                  "state dict")
+        raise NotImplementedError(
+            "broadcast_from_rank0 is not supported in Rushlight: give every rank the state dict"
+        )
     if _is_fsdp(model):
         with FSDP.state_dict_type(model, _kind(options)):
             return model.load_state_dict(model_state_dict, strict=options.strict)
     own = {_name(model, key): (key, value) for key, value in model.state_dict().items()}
-    state = {own[k][0] if k in own else k: _fitted(v, own[k][1]) if k in own else v
-             for k, v in model_state_dict.items()}
+    state = {
+        own[k][0] if k in own else k: _fitted(v, own[k][1]) if k in own else v
+        for k, v in model_state_dict.items()
+    }
     return model.load_state_dict(state, strict=options.strict)
 
 
-def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: dict[str, Any], *,
-                             options: StateDictOptions | None = None) -> None:
+def set_optimizer_state_dict(
+    model: Any, optimizers: Any, optim_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+) -> None:
     """Load what get_optimizer_state_dict() gave, whole or not."""
     names = _names(model)
     for optimizer in _listed(optimizers):
@@ -155,15 +173,26 @@ def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: dict
             optimizer.load_state_dict(FSDP.optim_state_dict_to_load(model, optimizer, optim_state_dict))
             continue
         params = [p for group in optimizer.param_groups for p in group["params"]]
-        state = {n: {k: _fitted(v, p) if isinstance(v, torch.Tensor) else v
-                     for k, v in optim_state_dict["state"][names[id(p)]].items()}
-                 for n, p in enumerate(params) if names[id(p)] in optim_state_dict["state"]}
+        state = {
+            n: {
+                k: _fitted(v, p) if isinstance(v, torch.Tensor) else v
+                for k, v in optim_state_dict["state"][names[id(p)]].items()
+            }
+            for n, p in enumerate(params)
+            if names[id(p)] in optim_state_dict["state"]
+        }
         groups = own_groups(optimizer, names, optim_state_dict["param_groups"])
         optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 
-def set_state_dict(model: Any, optimizers: Any, *, model_state_dict: dict[str, Any],
-                   optim_state_dict: dict[str, Any], options: StateDictOptions | None = None) -> Any:
+def set_state_dict(
+    model: Any,
+    optimizers: Any,
+    *,
+    model_state_dict: dict[str, Any],
+    optim_state_dict: dict[str, Any],
+    options: StateDictOptions | None = None,
+) -> Any:
     """Both."""
     found = set_model_state_dict(model, model_state_dict, options=options)
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)

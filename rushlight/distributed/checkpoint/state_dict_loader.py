@@ -1,18 +1,26 @@
 """load()."""
+
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.checkpoint import planned, saving
 from rushlight.distributed.checkpoint.filesystem import FileSystemReader
 
 __all__ = ["load", "load_state_dict"]
 
 
-def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None,
-         planner: Any = None, process_group: Any = None, no_dist: bool = False) -> None:
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
     """Fill a state dict from a checkpoint, PyTorch's or Rushlight's, of any number of ranks; collective.
 
     Tensors and DTensors are written to in place, other values are put in their places; objects with
@@ -29,10 +37,23 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
     planned.load(state_dict, storage_reader, planner, checkpoint_id, process_group, no_dist)
 
 
-def load_state_dict(state_dict: dict[str, Any], storage_reader: Any, process_group: Any = None,
-                    coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> None:
+def load_state_dict(
+    state_dict: dict[str, Any],
+    storage_reader: Any,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: Any = None,
+) -> None:
     """load(), as it was once called."""
-    warn("'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' "
-                  "instead.", FutureWarning)
-    load(state_dict, storage_reader=storage_reader, process_group=process_group, no_dist=no_dist,
-         planner=planner)
+    warn(
+        "'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' instead.",
+        FutureWarning,
+    )
+    load(
+        state_dict,
+        storage_reader=storage_reader,
+        process_group=process_group,
+        no_dist=no_dist,
+        planner=planner,
+    )

@@ -1,4 +1,5 @@
 """save() and async_save()."""
+
 from __future__ import annotations
 
 import threading
@@ -6,8 +7,8 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.base.callers import warn
-from rushlight.base.pytree import tree_map
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.pytree import tree_map
 from rushlight.distributed.checkpoint import planned, saving
 from rushlight.distributed.checkpoint.filesystem import FileSystemWriter
 from rushlight.distributed.checkpoint.metadata import Metadata
@@ -16,9 +17,16 @@ from rushlight.distributed.work import Future
 __all__ = ["async_save", "save", "save_state_dict"]
 
 
-def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None,
-         planner: Any = None, process_group: Any = None, no_dist: bool = False,
-         use_collectives: bool = True) -> Metadata | None:
+def save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> Metadata | None:
     """Write a state dict, nested, with tensors and DTensors; collective.
 
     Without a planner and to a folder, it is Rushlight's form, which is replaced as a whole: values are what
@@ -28,16 +36,28 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     """
     plain = storage_writer is None or type(storage_writer) is FileSystemWriter
     if planner is None and plain:
-        saving.save(state_dict, checkpoint_id=checkpoint_id, storage_writer=storage_writer,
-                    process_group=process_group, no_dist=no_dist)
+        saving.save(
+            state_dict,
+            checkpoint_id=checkpoint_id,
+            storage_writer=storage_writer,
+            process_group=process_group,
+            no_dist=no_dist,
+        )
         return None
     if storage_writer is None:
         storage_writer = FileSystemWriter(saving._folder(checkpoint_id, None))
     return planned.save(state_dict, storage_writer, planner, checkpoint_id, process_group, no_dist)
 
 
-def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None,
-               planner: Any = None, process_group: Any = None, **options: Any) -> Future:
+def async_save(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    **options: Any,
+) -> Future:
     """A future of save(), which writes a copy of the tensors as they are now.
 
     One process writes while it goes on computing; several write before it returns, since their messages would
@@ -48,8 +68,15 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage
 
     def run() -> None:
         try:
-            found.set_result(save(state_dict, checkpoint_id=checkpoint_id, storage_writer=storage_writer,
-                                  planner=planner, process_group=process_group))
+            found.set_result(
+                save(
+                    state_dict,
+                    checkpoint_id=checkpoint_id,
+                    storage_writer=storage_writer,
+                    planner=planner,
+                    process_group=process_group,
+                )
+            )
         except Exception as error:
             found.set_exception(error)
 
@@ -64,10 +91,23 @@ def _copied(value: Any) -> Any:
     return value.detach().clone() if isinstance(value, torch.Tensor) else value
 
 
-def save_state_dict(state_dict: dict[str, Any], storage_writer: Any, process_group: Any = None,
-                    coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None) -> Any:
+def save_state_dict(
+    state_dict: dict[str, Any],
+    storage_writer: Any,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: Any = None,
+) -> Any:
     """save(), as it was once called."""
-    warn("'save_state_dict' is deprecated and will be removed in future versions."
-                  "Please use 'save' instead.", FutureWarning)
-    return save(state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist,
-                planner=planner)
+    warn(
+        "'save_state_dict' is deprecated and will be removed in future versions.Please use 'save' instead.",
+        FutureWarning,
+    )
+    return save(
+        state_dict,
+        storage_writer=storage_writer,
+        process_group=process_group,
+        no_dist=no_dist,
+        planner=planner,
+    )

@@ -1,4 +1,5 @@
 """Objects with a state of their own."""
+
 from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable

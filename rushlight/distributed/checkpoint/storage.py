@@ -1,4 +1,5 @@
 """Where checkpoints lie: what planners' items are written to and read from."""
+
 from __future__ import annotations
 
 import os
@@ -71,8 +72,9 @@ class StorageReader(ABC):
         """The checkpoint's metadata."""
 
     @abstractmethod
-    def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any,
-                              **kwargs: Any) -> None:
+    def set_up_storage_reader(
+        self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
+    ) -> None:
         """On each rank, before anything is read."""
 
     @abstractmethod

@@ -1,5 +1,6 @@
 """Models whose parameters are cut over the ranks (torch.distributed.fsdp)."""
-from rushlight.base.lazy import homes, lazy_names
+
+from rushlight._engine.lazy import homes, lazy_names
 
 _HOMES = homes(__name__)
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)

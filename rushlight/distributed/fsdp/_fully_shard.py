@@ -1,4 +1,5 @@
 """fully_shard: a module's parameters become DTensors, and are whole while the module computes."""
+
 from __future__ import annotations
 
 import functools
@@ -16,7 +17,7 @@ from rushlight.distributed.tensor.dtensor import make
 from rushlight.distributed.tensor.placements import Replicate, Shard
 from rushlight.nn.parameter import Parameter
 
-__path__: list[str] = []  # modules below it: base/nowhere.tsv
+__path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 
 def managed(module: Any) -> Managed | None:
@@ -103,10 +104,16 @@ class FSDPModule:
         return super()._apply(fn, recurse)  # type: ignore[misc]
 
 
-def fully_shard(module: Any, *, mesh: DeviceMesh | None = None,
-                reshard_after_forward: bool | int | None = None,
-                shard_placement_fn: Any = None, mp_policy: MixedPrecisionPolicy | None = None,
-                offload_policy: OffloadPolicy | None = None, ignored_params: Any = None) -> Any:
+def fully_shard(
+    module: Any,
+    *,
+    mesh: DeviceMesh | None = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Any = None,
+    mp_policy: MixedPrecisionPolicy | None = None,
+    offload_policy: OffloadPolicy | None = None,
+    ignored_params: Any = None,
+) -> Any:
     """Shard the parameters of `module` that no fully_shard below it has, in place; the module.
 
     mesh: of one dim (default: all ranks), or of two: replicas, shards. reshard_after_forward: None lets
@@ -114,23 +121,32 @@ def fully_shard(module: Any, *, mesh: DeviceMesh | None = None,
     modules is one unit. ValueError: a ModuleList or ModuleDict, a scalar parameter.
     """
     if shard_placement_fn is not None:
-        raise NotImplementedError("fully_shard: shard_placement_fn is not supported in Rushlight; parameters "
-                                  "are cut along dim 0")
+        raise NotImplementedError(
+            "fully_shard: shard_placement_fn is not supported in Rushlight; parameters are cut along dim 0"
+        )
     modules = [module] if isinstance(module, torch.nn.Module) else list(module)
     for m in modules:
-        if isinstance(m,
-                      (torch.nn.ModuleList,
-                       torch.nn.ModuleDict)) and type(m).forward is torch.nn.Module.forward:
-            raise ValueError("fully_shard does not support containers that do not implement forward: " f"{m}")
+        if (
+            isinstance(m, (torch.nn.ModuleList, torch.nn.ModuleDict))
+            and type(m).forward is torch.nn.Module.forward
+        ):
+            raise ValueError(f"fully_shard does not support containers that do not implement forward: {m}")
         if managed(m) is not None:
-            raise AssertionError("Each distinct composable distributed API can only be applied to a module "
-                                 "once. The following API has already been applied: fully_shard to "
-                                 f"{type(m).__name__}")
+            raise AssertionError(
+                "Each distinct composable distributed API can only be applied to a module "
+                "once. The following API has already been applied: fully_shard to "
+                f"{type(m).__name__}"
+            )
     mesh = mesh or init_device_mesh("cpu", (_world(),))
     policy = mp_policy or MixedPrecisionPolicy()
     unit = _unit(modules, mesh, policy, {id(p) for p in ignored_params or ()})
-    state = Managed(modules[0], unit, None if reshard_after_forward is None else bool(reshard_after_forward),
-                    policy.cast_forward_inputs, policy.output_dtype)
+    state = Managed(
+        modules[0],
+        unit,
+        None if reshard_after_forward is None else bool(reshard_after_forward),
+        policy.cast_forward_inputs,
+        policy.output_dtype,
+    )
     state.param_dtype = policy.param_dtype
     for m in modules:
         m.__dict__["_fsdp_managed"] = state
@@ -164,8 +180,9 @@ def _leave(state: Managed, module: Any, args: Any, output: Any) -> Any:
     return state.after_forward(output)
 
 
-def slots_of(modules: list[Any], skip: Any, ignored: set[int]) -> tuple[list[list[tuple[Any, str, str]]],
-                                                                        list[Any]]:
+def slots_of(
+    modules: list[Any], skip: Any, ignored: set[int]
+) -> tuple[list[list[tuple[Any, str, str]]], list[Any]]:
     """(the places (module, name, path) of each parameter, the parameters) that no module has of which `skip`
     is true.
     """
@@ -180,8 +197,10 @@ def slots_of(modules: list[Any], skip: Any, ignored: set[int]) -> tuple[list[lis
             if p is None or id(p) in ignored:
                 continue
             if p.is_meta:
-                raise NotImplementedError(f"{prefix}{name} is on the meta device: FSDP shards parameters "
-                                          "that have values; call to_empty() and initialise them first")
+                raise NotImplementedError(
+                    f"{prefix}{name} is on the meta device: FSDP shards parameters "
+                    "that have values; call to_empty() and initialise them first"
+                )
             if id(p) not in places:
                 params.append(p)
             places.setdefault(id(p), []).append((module, name, prefix + name))
@@ -193,20 +212,29 @@ def slots_of(modules: list[Any], skip: Any, ignored: set[int]) -> tuple[list[lis
     return [places[id(p)] for p in params], params
 
 
-def _unit(modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy,
-          ignored: set[int]) -> Unit | None:
+def _unit(
+    modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy, ignored: set[int]
+) -> Unit | None:
     slots, params = slots_of(modules, lambda m: managed(m) is not None, ignored)
     if not params:
         return None
     for places, p in zip(slots, params, strict=True):
         if p.ndim == 0:
-            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {places[0][2]} to a 1D "
-                             "tensor with numel equal to 1.")
+            raise ValueError(
+                f"fully_shard doesn't support scalar parameters. Change {places[0][2]} to a 1D "
+                "tensor with numel equal to 1."
+            )
     if len(dtypes := {p.dtype for p in params}) > 1:
         raise AssertionError(f"FSDP expects uniform original parameter dtype but got {dtypes}")
-    unit = Unit(slots, params, Rows, mesh.get_group(mesh.ndim - 1), mesh.get_group(0) if mesh.ndim == 2
-                else None,
-                policy.param_dtype, policy.reduce_dtype)
+    unit = Unit(
+        slots,
+        params,
+        Rows,
+        mesh.get_group(mesh.ndim - 1),
+        mesh.get_group(0) if mesh.ndim == 2 else None,
+        policy.param_dtype,
+        policy.reduce_dtype,
+    )
     placements = [Shard(0)] if mesh.ndim == 1 else [Replicate(), Shard(0)]
     for p, piece in zip(params, unit.layout.pieces(unit.shard), strict=True):
         unit.sharded.append(Parameter(make(piece, mesh, placements, p.shape), requires_grad=p.requires_grad))
@@ -227,4 +255,5 @@ def register_fsdp_forward_method(module: Any, method_name: str) -> None:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _enter(state, module, args, kwargs)
         return _leave(state, module, args, method(*args, **kwargs))
+
     object.__setattr__(module, method_name, wrapped)

@@ -1,4 +1,5 @@
 """The options of FullyShardedDataParallel and fully_shard."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -4,6 +4,7 @@
 falls. `Rows` is fully_shard's: each parameter's rows are cut as torch.chunk does, a shard is the parts of all
 parameters. The last parts are padded, so all shards are of one size.
 """
+
 from __future__ import annotations
 
 from itertools import accumulate
@@ -30,8 +31,9 @@ class Layout:
         self.numels = [prod(shape) for shape in shapes]
         # Where each parameter begins, and the end of the last.
         self.begins = [0, *accumulate(self.numels, lambda end, count: -(-end // align) * align + count)]
-        self.begins = [end if n == len(shapes) else -(-end // align) * align for n,
-                       end in enumerate(self.begins)]
+        self.begins = [
+            end if n == len(shapes) else -(-end // align) * align for n, end in enumerate(self.begins)
+        ]
 
     def shard(self, tensors: list[Tensor], dtype: Any) -> Tensor:
         """This rank's shard of whole tensors, in memory of its own."""
@@ -51,18 +53,20 @@ class Flat(Layout):
         room = torch.zeros(self.world * self.size, dtype=dtype)
         for t, begin, count in zip(tensors, self.begins, self.numels):
             if t is not None:
-                room[begin:begin + count].view(t.shape).copy_(t)
+                room[begin : begin + count].view(t.shape).copy_(t)
         return room
 
     def spread(self, gathered: Tensor) -> list[Tensor]:
         """Whole tensors of all ranks' shards: views."""
-        return [gathered[b:b + n].view(shape) for b, n, shape in zip(self.begins, self.numels, self.shapes)]
+        return [gathered[b : b + n].view(shape) for b, n, shape in zip(self.begins, self.numels, self.shapes)]
 
     def pieces(self, shard: Tensor) -> list[Tensor]:
         """What of each parameter lies in this rank's shard: views of one dim, perhaps empty."""
         low = self.rank * self.size
-        return [shard[min(max(b - low, 0), self.size):min(max(b + n - low, 0), self.size)]
-                for b, n in zip(self.begins, self.numels)]
+        return [
+            shard[min(max(b - low, 0), self.size) : min(max(b + n - low, 0), self.size)]
+            for b, n in zip(self.begins, self.numels)
+        ]
 
 
 class Rows(Layout):
@@ -84,17 +88,22 @@ class Rows(Layout):
                 padded = t.reshape(-1)
                 if self.world * chunk != count:
                     padded = torch.nn.functional.pad(padded, (0, self.world * chunk - count))
-                room[:, place:place + chunk].copy_(padded.view(self.world, chunk))
+                room[:, place : place + chunk].copy_(padded.view(self.world, chunk))
         return room.view(-1)
 
     def spread(self, gathered: Tensor) -> list[Tensor]:
         """Whole tensors of all ranks' shards."""
         table = gathered.view(self.world, self.size)
-        return [table[:, p:p + c].reshape(-1)[:n].view(shape)
-                for p, c, n, shape in zip(self.places, self.chunks, self.numels, self.shapes)]
+        return [
+            table[:, p : p + c].reshape(-1)[:n].view(shape)
+            for p, c, n, shape in zip(self.places, self.chunks, self.numels, self.shapes)
+        ]
 
     def pieces(self, shard: Tensor) -> list[Tensor]:
         """This rank's rows of each parameter: views."""
-        return [shard[p:p + c].view(-1, *shape[1:])[:extent(shape[0], self.world, self.rank)[1]]
-                if c else shard[p:p].view(0, *shape[1:])
-                for p, c, shape in zip(self.places, self.chunks, self.shapes)]
+        return [
+            shard[p : p + c].view(-1, *shape[1:])[: extent(shape[0], self.world, self.rank)[1]]
+            if c
+            else shard[p:p].view(0, *shape[1:])
+            for p, c, shape in zip(self.places, self.chunks, self.shapes)
+        ]

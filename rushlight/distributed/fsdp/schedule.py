@@ -1,14 +1,15 @@
 """When units are gathered and let go: around a module's forward, around its backward, at the end of
 backward.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.autograd import hooks
-from rushlight.base.pytree import flatten, tree_map
+from rushlight._engine.autograd import hooks
+from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight.distributed.fsdp.unit import Unit
 
 Tensor = Any
@@ -67,8 +68,14 @@ class Managed:
     cast_inputs, output_dtype: mixed precision of arguments and results.
     """
 
-    def __init__(self, module: Any, unit: Unit | None, reshard: bool | None, cast_inputs: bool = True,
-                 output_dtype: Any = None) -> None:
+    def __init__(
+        self,
+        module: Any,
+        unit: Unit | None,
+        reshard: bool | None,
+        cast_inputs: bool = True,
+        output_dtype: Any = None,
+    ) -> None:
         self.module, self.unit, self.reshard = module, unit, reshard
         self.cast_inputs, self.output_dtype = cast_inputs, output_dtype
         self.param_dtype: Any = None if unit is None or unit.compute is unit.dtype else unit.compute
@@ -155,5 +162,6 @@ class Managed:
 
 def cast(value: Any, dtype: Any) -> Any:
     """Floating tensors in a structure, in a dtype."""
-    return tree_map(lambda v: v.to(dtype) if isinstance(v, torch.Tensor) and v.is_floating_point() else v,
-                    value)
+    return tree_map(
+        lambda v: v.to(dtype) if isinstance(v, torch.Tensor) and v.is_floating_point() else v, value
+    )

@@ -1,4 +1,5 @@
 """Loss scaling where each rank holds a part of the gradients (torch.distributed.fsdp.sharded_grad_scaler)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,11 +15,24 @@ class ShardedGradScaler(GradScaler):
     nan, all know it. The ranks are those of `process_group`, by default all.
     """
 
-    def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, backoff_factor: float = 0.5,
-                 growth_factor: float = 2.0, growth_interval: int = 2000, enabled: bool = True,
-                 process_group: Any = None) -> None:
-        super().__init__(device, init_scale=init_scale, backoff_factor=backoff_factor,
-                         growth_factor=growth_factor, growth_interval=growth_interval, enabled=enabled)
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        backoff_factor: float = 0.5,
+        growth_factor: float = 2.0,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+        process_group: Any = None,
+    ) -> None:
+        super().__init__(
+            device,
+            init_scale=init_scale,
+            backoff_factor=backoff_factor,
+            growth_factor=growth_factor,
+            growth_interval=growth_interval,
+            enabled=enabled,
+        )
         if self._enabled:
             self.process_group = dist.group.WORLD if process_group is None else process_group
 

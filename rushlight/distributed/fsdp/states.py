@@ -1,4 +1,5 @@
 """State dicts of FullyShardedDataParallel and of optimizers over it."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -99,7 +100,7 @@ def after_save(wrapper: Any, state: dict[str, Any], prefix: str, metadata: Any) 
     """Names without the wrapper; values of their own, whole or as DTensors."""
     unit, kind, config = wrapper._unit, wrapper._settings.state_dict_type, wrapper._settings.state_dict_config
     for key in [k for k in state if k.startswith(prefix + WRAPPED)]:
-        state[prefix + key[len(prefix + WRAPPED):]] = state.pop(key)
+        state[prefix + key[len(prefix + WRAPPED) :]] = state.pop(key)
     for name, dtype in wrapper._buffer_dtypes.items():
         if prefix + name in state:
             state[prefix + name] = state[prefix + name].to(dtype)
@@ -109,8 +110,11 @@ def after_save(wrapper: Any, state: dict[str, Any], prefix: str, metadata: Any) 
         return
     for leaf, places in zip(unit.whole, unit.slots, strict=True) if unit is not None else ():
         whole = leaf.detach()
-        value = (whole.to(unit.dtype, copy=True) if kind is StateDictType.FULL_STATE_DICT else
-                 distributed(whole.to(unit.dtype), unit))
+        value = (
+            whole.to(unit.dtype, copy=True)
+            if kind is StateDictType.FULL_STATE_DICT
+            else distributed(whole.to(unit.dtype), unit)
+        )
         for _, _, path in places:
             state[prefix + path] = value
     if unit is not None and unit.compute is not unit.dtype:
@@ -125,9 +129,9 @@ def _full_precision(unit: Unit, state: dict[str, Any], prefix: str, kind: Any) -
     """Values as the shards have them, where parameters compute in a narrower dtype."""
     for value, places in zip(unit.gathered(unit.shard), unit.slots, strict=True):
         for _, _, path in places:
-            state[prefix
-                  + path] = value.clone() if kind is StateDictType.FULL_STATE_DICT else distributed(value,
-                                                                                                    unit)
+            state[prefix + path] = (
+                value.clone() if kind is StateDictType.FULL_STATE_DICT else distributed(value, unit)
+            )
 
 
 def _rows(unit: Unit, local: Any, shape: Any) -> DTensor:
@@ -149,7 +153,7 @@ def before_load(wrapper: Any, state: dict[str, Any], prefix: str, *rest: Any) ->
         local = wrapper._settings.state_dict_type is StateDictType.LOCAL_STATE_DICT
         if isinstance(value, DTensor):
             value = value.to_local() if local else value.full_tensor()
-        state[prefix + WRAPPED + key[len(prefix):]] = value
+        state[prefix + WRAPPED + key[len(prefix) :]] = value
     if wrapper._settings.state_dict_type is not StateDictType.LOCAL_STATE_DICT:
         _open(wrapper)
 
@@ -165,8 +169,9 @@ def after_load(wrapper: Any, incompatible: Any) -> None:
 
 def _units(model: Any) -> list[tuple[str, Unit]]:
     """(prefix of names, unit) of all wrappers in a model."""
-    found = [(name, m._unit) for name, m in model.named_modules() if hasattr(m, "_unit")
-             and m._unit is not None]
+    found = [
+        (name, m._unit) for name, m in model.named_modules() if hasattr(m, "_unit") and m._unit is not None
+    ]
     return [(f"{name}.".replace(WRAPPED, "") if name else "", unit) for name, unit in found]
 
 
@@ -211,8 +216,10 @@ def optim_state_dict(model: Any, optim: Any, given: Any = None) -> dict[str, Any
             names[id(p)] = [paths[number]] if unit.named else paths
         for path, found in zip(paths, _whole_states(unit, held), strict=True):
             if settings.state_dict_type is StateDictType.SHARDED_STATE_DICT:
-                found = {k: distributed(v, unit) if isinstance(v, torch.Tensor) and v.ndim else v
-                         for k, v in found.items()}
+                found = {
+                    k: distributed(v, unit) if isinstance(v, torch.Tensor) and v.ndim else v
+                    for k, v in found.items()
+                }
             if found:
                 state[path] = found
     for name, p in model.named_parameters():
@@ -220,8 +227,10 @@ def optim_state_dict(model: Any, optim: Any, given: Any = None) -> dict[str, Any
             names[id(p)] = [name.replace(WRAPPED, "")]
             if id(p) in held:
                 state[names[id(p)][0]] = held[id(p)]
-    groups = [{**packed, "params": [n for p in group["params"] for n in names[id(p)]]}
-              for packed, group in zip(given["param_groups"], optim.param_groups, strict=True)]
+    groups = [
+        {**packed, "params": [n for p in group["params"] for n in names[id(p)]]}
+        for packed, group in zip(given["param_groups"], optim.param_groups, strict=True)
+    ]
     if getattr(settings.optim_state_dict_config, "rank0_only", False) and dist.get_rank():
         return {}
     return {"state": state, "param_groups": groups}
@@ -238,16 +247,20 @@ def optim_state_dict_to_load(model: Any, optim: Any, given: dict[str, Any]) -> d
             values = [v.full_tensor() if isinstance(v := whole.get(key), DTensor) else v for whole in wholes]
             pieces: list[Any] = values if unit.named else [next(v for v in values if v is not None)]
             if any(map(_is_cut, values)):
-                shard = unit.layout.shard([torch.zeros(s) if v is None else v
-                                           for v, s in zip(values, unit.layout.shapes)], unit.dtype)
+                shard = unit.layout.shard(
+                    [torch.zeros(s) if v is None else v for v, s in zip(values, unit.layout.shapes)],
+                    unit.dtype,
+                )
                 pieces = unit.layout.pieces(shard) if unit.named else [shard]
             for p, found, piece in zip(unit.sharded, mine, pieces, strict=True):
                 if piece is not None and p.numel():
                     found[key] = piece
-        state.update({numbers[id(p)]: found for p, found in zip(unit.sharded, mine) if found
-                      and id(p) in numbers})
-    names = {id(p): prefix + unit.names[n] for prefix, unit in _units(model) for n,
-             p in enumerate(unit.sharded)}
+        state.update(
+            {numbers[id(p)]: found for p, found in zip(unit.sharded, mine) if found and id(p) in numbers}
+        )
+    names = {
+        id(p): prefix + unit.names[n] for prefix, unit in _units(model) for n, p in enumerate(unit.sharded)
+    }
     for name, p in model.named_parameters():
         clean = names.setdefault(id(p), name.replace(WRAPPED, ""))
         if id(p) in numbers and clean in given["state"]:
@@ -259,8 +272,11 @@ def own_groups(optim: Any, names: dict[int, str], given: list[dict[str, Any]]) -
     """The optimizer's groups as its state dict has them, with the options of the given groups of names."""
     found, count = [], 0
     for group in optim.param_groups:
-        same = next((g for g in given if names[id(group["params"][0])] in g["params"]),
-                    None) if group["params"] else None
+        same = (
+            next((g for g in given if names[id(group["params"][0])] in g["params"]), None)
+            if group["params"]
+            else None
+        )
         numbers = list(range(count, count := count + len(group["params"])))
         found.append({**(group if same is None else same), "params": numbers})
     return found

@@ -4,6 +4,7 @@ Autograd sees whole parameters, which lie in memory that is let go and taken aga
 forward saved is valid when backward has gathered them again. The optimizer sees shards. When the gradients of
 all whole parameters have come, they are summed over the ranks, each of which keeps its shard of the sum.
 """
+
 from __future__ import annotations
 
 import mmap
@@ -13,10 +14,10 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.autograd import hooks
+from rushlight._engine.autograd import hooks
+from rushlight._engine.tensors.tensor import wrap
 from rushlight.distributed.fsdp.layouts import Layout
 from rushlight.nn.parameter import Parameter
-from rushlight.tensor.tensor import wrap
 
 Tensor = Any
 
@@ -51,9 +52,17 @@ class Unit:
     param_dtype, reduce_dtype: of whole parameters, and of gradients on their way; None: the parameters' own.
     """
 
-    def __init__(self, slots: list[list[tuple[Any, str, str]]], params: list[Tensor], layout: type,
-                 shards: Any,
-                 replicas: Any, param_dtype: Any = None, reduce_dtype: Any = None, align: int = 1) -> None:
+    def __init__(
+        self,
+        slots: list[list[tuple[Any, str, str]]],
+        params: list[Tensor],
+        layout: type,
+        shards: Any,
+        replicas: Any,
+        param_dtype: Any = None,
+        reduce_dtype: Any = None,
+        align: int = 1,
+    ) -> None:
         self.slots, self.shards, self.replicas = slots, shards, replicas
         self.names = [places[0][2] for places in slots]
         world = 1 if shards is None else shards.size()
@@ -82,7 +91,7 @@ class Unit:
         made = []
         for number, p in enumerate(params):
             begin = layout.begins[number]
-            view = memory[begin:begin + layout.numels[number]].reshape(layout.shapes[number])
+            view = memory[begin : begin + layout.numels[number]].reshape(layout.shapes[number])
             leaf = Parameter(wrap(view), requires_grad=p.requires_grad)
             leaf.__dict__.update(p.__dict__)
             if p.requires_grad:
@@ -144,7 +153,7 @@ class Unit:
         if out is not memory:
             with torch.no_grad():
                 for begin, count, t in zip(self.layout.begins, self.layout.numels, self.layout.spread(out)):
-                    memory[begin:begin + count].view(t.shape).copy_(t)
+                    memory[begin : begin + count].view(t.shape).copy_(t)
         self.gathering, self.ready = None, True
 
     def release(self) -> None:

@@ -1,4 +1,5 @@
 """Which submodules become units of their own."""
+
 from __future__ import annotations
 
 import copy
@@ -15,40 +16,50 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
     return True
 
 
-def lambda_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int,
-                            lambda_fn: Callable[..., bool]) -> bool:
+def lambda_auto_wrap_policy(
+    module: Any, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable[..., bool]
+) -> bool:
     """Wraps modules of which `lambda_fn` is true."""
     return recurse or lambda_fn(module)
 
 
-def transformer_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int,
-                                 transformer_layer_cls: set[type]) -> bool:
+def transformer_auto_wrap_policy(
+    module: Any, recurse: bool, nonwrapped_numel: int, transformer_layer_cls: set[type]
+) -> bool:
     """Wraps modules of these classes."""
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 
-def _or_policy(module: Any, recurse: bool, nonwrapped_numel: int,
-               policies: Iterable[Callable[..., bool]]) -> bool:
+def _or_policy(
+    module: Any, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable[..., bool]]
+) -> bool:
     """Wraps what any of the policies wraps."""
-    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel)
-               for policy in policies)
+    return any(
+        policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies
+    )
 
 
-def size_based_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int,
-                                min_num_params: int = int(1e8),
-                                force_leaf_modules: set[type] | None = None,
-                                exclude_wrap_modules: set[type] | None = None) -> bool:
+def size_based_auto_wrap_policy(
+    module: Any,
+    recurse: bool,
+    nonwrapped_numel: int,
+    min_num_params: int = int(1e8),
+    force_leaf_modules: set[type] | None = None,
+    exclude_wrap_modules: set[type] | None = None,
+) -> bool:
     """Wraps modules that have `min_num_params` elements or more which no submodule's wrapper has."""
     leaves = {nn.MultiheadAttention} if force_leaf_modules is None else force_leaf_modules
     excluded = {nn.ModuleList, nn.ModuleDict} if exclude_wrap_modules is None else exclude_wrap_modules
-    return nonwrapped_numel >= min_num_params and not isinstance(module,
-                                                                 tuple(leaves if recurse else excluded))
+    return nonwrapped_numel >= min_num_params and not isinstance(
+        module, tuple(leaves if recurse else excluded)
+    )
 
 
 class _Policy(ABC):
     @abstractmethod
-    def _run_policy(self, root_module: Any, ignored_modules: set[Any], root_kwargs: dict[str, Any]
-                    ) -> dict[Any, dict[str, Any]]:
+    def _run_policy(
+        self, root_module: Any, ignored_modules: set[Any], root_kwargs: dict[str, Any]
+    ) -> dict[Any, dict[str, Any]]:
         """The modules to wrap, each with the wrapper's options."""
 
 
@@ -58,10 +69,14 @@ class ModuleWrapPolicy(_Policy):
     def __init__(self, module_classes: Iterable[type]) -> None:
         self._module_classes = set(module_classes)
 
-    def _run_policy(self, root_module: Any, ignored_modules: set[Any], root_kwargs: dict[str, Any]
-                    ) -> dict[Any, dict[str, Any]]:
-        return {module: copy.copy(root_kwargs) for module in root_module.modules()
-                if module not in ignored_modules and isinstance(module, tuple(self._module_classes))}
+    def _run_policy(
+        self, root_module: Any, ignored_modules: set[Any], root_kwargs: dict[str, Any]
+    ) -> dict[Any, dict[str, Any]]:
+        return {
+            module: copy.copy(root_kwargs)
+            for module in root_module.modules()
+            if module not in ignored_modules and isinstance(module, tuple(self._module_classes))
+        }
 
     def __call__(self, module: Any, recurse: bool, *args: Any, **kwargs: Any) -> bool:
         return recurse or isinstance(module, tuple(self._module_classes))
@@ -76,26 +91,32 @@ class CustomPolicy(_Policy):
     def __init__(self, lambda_fn: Callable[[Any], Any]) -> None:
         self._lambda_fn = lambda_fn
 
-    def _run_policy(self, root_module: Any, ignored_modules: set[Any], root_kwargs: dict[str, Any]
-                    ) -> dict[Any, dict[str, Any]]:
+    def _run_policy(
+        self, root_module: Any, ignored_modules: set[Any], root_kwargs: dict[str, Any]
+    ) -> dict[Any, dict[str, Any]]:
         found = {}
         for module in root_module.modules():
             answer = False if module in ignored_modules else self._lambda_fn(module)
             if not isinstance(answer, (dict, bool)):
-                raise ValueError("The lambda_fn passed to CustomPolicy should return False/True or a kwarg "
-                                 f"dict, but it returned {answer}")
+                raise ValueError(
+                    "The lambda_fn passed to CustomPolicy should return False/True or a kwarg "
+                    f"dict, but it returned {answer}"
+                )
             if answer:
                 found[module] = {**root_kwargs, **(answer if isinstance(answer, dict) else {})}
         return found
 
 
-def auto_wrap(root: Any, policy: Any, wrapper_cls: Callable[..., Any], ignored: set[Any],
-              kwargs: dict[str, Any]) -> None:
+def auto_wrap(
+    root: Any, policy: Any, wrapper_cls: Callable[..., Any], ignored: set[Any], kwargs: dict[str, Any]
+) -> None:
     """Wrap submodules of `root`, not itself, inner ones first; ValueError where one is wrapped already."""
     for name, module in root.named_modules():
         if isinstance(wrapper_cls, type) and isinstance(module, wrapper_cls):
-            raise ValueError("FSDP auto wrapping requires modules to not already have FSDP applied but found "
-                             f"{name} in\n{root}")
+            raise ValueError(
+                "FSDP auto wrapping requires modules to not already have FSDP applied but found "
+                f"{name} in\n{root}"
+            )
     if not isinstance(policy, _Policy):
         _recursive_wrap(root, policy, wrapper_cls, ignored, set(), only_wrap_children=True, **kwargs)
         return
@@ -106,9 +127,15 @@ def auto_wrap(root: Any, policy: Any, wrapper_cls: Callable[..., Any], ignored: 
             setattr(parent, name, wrapper_cls(child, **chosen[child]))
 
 
-def _recursive_wrap(module: Any, auto_wrap_policy: Callable[..., bool], wrapper_cls: Callable[..., Any],
-                    ignored_modules: set[Any], ignored_params: set[Any], only_wrap_children: bool = False,
-                    **kwargs: Any) -> tuple[Any, int]:
+def _recursive_wrap(
+    module: Any,
+    auto_wrap_policy: Callable[..., bool],
+    wrapper_cls: Callable[..., Any],
+    ignored_modules: set[Any],
+    ignored_params: set[Any],
+    only_wrap_children: bool = False,
+    **kwargs: Any,
+) -> tuple[Any, int]:
     """(the module, wrapped where the policy says so; how many elements are wrapped in it)."""
     numel = sum(p.numel() for p in module.parameters() if p not in ignored_params)
     if not auto_wrap_policy(module=module, recurse=True, nonwrapped_numel=numel):
@@ -116,13 +143,14 @@ def _recursive_wrap(module: Any, auto_wrap_policy: Callable[..., bool], wrapper_
     done = 0
     for name, child in module.named_children():
         if child not in ignored_modules:
-            wrapped, count = _recursive_wrap(child, auto_wrap_policy, wrapper_cls, ignored_modules,
-                                             ignored_params,
-                                             **kwargs)
+            wrapped, count = _recursive_wrap(
+                child, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, **kwargs
+            )
             setattr(module, name, wrapped)
             done += count
-    if not only_wrap_children and auto_wrap_policy(module=module, recurse=False,
-                                                   nonwrapped_numel=numel - done):
+    if not only_wrap_children and auto_wrap_policy(
+        module=module, recurse=False, nonwrapped_numel=numel - done
+    ):
         return wrapper_cls(module, **kwargs), numel
     return module, done
 
@@ -134,8 +162,9 @@ _contexts: list[tuple[Callable[..., Any], dict[str, Any]]] = []
 def enable_wrap(*, wrapper_cls: Callable[..., Any], **wrapper_kwargs: Any) -> Iterator[None]:
     """In this context wrap() wraps, with these options. Contexts do not nest: NotImplementedError."""
     if _contexts:
-        raise NotImplementedError("You are already within an autowrap context and we currently do not "
-                                  "supported nested autowrap.")
+        raise NotImplementedError(
+            "You are already within an autowrap context and we currently do not supported nested autowrap."
+        )
     _contexts.append((wrapper_cls, wrapper_kwargs))
     try:
         yield

@@ -3,6 +3,7 @@
 The gradient of a collective is another one: of a broadcast a reduction, of all_gather an exchange and a sum.
 So every rank takes part in the backward, too; a rank that leaves it out leaves the others waiting.
 """
+
 from __future__ import annotations
 
 import sys
@@ -14,8 +15,17 @@ import rushlight.distributed as dist
 from rushlight.autograd import Function
 from rushlight.distributed.groups import default_group
 
-__all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce",
-           "reduce_scatter", "scatter"]
+__all__ = [
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "broadcast",
+    "gather",
+    "reduce",
+    "reduce_scatter",
+    "scatter",
+]
 Tensor = Any
 functional = sys.modules[__name__]  # PyTorch has the same functions there
 
@@ -171,19 +181,26 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     return _Scatter.apply(src, group, *tensors)
 
 
-def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: Any = dist.ReduceOp.SUM,
-                   group: Any = None) -> Tensor:
+def reduce_scatter(
+    output: Tensor, input_list: Sequence[Tensor], op: Any = dist.ReduceOp.SUM, group: Any = None
+) -> Tensor:
     """All ranks' tensors of this rank's number, reduced; like `output`, which is left alone."""
     return _ReduceScatter.apply(op, group, output, *input_list)
 
 
-def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
-               ) -> tuple[Tensor, ...]:
+def all_to_all(
+    output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
+) -> tuple[Tensor, ...]:
     """Tensor r of the list goes to rank r, whose comes back, like those of output_tensor_list."""
     return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)  # type: ignore[no-any-return]
 
 
-def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Any = None,
-                      input_split_sizes: Any = None, group: Any = None) -> Tensor:
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: Any = None,
+) -> Tensor:
     """Parts of `input` to all ranks, theirs back, like `output`."""
     return _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)

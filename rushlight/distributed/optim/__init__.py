@@ -1,4 +1,5 @@
 """Optimizers over several processes (torch.distributed.optim)."""
+
 from rushlight.distributed.optim.in_backward import _apply_optimizer_in_backward, _get_in_backward_optimizers
 from rushlight.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 

@@ -1,12 +1,14 @@
 """Optimizers that step as soon as a gradient has come."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
 
-def _apply_optimizer_in_backward(optimizer_class: type, params: Iterable[Any],
-                                 optimizer_kwargs: dict[str, Any], register_hook: bool = True) -> None:
+def _apply_optimizer_in_backward(
+    optimizer_class: type, params: Iterable[Any], optimizer_kwargs: dict[str, Any], register_hook: bool = True
+) -> None:
     """Give each parameter an optimizer of its own, which steps when backward has brought its gradient, and
     drops it. register_hook=False: the optimizers are made, and called by nobody."""
     for param in params:

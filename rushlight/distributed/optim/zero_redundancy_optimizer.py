@@ -1,6 +1,7 @@
 """ZeroRedundancyOptimizer: each rank keeps the optimizer's state of its part of the parameters
 (arXiv:1910.02054).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.base.pytree import tree_map
+from rushlight._engine.core.pytree import tree_map
 from rushlight.distributed.algorithms.join import Joinable, JoinHook
 from rushlight.optim.optimizer import Optimizer, _cast
 
@@ -34,12 +35,20 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     but the memory in PyTorch, and nothing here.
     """
 
-    def __init__(self, params: Any, optimizer_class: type[Optimizer], process_group: Any = None,
-                 parameters_as_bucket_view: bool = False, overlap_with_ddp: bool = False,
-                 **defaults: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        optimizer_class: type[Optimizer],
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
         if overlap_with_ddp:
-            raise RuntimeError("ZeroRedundancyOptimizer: overlap_with_ddp=True is not there; without it the "
-                               "step follows the backward, with the same numbers")
+            raise RuntimeError(
+                "ZeroRedundancyOptimizer: overlap_with_ddp=True is not there; without it the "
+                "step follows the backward, with the same numbers"
+            )
         Joinable.__init__(self)
         self._made = False
         self.process_group = dist.group.WORLD if process_group is None else process_group
@@ -95,9 +104,17 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Join.notify_join_context(self)
         _copy_options(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure=closure, **kwargs)
-        works = [dist.broadcast(param.detach(), dist.get_global_rank(self.process_group, rank),
-                                group=self.process_group, async_op=True)
-                 for rank, part in enumerate(self._parts) for group in part for param in group["params"]]
+        works = [
+            dist.broadcast(
+                param.detach(),
+                dist.get_global_rank(self.process_group, rank),
+                group=self.process_group,
+                async_op=True,
+            )
+            for rank, part in enumerate(self._parts)
+            for group in part
+            for param in group["params"]
+        ]
         for work in works:
             if work is not None:
                 work.wait()
@@ -133,9 +150,11 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """The whole state, as the plain optimizer's. RuntimeError where consolidate_state_dict() has not
         brought it to this rank."""
         if not self._all_state_dicts:
-            raise RuntimeError("Optimizer state has not been consolidated on this rank. Please call "
-                               f"`consolidate_state_dict(to={self.global_rank})` on all ranks beforehand if "
-                               "you meant to save the global state.")
+            raise RuntimeError(
+                "Optimizer state has not been consolidated on this rank. Please call "
+                f"`consolidate_state_dict(to={self.global_rank})` on all ranks beforehand if "
+                "you meant to save the global state."
+            )
         whole = super().state_dict()
         number = {id(p): i for i, p in enumerate(p for g in self.param_groups for p in g["params"])}
         for part, local in zip(self._parts, self._all_state_dicts, strict=True):
@@ -164,8 +183,9 @@ def _checked(params: Any) -> list[Any]:
     try:
         params = list(params)
     except TypeError:
-        raise TypeError("`params` argument should be an iterable of Tensors or dicts, but got "
-                        f"{type(params)}") from None
+        raise TypeError(
+            f"`params` argument should be an iterable of Tensors or dicts, but got {type(params)}"
+        ) from None
     if not params:
         raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
     if not (all(isinstance(p, torch.Tensor) for p in params) or all(isinstance(p, dict) for p in params)):

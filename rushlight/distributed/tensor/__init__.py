@@ -1,8 +1,24 @@
 """Tensors of which each rank holds a part (torch.distributed.tensor)."""
+
 from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
 from rushlight.distributed.tensor.dtensor import DTensor, distribute_tensor
-from rushlight.distributed.tensor.factories import (distribute_module, empty, full, ones, rand, randn, zeros)
+from rushlight.distributed.tensor.factories import distribute_module, empty, full, ones, rand, randn, zeros
 from rushlight.distributed.tensor.placements import Partial, Placement, Replicate, Shard
 
-__all__ = ["DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module",
-           "distribute_tensor", "empty", "full", "init_device_mesh", "ones", "rand", "randn", "zeros"]
+__all__ = [
+    "DTensor",
+    "DeviceMesh",
+    "Partial",
+    "Placement",
+    "Replicate",
+    "Shard",
+    "distribute_module",
+    "distribute_tensor",
+    "empty",
+    "full",
+    "init_device_mesh",
+    "ones",
+    "rand",
+    "randn",
+    "zeros",
+]

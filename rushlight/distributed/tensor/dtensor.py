@@ -4,25 +4,56 @@ Its memory is the rank's part, so optimizers and casts work on it as it is; shap
 whole's. Ops that work element by element run on the parts; norms and sums are added up over the ranks; all
 others gather the tensor first, and their result is on all ranks.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
-from rushlight.autograd import hooks
-from rushlight.base.pytree import flatten, tree_map
-from rushlight.base.size import Size
+from rushlight._engine.autograd import hooks
+from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.core.size import Size
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import Tensor, alias
 from rushlight.distributed.tensor.placements import (
-    Partial, Placement, Replicate, Shard, box, gather_rows, local_part)
-from rushlight.ops.table import ROWS
-from rushlight.tensor.tensor import Tensor, alias
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+    box,
+    gather_rows,
+    local_part,
+)
 
 # Ops besides the pointwise ones that each rank does on its part.
-_LOCAL = frozenset(("clone", "to", "float", "double", "half", "bfloat16", "contiguous", "zeros_like",
-                    "ones_like",
-                    "empty_like", "full_like", "copy_", "zero_", "fill_", "cpu", "type", "is_floating_point",
-                    "is_complex", "is_signed", "element_size", "type_as", "is_contiguous", "dim"))
+_LOCAL = frozenset(
+    (
+        "clone",
+        "to",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "contiguous",
+        "zeros_like",
+        "ones_like",
+        "empty_like",
+        "full_like",
+        "copy_",
+        "zero_",
+        "fill_",
+        "cpu",
+        "type",
+        "is_floating_point",
+        "is_complex",
+        "is_signed",
+        "element_size",
+        "type_as",
+        "is_contiguous",
+        "dim",
+    )
+)
 _NORMS = frozenset(("vector_norm", "norm", "linalg_vector_norm", "sum"))
 
 
@@ -36,9 +67,15 @@ class DTensor(Tensor):
     _whole: tuple[int, ...]
 
     @staticmethod
-    def from_local(local_tensor: Any, device_mesh: Any = None, placements: Any = None, *,
-                   run_check: bool = False,
-                   shape: Any = None, stride: Any = None) -> "DTensor":
+    def from_local(
+        local_tensor: Any,
+        device_mesh: Any = None,
+        placements: Any = None,
+        *,
+        run_check: bool = False,
+        shape: Any = None,
+        stride: Any = None,
+    ) -> "DTensor":
         """The tensor of which `local_tensor` is this rank's part; without `shape`, parts are of equal
         size.
         """
@@ -75,13 +112,17 @@ class DTensor(Tensor):
                 found = found / group.size() if placement.reduce_op == "avg" else found
             elif isinstance(placement, Shard):
                 # The size that the chunks of this dim of the mesh make up.
-                size = box(self._whole, self._mesh, [*self._placements[:number], *[Replicate()] * (
-                    self._mesh.ndim - number)])[1][placement.dim]
+                size = box(
+                    self._whole,
+                    self._mesh,
+                    [*self._placements[:number], *[Replicate()] * (self._mesh.ndim - number)],
+                )[1][placement.dim]
                 found = gather_rows(found, size, placement.dim, group)
         return found.clone() if found._a is self._a else found
 
-    def redistribute(self, device_mesh: Any = None, placements: Any = None, *,
-                     async_op: bool = False) -> "DTensor":
+    def redistribute(
+        self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False
+    ) -> "DTensor":
         """The same tensor in other parts."""
         mesh = device_mesh or self._mesh
         placements = _complete(mesh, placements)
@@ -147,12 +188,15 @@ class DTensor(Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise NotImplementedError("a DTensor's part is written by torch.distributed.checkpoint; for "
-                                  "torch.save call full_tensor() or to_local() first")
+        raise NotImplementedError(
+            "a DTensor's part is written by torch.distributed.checkpoint; for "
+            "torch.save call full_tensor() or to_local() first"
+        )
 
     def __repr__(self) -> str:  # type: ignore[override]
-        return (f"DTensor(local_tensor={alias(self)!r}, device_mesh={self._mesh}, "
-                f"placements={self._placements})")
+        return (
+            f"DTensor(local_tensor={alias(self)!r}, device_mesh={self._mesh}, placements={self._placements})"
+        )
 
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
@@ -166,20 +210,24 @@ def _complete(mesh: Any, placements: Any, replicate: bool = False) -> tuple[Plac
     if placements is None:
         return tuple(Replicate() if replicate or n else Shard(0) for n in range(mesh.ndim))
     if len(placements) != mesh.ndim:
-        raise ValueError("`placements` must have the same length as `device_mesh.ndim`! Found placements "
-                         f"length: {len(placements)}, and device_mesh.ndim: {mesh.ndim}.")
+        raise ValueError(
+            "`placements` must have the same length as `device_mesh.ndim`! Found placements "
+            f"length: {len(placements)}, and device_mesh.ndim: {mesh.ndim}."
+        )
     return tuple(placements)
 
 
-def distribute_tensor(tensor: Tensor, device_mesh: Any = None, placements: Any = None, *,
-                      src_data_rank: int | None = 0) -> DTensor:
+def distribute_tensor(
+    tensor: Tensor, device_mesh: Any = None, placements: Any = None, *, src_data_rank: int | None = 0
+) -> DTensor:
     """`tensor` in parts (default: rows along the first dim of the mesh), of rank `src_data_rank`'s values.
 
     None: each rank takes its part of its own values.
     """
     if isinstance(tensor, DTensor):
-        raise ValueError("distribute_tensor: expected a torch.Tensor, got a DTensor; call redistribute() on "
-                         "it")
+        raise ValueError(
+            "distribute_tensor: expected a torch.Tensor, got a DTensor; call redistribute() on it"
+        )
     placements = _complete(device_mesh, placements, replicate=True)
     whole = tensor.detach()
     if src_data_rank is not None:
@@ -207,19 +255,24 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     first = max((t for t in given if isinstance(t, DTensor)), key=lambda t: t.ndim)
     adds_gradient = name == "add_" and hooks._runs.stack  # what backward brings is a part
     if any(not isinstance(t, DTensor) and t.ndim for t in given) and not adds_gradient:
-        raise RuntimeError(f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
-                           "DTensor before calling distributed operators! Please see "
-                           "https://docs.pytorch.org/docs/main/"
-                           "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details.")
+        raise RuntimeError(
+            f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
+            "DTensor before calling distributed operators! Please see "
+            "https://docs.pytorch.org/docs/main/"
+            "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details."
+        )
     lies = first._mesh, first._placements, first._whole
-    alike = all((t._mesh, t._placements, t._whole) == lies for t in given if isinstance(t, DTensor)
-                and t._whole)
+    alike = all(
+        (t._mesh, t._placements, t._whole) == lies for t in given if isinstance(t, DTensor) and t._whole
+    )
     if alike and not any(p.is_partial() for p in first._placements) and _pointwise(name):
         return _by_parts(func, args, kwargs, first)
     if torch.is_grad_enabled() and any(t.requires_grad for t in given):
-        raise NotImplementedError(f"torch.{name} of a DTensor that requires grad: only ops that work element "
-                                  "by element are differentiable on DTensors; use to_local(), or "
-                                  "torch.no_grad()")
+        raise NotImplementedError(
+            f"torch.{name} of a DTensor that requires grad: only ops that work element "
+            "by element are differentiable on DTensors; use to_local(), or "
+            "torch.no_grad()"
+        )
     if name in _NORMS and len(given) == 1 and len(args) <= 1 + (name != "sum") and kwargs.get("dim") is None:
         return _norm(func, first, args, kwargs)
     result = func(*tree_map(_whole, args), **tree_map(_whole, kwargs))
@@ -227,8 +280,9 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         part = local_part(_whole(result), first._mesh, first._placements)
         return (*args, kwargs.get("input"))[0].copy_(make(part, *lies))
     everywhere = [Replicate()] * first._mesh.ndim
-    return tree_map(lambda v: make(v, first._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v,
-                    result)
+    return tree_map(
+        lambda v: make(v, first._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v, result
+    )
 
 
 def _whole(value: Any) -> Any:
@@ -245,8 +299,14 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
     if func.__name__.endswith("_") and isinstance(target := (*args, kwargs.get("input"))[0], DTensor):
         target._g, target._i = result._g, result._i
         return target
-    return tree_map(lambda v: make(v, like._mesh, like._placements, like._whole)
-                    if isinstance(v, Tensor) and v._l.shape == like._l.shape else v, result)
+    return tree_map(
+        lambda v: (
+            make(v, like._mesh, like._placements, like._whole)
+            if isinstance(v, Tensor) and v._l.shape == like._l.shape
+            else v
+        ),
+        result,
+    )
 
 
 def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
@@ -255,12 +315,16 @@ def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
     given = options["ord"] if options["ord"] != 2 else options["p"]
     order = 1.0 if func.__name__ == "sum" else 2.0 if given in ("fro", None) else float(given)
     plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
-    found = torch.zeros((), dtype=t.dtype) if extreme and not t._l.size else func(
-        *tree_map(_part, args), **tree_map(_part, kwargs))
-    found = found if plain else found ** order
+    found = (
+        torch.zeros((), dtype=t.dtype)
+        if extreme and not t._l.size
+        else func(*tree_map(_part, args), **tree_map(_part, kwargs))
+    )
+    found = found if plain else found**order
     for number, placement in enumerate(t._placements):
         if isinstance(placement, Shard):
-            dist.all_reduce(found, dist.ReduceOp.MAX if extreme else dist.ReduceOp.SUM,
-                            group=t._mesh.get_group(number))
+            dist.all_reduce(
+                found, dist.ReduceOp.MAX if extreme else dist.ReduceOp.SUM, group=t._mesh.get_group(number)
+            )
     found = found if plain else found ** (1 / order)
     return make(found, t._mesh, [Replicate()] * t._mesh.ndim, found.shape)

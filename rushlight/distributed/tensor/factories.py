@@ -1,4 +1,5 @@
 """DTensors that are made in parts: zeros, ones, empty, full, rand and randn; modules of such parameters."""
+
 from __future__ import annotations
 
 import inspect
@@ -6,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.distributed.tensor.dtensor import DTensor, _complete, distribute_tensor, make
 from rushlight.distributed.tensor.placements import Replicate, box, local_part
 
@@ -17,16 +18,28 @@ def _size(size: Any) -> tuple[int, ...]:
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
 
 
-def _made(fill: Callable[..., Any], size: tuple[int, ...], mesh: Any, placements: Any, requires_grad: bool,
-          options: dict[str, Any]) -> DTensor:
+def _made(
+    fill: Callable[..., Any],
+    size: tuple[int, ...],
+    mesh: Any,
+    placements: Any,
+    requires_grad: bool,
+    options: dict[str, Any],
+) -> DTensor:
     """A DTensor of which each rank makes its part."""
     placements = _complete(mesh, placements, replicate=True)
     local = fill(box(size, mesh, placements)[1], **options)
     return make(local, mesh, placements, size).requires_grad_(requires_grad)  # type: ignore[no-any-return]
 
 
-def _drawn(draw: Callable[..., Any], size: tuple[int, ...], mesh: Any, placements: Any, requires_grad: bool,
-           options: dict[str, Any]) -> DTensor:
+def _drawn(
+    draw: Callable[..., Any],
+    size: tuple[int, ...],
+    mesh: Any,
+    placements: Any,
+    requires_grad: bool,
+    options: dict[str, Any],
+) -> DTensor:
     """A DTensor of random numbers: all ranks draw the whole from the generator's state, which is the same on
     all, so that the tensor does not depend on how it is cut."""
     placements = _complete(mesh, placements, replicate=True)
@@ -34,45 +47,94 @@ def _drawn(draw: Callable[..., Any], size: tuple[int, ...], mesh: Any, placement
     return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]
 
 
-def zeros(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = torch.strided,
-          device_mesh: Any = None, placements: Any = None) -> DTensor:
+def zeros(
+    *size: Any,
+    requires_grad: bool = False,
+    dtype: Any = None,
+    layout: Any = torch.strided,
+    device_mesh: Any = None,
+    placements: Any = None,
+) -> DTensor:
     """Zeros in parts; replicated by default."""
     return _made(torch.zeros, _size(size), device_mesh, placements, requires_grad, {"dtype": dtype})
 
 
-def ones(*size: Any, dtype: Any = None, layout: Any = torch.strided, requires_grad: bool = False,
-         device_mesh: Any = None, placements: Any = None) -> DTensor:
+def ones(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = torch.strided,
+    requires_grad: bool = False,
+    device_mesh: Any = None,
+    placements: Any = None,
+) -> DTensor:
     """Ones in parts; replicated by default."""
     return _made(torch.ones, _size(size), device_mesh, placements, requires_grad, {"dtype": dtype})
 
 
-def empty(*size: Any, dtype: Any = None, layout: Any = torch.strided, requires_grad: bool = False,
-          device_mesh: Any = None, placements: Any = None) -> DTensor:
+def empty(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = torch.strided,
+    requires_grad: bool = False,
+    device_mesh: Any = None,
+    placements: Any = None,
+) -> DTensor:
     """Memory in parts; replicated by default."""
     return _made(torch.empty, _size(size), device_mesh, placements, requires_grad, {"dtype": dtype})
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = torch.strided,
-         requires_grad: bool = False, device_mesh: Any = None, placements: Any = None) -> DTensor:
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = torch.strided,
+    requires_grad: bool = False,
+    device_mesh: Any = None,
+    placements: Any = None,
+) -> DTensor:
     """One number in parts; replicated by default."""
-    return _made(torch.full, _size((size,) if isinstance(size, int) else size), device_mesh, placements,
-                 requires_grad, {"fill_value": fill_value, "dtype": dtype})
+    return _made(
+        torch.full,
+        _size((size,) if isinstance(size, int) else size),
+        device_mesh,
+        placements,
+        requires_grad,
+        {"fill_value": fill_value, "dtype": dtype},
+    )
 
 
-def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = torch.strided,
-         device_mesh: Any = None, placements: Any = None) -> DTensor:
+def rand(
+    *size: Any,
+    requires_grad: bool = False,
+    dtype: Any = None,
+    layout: Any = torch.strided,
+    device_mesh: Any = None,
+    placements: Any = None,
+) -> DTensor:
     """Uniform numbers in parts; replicated by default. The ranks have the same generator's state."""
     return _drawn(torch.rand, _size(size), device_mesh, placements, requires_grad, {"dtype": dtype})
 
 
-def randn(*size: Any, dtype: Any = None, layout: Any = torch.strided, requires_grad: bool = False,
-          device_mesh: Any = None, placements: Any = None) -> DTensor:
+def randn(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = torch.strided,
+    requires_grad: bool = False,
+    device_mesh: Any = None,
+    placements: Any = None,
+) -> DTensor:
     """Normal numbers in parts; replicated by default. The ranks have the same generator's state."""
     return _drawn(torch.randn, _size(size), device_mesh, placements, requires_grad, {"dtype": dtype})
 
 
-def distribute_module(module: Any, device_mesh: Any = None, partition_fn: Any = None, input_fn: Any = None,
-                      output_fn: Any = None) -> Any:
+def distribute_module(
+    module: Any,
+    device_mesh: Any = None,
+    partition_fn: Any = None,
+    input_fn: Any = None,
+    output_fn: Any = None,
+) -> Any:
     """The module, its parameters and buffers DTensors.
 
     partition_fn(name, submodule, mesh) cuts some of them; the others are replicated. input_fn(module, inputs,
@@ -105,8 +167,11 @@ def _with_module(function: Any, mesh: Any, name: str) -> Callable[..., Any]:
     """A hook that calls function(module, values, mesh), or function(values, mesh) as of old."""
     many = len(inspect.signature(function).parameters)
     if many == 2:
-        warn(f"Deprecating {name} that takes two arguments (values, device_mesh), please use "
-             f"{name} that takes in (module, values, device_mesh) instead!", FutureWarning)
+        warn(
+            f"Deprecating {name} that takes two arguments (values, device_mesh), please use "
+            f"{name} that takes in (module, values, device_mesh) instead!",
+            FutureWarning,
+        )
         return lambda module, *values: function(values[-1], mesh)
     if many == 3:
         return lambda module, *values: function(module, values[-1], mesh)

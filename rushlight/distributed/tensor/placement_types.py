@@ -1,4 +1,5 @@
 """The placements by the name of PyTorch's module."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """How a tensor lies on a dim of a mesh, and what of it a rank holds."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def gather_rows(local: Any, size: int, dim: int, group: Any) -> Any:
     step = -(-size // world)
     rows = local.movedim(dim, 0)
     room = rows.new_zeros((step, *rows.shape[1:]))
-    room[:rows.shape[0]].copy_(rows)
+    room[: rows.shape[0]].copy_(rows)
     out = rows.new_empty((world * step, *rows.shape[1:]))
     dist.all_gather_into_tensor(out, room, group=group)
     return out[:size].movedim(0, dim).contiguous()

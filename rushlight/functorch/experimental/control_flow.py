@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.pytree import flatten
+from rushlight._engine.core.pytree import flatten
 
 __all__ = ["cond", "map"]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.pytree import flatten
+from rushlight._engine.core.pytree import flatten
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate

@@ -1,4 +1,5 @@
 """ShapeProp: what each node of a graph makes, by running it."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -24,8 +25,9 @@ def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> Te
     """A tensor's TensorMetadata."""
     formats = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)
     memory = next((f for f in formats if include_contiguity and _lies(result, f)), None)
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory, False,
-                          {})
+    return TensorMetadata(
+        result.shape, result.dtype, result.requires_grad, result.stride(), memory, False, {}
+    )
 
 
 def _lies(result: Any, memory_format: Any) -> bool:
@@ -44,6 +46,7 @@ class ShapeProp(Interpreter):
         def noted(value: Any) -> Any:
             tensors.extend([value] * isinstance(value, torch.Tensor))
             return _extract_tensor_metadata(value) if isinstance(value, torch.Tensor) else value
+
         meta = map_aggregate(result, noted)
         if tensors:
             n.meta["tensor_meta"] = meta

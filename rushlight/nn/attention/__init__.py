@@ -3,6 +3,7 @@
 There is one here, that never stores the scores where it can avoid it: the choice is accepted, kept
 and shown by `_cur_sdpa_kernel_backends`, and does not change results.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -18,8 +19,13 @@ class SDPBackend(IntEnum):
     ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
 
 
-_ALL = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH,
-        SDPBackend.CUDNN_ATTENTION, SDPBackend.OVERRIDEABLE)
+_ALL = (
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.OVERRIDEABLE,
+)
 _chosen = threading.local()
 
 
@@ -28,8 +34,9 @@ def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
 
 
 @contextlib.contextmanager
-def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool = False
-                ) -> Iterator[dict[Any, Any]]:
+def sdpa_kernel(
+    backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool = False
+) -> Iterator[dict[Any, Any]]:
     """Choose implementations for the code inside; AssertionError for anything but SDPBackend."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")

@@ -1,4 +1,5 @@
 """Causal masks for scaled_dot_product_attention, by the corner that their diagonal starts from."""
+
 from __future__ import annotations
 
 from enum import IntEnum

@@ -3,6 +3,7 @@
 `score_mod(score, batch, head, q_idx, kv_idx)` and `mask_mod(batch, head, q_idx, kv_idx)` get tensors
 that broadcast to (B, H, Q, KV): indexing, comparing and arithmetic on them work as on numbers.
 """
+
 from __future__ import annotations
 
 import math
@@ -41,8 +42,9 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
 def _joined(join: Any, begin: bool, mask_mods: Any) -> Any:
     if not all(callable(m) for m in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
-    return lambda b, h, q_idx, kv_idx: reduce(join, (m(b, h, q_idx, kv_idx) for m in mask_mods),
-                                              b.new_full((), begin, dtype=torch.bool))
+    return lambda b, h, q_idx, kv_idx: reduce(
+        join, (m(b, h, q_idx, kv_idx) for m in mask_mods), b.new_full((), begin, dtype=torch.bool)
+    )
 
 
 def and_masks(*mask_mods: Any) -> Any:
@@ -57,12 +59,15 @@ def or_masks(*mask_mods: Any) -> Any:
 
 def _positions(sizes: tuple[int, ...], device: Any) -> tuple[Any, ...]:
     """The index along each of four dims, in shapes that broadcast."""
-    return tuple(torch.arange(n, device=device, dtype=torch.int32)[(...,) + (None,) * (3 - k)]
-                 for k, n in enumerate(sizes))
+    return tuple(
+        torch.arange(n, device=device, dtype=torch.int32)[(...,) + (None,) * (3 - k)]
+        for k, n in enumerate(sizes)
+    )
 
 
-def create_mask(mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
-                device: Any = None) -> Any:
+def create_mask(
+    mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
+) -> Any:
     """(B, H, Q, KV): a mask_mod's booleans, or a score_mod's changes of zero scores."""
     import inspect
 
@@ -111,8 +116,10 @@ class BlockMask:
         return self
 
     def __repr__(self) -> str:
-        return (f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, "
-                f"mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)})")
+        return (
+            f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, "
+            f"mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)})"
+        )
 
 
 def _blocks(mask: Any, size: tuple[int, int]) -> tuple[Any, Any]:
@@ -130,17 +137,35 @@ def _ordered(blocks: Any) -> tuple[Any, Any]:
     return count, order.to(torch.int32)
 
 
-def create_block_mask(mask_mod: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
-                      device: Any = None, BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE,
-                      _compile: bool = False, **ignored: Any) -> BlockMask:
+def create_block_mask(
+    mask_mod: Any,
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: Any = None,
+    BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE,
+    _compile: bool = False,
+    **ignored: Any,
+) -> BlockMask:
     """A BlockMask of `mask_mod`; None for B or H: the same mask for all batches or heads."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
     return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), size, mask_mod)
 
 
-def flex_attention(query: Any, key: Any, value: Any, score_mod: Any = None, block_mask: Any = None,
-                   scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False,
-                   kernel_options: Any = None, *, return_aux: AuxRequest | None = None) -> Any:
+def flex_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    score_mod: Any = None,
+    block_mask: Any = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: Any = None,
+    *,
+    return_aux: AuxRequest | None = None,
+) -> Any:
     """softmax(score_mod(query @ key.T * scale)) @ value, where block_mask allows.
 
     query (B, Hq, L, E), key (B, Hkv, S, E), value (B, Hkv, S, V) -> (B, Hq, L, V). A row that is
@@ -162,8 +187,9 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Any = None, bloc
     weights = torch.softmax(scores, -1).masked_fill((lse == -math.inf).unsqueeze(-1), 0.0)
     output = weights.to(query.dtype) @ value
     if return_aux is not None:
-        return output, AuxOutput(lse if return_aux.lse else None,
-                                 scores.amax(-1) if return_aux.max_scores else None)
+        return output, AuxOutput(
+            lse if return_aux.lse else None, scores.amax(-1) if return_aux.max_scores else None
+        )
     return (output, lse) if return_lse else output
 
 
@@ -172,15 +198,21 @@ def _checked(query: Any, key: Any, value: Any, enable_gqa: bool) -> tuple[Any, A
         if t.dim() != 4:
             raise NotImplementedError(f"NYI: query, key, and value must be 4D tensors, got {t.dim()}D {name}")
     if query.dtype != key.dtype or query.dtype != value.dtype:
-        raise ValueError(f"Expected query, key, and value to have the same dtype, but got query.dtype: "
-                         f"{query.dtype}, key.dtype: {key.dtype}, and value.dtype: {value.dtype} instead.")
+        raise ValueError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype}, key.dtype: {key.dtype}, and value.dtype: {value.dtype} instead."
+        )
     many, few = query.size(1), key.size(1)
     if not enable_gqa and many != few:
-        raise ValueError("Expect query and key/value to have the same number of heads but got "
-                         f"Hq={many} and Hkv={few}. Try setting enable_gqa=True for GQA.")
+        raise ValueError(
+            "Expect query and key/value to have the same number of heads but got "
+            f"Hq={many} and Hkv={few}. Try setting enable_gqa=True for GQA."
+        )
     if many % few:
-        raise ValueError("Expect number of query heads to be a multiple of kv heads for GQA but got "
-                         f"Hq={many} and Hkv={few}.")
+        raise ValueError(
+            "Expect number of query heads to be a multiple of kv heads for GQA but got "
+            f"Hq={many} and Hkv={few}."
+        )
     if many != few:
         key, value = (t.repeat_interleave(many // few, 1) for t in (key, value))
     return key, value
@@ -189,10 +221,22 @@ def _checked(query: Any, key: Any, value: Any, enable_gqa: bool) -> tuple[Any, A
 def _check_mask(mask: BlockMask, B: int, H: int, Q: int, KV: int) -> None:
     b, h, q, kv = mask.shape
     if (b not in (1, B)) or (h not in (1, H)) or Q > q or KV > kv:
-        raise ValueError(f"block_mask was created for block_mask.shape={mask.shape} but got q_len={Q} "
-                         f"and kv_len={KV} with B={B}, H={H}. As the block mask was created for a "
-                         "smaller length than you're using it for, create a new one.")
+        raise ValueError(
+            f"block_mask was created for block_mask.shape={mask.shape} but got q_len={Q} "
+            f"and kv_len={KV} with B={B}, H={H}. As the block mask was created for a "
+            "smaller length than you're using it for, create a new one."
+        )
 
 
-__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_masks",
-           "create_block_mask", "create_mask", "flex_attention", "noop_mask", "or_masks"]
+__all__ = [
+    "AuxOutput",
+    "AuxRequest",
+    "BlockMask",
+    "FlexKernelOptions",
+    "and_masks",
+    "create_block_mask",
+    "create_mask",
+    "flex_attention",
+    "noop_mask",
+    "or_masks",
+]

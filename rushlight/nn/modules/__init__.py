@@ -1,5 +1,6 @@
 """The modules of torch.nn, by file. A file is loaded when one of its names is first mentioned."""
-from rushlight.base.lazy import homes, lazy_names, public
+
+from rushlight._engine.lazy import homes, lazy_names, public
 
 HOMES = homes("rushlight.nn.modules")
 __getattr__, __dir__ = lazy_names(globals(), HOMES)

@@ -1,11 +1,12 @@
 """Activation functions as modules; and MultiheadAttention, which PyTorch keeps here too. Its arithmetic is in
 nn/multihead_attention.py."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule, declared
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -21,19 +22,25 @@ class Hardtanh(FunctionModule, function="hardtanh"):
     _passed = ("min_val", "max_val", "inplace")
     _shown = "min_val=, max_val=, inplace="
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
-                 min_value: float | None = None, max_value: float | None = None) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
         self.inplace = inplace
         for old, new, given in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if given is not None:
-                warn(f"keyword argument `{old}` is deprecated and rename to `{new}`",
-                     FutureWarning)
+                warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         if self.max_val <= self.min_val:
-            raise AssertionError(f"max_val must be larger than min_val, got {self.max_val} and "
-                                 f"{self.min_val}")
+            raise AssertionError(
+                f"max_val must be larger than min_val, got {self.max_val} and {self.min_val}"
+            )
 
 
 class ReLU6(Hardtanh):
@@ -54,8 +61,9 @@ class PReLU(FunctionModule, function="prelu"):
     __constants__ = ["num_parameters"]
     _shown, _passed = "num_parameters=", ("weight",)
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         register_empty(self, device, dtype, weight=num_parameters)
@@ -92,13 +100,26 @@ class MultiheadAttention(Module):
 
     __constants__ = ["batch_first"]
     _lacking = {"_qkv_same_embed_dim": True}
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
-                 vdim: int | None = None, batch_first: bool = False, device: Any = None,
-                 dtype: Any = None) -> None:
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError("embed_dim and num_heads must be greater than 0, got "
-                             f"embed_dim={embed_dim} and num_heads={num_heads} instead")
+            raise ValueError(
+                "embed_dim and num_heads must be greater than 0, got "
+                f"embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = kdim if kdim is not None else embed_dim
@@ -109,20 +130,33 @@ class MultiheadAttention(Module):
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
         self._register_projections(bias, {"device": device, "dtype": dtype})
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias,
-                                                        device=device, dtype=dtype)
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
         for name in ("bias_k", "bias_v"):
-            setattr(self, name, Parameter(torch.empty((1, 1, embed_dim), device=device, dtype=dtype))
-                    if add_bias_kv else None)
+            setattr(
+                self,
+                name,
+                Parameter(torch.empty((1, 1, embed_dim), device=device, dtype=dtype))
+                if add_bias_kv
+                else None,
+            )
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
     def _register_projections(self, bias: bool, where: dict[str, Any]) -> None:
         same, size = self._qkv_same_embed_dim, self.embed_dim
-        shapes = {f"{name}_proj_weight": None if same else (size, width)
-                  for name, width in (("q", size), ("k", self.kdim), ("v", self.vdim))}
-        register_empty(self, **where, in_proj_weight=(3 * size, size) if same else None, **shapes,
-                       in_proj_bias=3 * size if bias else None)
+        shapes = {
+            f"{name}_proj_weight": None if same else (size, width)
+            for name, width in (("q", size), ("k", self.kdim), ("v", self.vdim))
+        }
+        register_empty(
+            self,
+            **where,
+            in_proj_weight=(3 * size, size) if same else None,
+            **shapes,
+            in_proj_bias=3 * size if bias else None,
+        )
 
     def _reset_parameters(self) -> None:
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
@@ -135,9 +169,17 @@ class MultiheadAttention(Module):
             if bias is not None:
                 init.xavier_normal_(bias)
 
-    def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None,
-                need_weights: bool = True, attn_mask: Any = None,
-                average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+    def forward(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Any, Any]:
         """(output like query, weights (N, L, S) or None).
 
         key_padding_mask (N, S): True (or -inf) at keys to leave out. attn_mask (L, S) or
@@ -147,13 +189,31 @@ class MultiheadAttention(Module):
         swap = self.batch_first and query.dim() == 3
         if swap:
             query, key, value = each_once(lambda x: x.transpose(1, 0), query, key, value)
-        output, weights = F.multi_head_attention_forward(query, key, value, self.embed_dim, self.num_heads,
-            self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn,
-            self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
-            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
-            use_separate_proj_weight=not self._qkv_same_embed_dim, q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight, v_proj_weight=self.v_proj_weight,
-            average_attn_weights=average_attn_weights, is_causal=is_causal)
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
         return (output.transpose(1, 0) if swap else output), weights
 
     def merge_masks(self, attn_mask: Any, key_padding_mask: Any, query: Any) -> tuple[Any, Any]:

@@ -1,4 +1,5 @@
 """AdaptiveLogSoftmaxWithLoss: a softmax over many classes, rare ones in clusters."""
+
 from __future__ import annotations
 
 from collections import namedtuple
@@ -22,16 +23,31 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     log-probabilities of the targets (N,), loss: their negative mean).
     """
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
-                 head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if (cutoffs != sorted(cutoffs) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1
-                or len(set(cutoffs)) != len(cutoffs) or any(int(c) != c for c in cutoffs)):
-            raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an "
-                             "increasing order, where each value is between 1 and n_classes-1")
+        if (
+            cutoffs != sorted(cutoffs)
+            or min(cutoffs) <= 0
+            or max(cutoffs) > n_classes - 1
+            or len(set(cutoffs)) != len(cutoffs)
+            or any(int(c) != c for c in cutoffs)
+        ):
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an "
+                "increasing order, where each value is between 1 and n_classes-1"
+            )
         self.in_features, self.n_classes = in_features, n_classes
         self.cutoffs = cutoffs + [n_classes]
         self.div_value, self.head_bias = div_value, head_bias
@@ -44,8 +60,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i in range(self.n_clusters):
             inner = int(in_features // div_value ** (i + 1))
             classes = self.cutoffs[i + 1] - self.cutoffs[i]
-            self.tail.append(Sequential(Linear(in_features, inner, bias=False, **where),
-                                        Linear(inner, classes, bias=False, **where)))
+            self.tail.append(
+                Sequential(
+                    Linear(in_features, inner, bias=False, **where),
+                    Linear(inner, classes, bias=False, **where),
+                )
+            )
 
     def reset_parameters(self) -> None:
         self.head.reset_parameters()
@@ -59,15 +79,20 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         single = target_.dim() == 0
         if single and input_.dim() != 1:
-            raise RuntimeError("0D target tensor expects 1D input tensor, but found inputs with size "
-                               f"{input_.size()}")
+            raise RuntimeError(
+                f"0D target tensor expects 1D input tensor, but found inputs with size {input_.size()}"
+            )
         if not single and (input_.dim() != 2 or input_.shape[0] != target_.shape[0]):
-            raise RuntimeError("Input and target should have the same size in the batch dimension: "
-                               f"got {input_.size()} and {target_.size()}")
+            raise RuntimeError(
+                "Input and target should have the same size in the batch dimension: "
+                f"got {input_.size()} and {target_.size()}"
+            )
         input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
         if target.numel() and not (0 <= int(target.min()) and int(target.max()) < self.n_classes):
-            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in "
-                               f"range [{int(target.min())}, {int(target.max())}] were found. ")
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], but values in "
+                f"range [{int(target.min())}, {int(target.max())}] were found. "
+            )
         output = self._target_log_prob(input, target)
         loss = (-output).mean()
         return _ASMoutput(output.squeeze(0) if single else output, loss)
@@ -91,7 +116,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def _get_full_log_prob(self, input: Any, head_output: Any) -> Any:
         """(N, n_classes) of log-probabilities, the head's result being known."""
         head = F.log_softmax(head_output, dim=1)
-        parts = [head[:, :self.shortlist_size]]
+        parts = [head[:, : self.shortlist_size]]
         for i, tail in enumerate(self.tail):
             cluster = head[:, self.shortlist_size + i].unsqueeze(1)
             parts.append(F.log_softmax(tail(input), dim=1) + cluster)

@@ -1,12 +1,12 @@
 # Written by `python tools/stubs.py`.
 """AdaptiveLogSoftmaxWithLoss: a softmax over many classes, rare ones in clusters."""
 from collections.abc import Sequence
-from rushlight.base.device import device as _device
-from rushlight.base.dtype import dtype as _dtype
+from rushlight._engine.core.device import device as _device
+from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, NamedTuple
 
 class AdaptiveLogSoftmaxWithLoss(Module):

@@ -1,4 +1,5 @@
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,8 +13,18 @@ from rushlight.nn.modules.utils import register_empty
 from rushlight.nn.parameter import UninitializedBuffer
 
 
-class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
-                track_running_stats=True, device=None, dtype=None, bias=True):
+class _NormBase(
+    _Affine,
+    function=None,
+    num_features=int,
+    eps=1e-5,
+    momentum=0.1,
+    affine=True,
+    track_running_stats=True,
+    device=None,
+    dtype=None,
+    bias=True,
+):
     """Weight, bias and running statistics of one value for each channel."""
 
     _version = 2
@@ -27,10 +38,12 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
         shape, tracked = self.num_features if self.affine else None, self.track_running_stats
         register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         for name in ("running_mean", "running_var"):
-            self.register_buffer(name, torch.empty(self.num_features, device=device, dtype=dtype)
-                                 if tracked else None)
-        self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device)
-                             if tracked else None)
+            self.register_buffer(
+                name, torch.empty(self.num_features, device=device, dtype=dtype) if tracked else None
+            )
+        self.register_buffer(
+            "num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device) if tracked else None
+        )
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -81,16 +94,34 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         use_running = not self.training or tracked
-        return F.batch_norm(input, self.running_mean if use_running else None,
-                            self.running_var if use_running else None, self.weight, self.bias, by_batch,
-                            factor, self.eps)
+        return F.batch_norm(
+            input,
+            self.running_mean if use_running else None,
+            self.running_var if use_running else None,
+            self.weight,
+            self.bias,
+            by_batch,
+            factor,
+            self.eps,
+        )
 
 
 BatchNorm1d, BatchNorm2d, BatchNorm3d = members(_BatchNorm, 1, 2, 3)
 
 
-class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
-                    track_running_stats=True, process_group=None, device=None, dtype=None, bias=True):
+class SyncBatchNorm(
+    _BatchNorm,
+    function=None,
+    num_features=int,
+    eps=1e-5,
+    momentum=0.1,
+    affine=True,
+    track_running_stats=True,
+    process_group=None,
+    device=None,
+    dtype=None,
+    bias=True,
+):
     """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
     are process groups it raises PyTorch's error, else it is BatchNorm."""
 
@@ -113,8 +144,15 @@ class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momen
         """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
         result = module
         if isinstance(module, _BatchNorm):
-            result = cls(module.num_features, module.eps, module.momentum, module.affine,
-                         module.track_running_stats, process_group, bias=module.bias is not None)
+            result = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
             for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
                 if getattr(module, name) is not None:
                     setattr(result, name, getattr(module, name))
@@ -129,9 +167,17 @@ class _LazyNormBase(LazyLayer):
 
     _finds = "num_features"
 
-    def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
-                 bias: bool = True) -> None:
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         # Nothing is allocated until the first input: num_features is 0.
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -150,4 +196,5 @@ class _LazyNormBase(LazyLayer):
 
 
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_forms(
-    _LazyNormBase, BatchNorm1d, BatchNorm2d, BatchNorm3d)
+    _LazyNormBase, BatchNorm1d, BatchNorm2d, BatchNorm3d
+)

@@ -1,11 +1,11 @@
 # Written by `python tools/stubs.py`.
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
-from rushlight.base.device import device as _device
-from rushlight.base.dtype import dtype as _dtype
+from rushlight._engine.core.device import device as _device
+from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.normalization import _Affine
 from rushlight.nn.parameter import UninitializedBuffer
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class BatchNorm1d(_BatchNorm):

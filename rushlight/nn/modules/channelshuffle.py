@@ -1,4 +1,5 @@
 """ChannelShuffle: interleave the groups of channels."""
+
 from rushlight.nn.modules.function_module import FunctionModule
 
 

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """ChannelShuffle: interleave the groups of channels."""
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class ChannelShuffle(FunctionModule):

@@ -3,6 +3,7 @@
 Children of the list-like ones are named "0", "1", ... ParameterList and ParameterDict are in
 parameters.py.
 """
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -10,10 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import Any, Self
 
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.parameters import (
-    _PAIRS, ParameterDict, ParameterList, _DictLike, _ListLike, _need_iterable, _pairs)
+    _PAIRS,
+    ParameterDict,
+    ParameterList,
+    _DictLike,
+    _ListLike,
+    _need_iterable,
+    _pairs,
+)
 from rushlight.nn.modules.tree import _addindent
 
 
@@ -22,8 +30,11 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warn("nn.Container is deprecated. All of it's functionality is now implemented in "
-             "nn.Module. Subclass that instead.", FutureWarning)
+        warn(
+            "nn.Container is deprecated. All of it's functionality is now implemented in "
+            "nn.Module. Subclass that instead.",
+            FutureWarning,
+        )
         for name, module in kwargs.items():
             self.add_module(name, module)
 
@@ -140,8 +151,9 @@ class Sequential(_Modules):
 
 def _check_sequential(other: Any) -> None:
     if not isinstance(other, Sequential):
-        raise ValueError("add operator supports only objects of Sequential class, but "
-                         f"{type(other)} is given.")
+        raise ValueError(
+            f"add operator supports only objects of Sequential class, but {type(other)} is given."
+        )
 
 
 def _check_times(other: Any) -> None:

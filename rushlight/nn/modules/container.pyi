@@ -7,7 +7,7 @@ parameters.py.
 from collections.abc import Iterable, Iterator, Mapping
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.parameters import _DictLike, _ListLike
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, Self
 
 from rushlight.nn.modules.parameters import ParameterDict as ParameterDict

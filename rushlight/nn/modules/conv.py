@@ -1,4 +1,5 @@
 """Convolutions and transposed convolutions of 1, 2 and 3 dims, and their lazy forms."""
+
 from __future__ import annotations
 
 import math
@@ -16,14 +17,35 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(FunctionModule, function=None):
     """What all convolutions share: sizes as tuples, weight, bias, their initialisation."""
 
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
-                     "in_channels", "out_channels", "kernel_size"]
+    __constants__ = [
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    ]
     _lacking = {"padding_mode": "zeros"}
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
-                 stride: tuple[int, ...], padding: str | tuple[int, ...], dilation: tuple[int, ...],
-                 transposed: bool, output_padding: tuple[int, ...], groups: int, bias: bool,
-                 padding_mode: str, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         _check(in_channels, out_channels, groups, stride, padding, padding_mode)
         self.in_channels, self.out_channels = in_channels, out_channels
@@ -35,8 +57,11 @@ class _ConvNd(FunctionModule, function=None):
         self.reset_parameters()
 
     def _weight_shape(self) -> tuple[int, ...]:
-        channels = ((self.in_channels, self.out_channels // self.groups) if self.transposed
-                    else (self.out_channels, self.in_channels // self.groups))
+        channels = (
+            (self.in_channels, self.out_channels // self.groups)
+            if self.transposed
+            else (self.out_channels, self.in_channels // self.groups)
+        )
         return (*channels, *self.kernel_size)
 
     def reset_parameters(self) -> None:
@@ -46,15 +71,17 @@ class _ConvNd(FunctionModule, function=None):
 
     def extra_repr(self) -> str:
         dims = len(self.kernel_size)
-        text = (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-                f"stride={self.stride}")
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        )
         text += changed(self, padding=(0,) * dims, dilation=(1,) * dims, output_padding=(0,) * dims, groups=1)
         text += ", bias=False" if self.bias is None else ""
         return text + changed(self, padding_mode="zeros")
 
 
-def _check(in_channels: int, out_channels: int, groups: int, stride: tuple[int, ...],
-           padding: Any, padding_mode: str) -> None:
+def _check(
+    in_channels: int, out_channels: int, groups: int, stride: tuple[int, ...], padding: Any, padding_mode: str
+) -> None:
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
     if in_channels % groups != 0:
@@ -63,16 +90,18 @@ def _check(in_channels: int, out_channels: int, groups: int, stride: tuple[int, 
         raise ValueError("out_channels must be divisible by groups")
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of " "{'same', 'valid'}")
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
         if padding == "same" and any(s != 1 for s in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if padding_mode not in _PADDING_MODES:
-        raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got "
-                         f"padding_mode='{padding_mode}'")
+        raise ValueError(
+            f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'"
+        )
 
 
-def _pad_widths(padding: str | tuple[int, ...], kernel_size: tuple[int, ...],
-                dilation: tuple[int, ...]) -> Any:
+def _pad_widths(
+    padding: str | tuple[int, ...], kernel_size: tuple[int, ...], dilation: tuple[int, ...]
+) -> Any:
     """The padding as F.pad takes it: last dim first, before and after."""
     if not isinstance(padding, str):
         return _reverse_repeat_tuple(padding, 2)
@@ -91,21 +120,45 @@ class _Conv(_ConvNd, function="conv{}d"):
     `padding_mode` zeros, reflect, replicate or circular.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-                 padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         sizes = _ntuple(self._dims)
-        super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
-                         padding if isinstance(padding, str) else sizes(padding), sizes(dilation), False,
-                         sizes(0), groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            sizes(kernel_size),
+            sizes(stride),
+            padding if isinstance(padding, str) else sizes(padding),
+            sizes(dilation),
+            False,
+            sizes(0),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,) * self._dims
-        return getattr(F, str(self._function))(input, weight, bias, self.stride, padding,
-                                               self.dilation, self.groups)
+        return getattr(F, str(self._function))(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
 
     def forward(self, input: Any) -> Any:
         return self._conv_forward(input, self.weight, self.bias)
@@ -122,16 +175,39 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
     possible sizes.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-                 padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
-                 dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
         sizes = _ntuple(self._dims)
-        super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
-                         sizes(padding), sizes(dilation), True, sizes(output_padding), groups, bias,
-                         padding_mode, device, dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            sizes(kernel_size),
+            sizes(stride),
+            sizes(padding),
+            sizes(dilation),
+            True,
+            sizes(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _output_padding(self, input: Any, output_size: Any) -> Any:
         """The extra size at one side with which the result has `output_size`."""
@@ -141,20 +217,30 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
         leading = 2 if input.dim() == dims + 2 else 1
         sizes = output_size[leading:] if len(output_size) == leading + dims else output_size
         if len(sizes) != dims:
-            raise ValueError(f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must "
-                             f"have {dims} or {leading + dims} elements (got {len(output_size)})")
-        least = [(input.size(leading + d) - 1) * self.stride[d] - 2 * int(self.padding[d])
-                 + self.dilation[d] * (self.kernel_size[d] - 1) + 1 for d in range(dims)]
+            raise ValueError(
+                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must "
+                f"have {dims} or {leading + dims} elements (got {len(output_size)})"
+            )
+        least = [
+            (input.size(leading + d) - 1) * self.stride[d]
+            - 2 * int(self.padding[d])
+            + self.dilation[d] * (self.kernel_size[d] - 1)
+            + 1
+            for d in range(dims)
+        ]
         most = [low + step - 1 for low, step in zip(least, self.stride)]
         if any(not low <= size <= high for low, size, high in zip(least, sizes, most)):
-            raise ValueError(f"requested an output size of {output_size}, but valid sizes range "
-                             f"from {least} to {most} (for an input of {input.size()[2:]})")
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range "
+                f"from {least} to {most} (for an input of {input.size()[2:]})"
+            )
         return [size - low for size, low in zip(sizes, least)]
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         extra = self._output_padding(input, output_size)
-        return getattr(F, str(self._function))(input, self.weight, self.bias, self.stride,
-                                               self.padding, extra, self.groups, self.dilation)
+        return getattr(F, str(self._function))(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
 
 ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = members(_ConvTransposeNd, 1, 2, 3)
@@ -167,10 +253,18 @@ class _LazyConvXdMixin(LazyLayer):
 
     _finds = "in_channels"
 
-    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, device: Any = None,
-                 dtype: Any = None, bias: bool = True, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        *args: Any,
+        device: Any = None,
+        dtype: Any = None,
+        bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
         if len(args) > _BIAS:
-            bias, args = args[_BIAS], (*args[:_BIAS], False, *args[_BIAS + 1:])
+            bias, args = args[_BIAS], (*args[:_BIAS], False, *args[_BIAS + 1 :])
         else:
             kwargs["bias"] = False
         super().__init__(0, 0, kernel_size, *args, **kwargs)
@@ -180,8 +274,10 @@ class _LazyConvXdMixin(LazyLayer):
     def _find(self, input: Any) -> int:
         dims = len(self.kernel_size)
         if input.dim() not in (dims + 1, dims + 2):
-            raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
-                               f"{self.__class__.__name__}, but got input of size: {input.shape}")
+            raise RuntimeError(
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
+                f"{self.__class__.__name__}, but got input of size: {input.shape}"
+            )
         found = input.shape[-dims - 1]
         if found % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
@@ -193,4 +289,5 @@ class _LazyConvXdMixin(LazyLayer):
 
 LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, Conv1d, Conv2d, Conv3d)
 LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = lazy_forms(
-    _LazyConvXdMixin, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
+    _LazyConvXdMixin, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+)

@@ -1,12 +1,12 @@
 # Written by `python tools/stubs.py`.
 """Convolutions and transposed convolutions of 1, 2 and 3 dims, and their lazy forms."""
 from collections.abc import Sequence
-from rushlight.base.device import device as _device
-from rushlight.base.dtype import dtype as _dtype
+from rushlight._engine.core.device import device as _device
+from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.parameter import Parameter
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Conv1d(_Conv):

@@ -1,13 +1,14 @@
 """Moving and casting a whole module: to(), half(), cuda(), type(), share_memory(), ..."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Self
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.dispatch.methods import _to_arguments
 from rushlight.__future__ import get_overwrite_module_params_on_conversion
+from rushlight._engine.core.callers import warn
+from rushlight._engine.dispatch.methods import _to_arguments
 
 
 def _cast(method: str, dtype: str) -> Any:
@@ -63,15 +64,21 @@ class Conversion:
             raise RuntimeError(".to() does not accept copy argument; use copy.deepcopy(module).to()")
         if dtype is not None:
             if not isinstance(dtype, torch.dtype):
-                raise TypeError("to() received an invalid combination of arguments - got (dtype="
-                                f"{type(dtype).__name__}), but expected a torch.dtype")
+                raise TypeError(
+                    "to() received an invalid combination of arguments - got (dtype="
+                    f"{type(dtype).__name__}), but expected a torch.dtype"
+                )
             if not (dtype.is_floating_point or dtype.is_complex):
-                raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but "
-                                f"got desired dtype={dtype}")
+                raise TypeError(
+                    "nn.Module.to only accepts floating point or complex dtypes, but "
+                    f"got desired dtype={dtype}"
+                )
             if dtype.is_complex:
-                warn("Complex modules are a new feature under active development whose "
-                     "design may change, and some modules might not work as expected "
-                     "when using complex tensors as parameters or buffers.")
+                warn(
+                    "Complex modules are a new feature under active development whose "
+                    "design may change, and some modules might not work as expected "
+                    "when using complex tensors as parameters or buffers."
+                )
 
         def convert(t: Any) -> Any:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Moving and casting a whole module: to(), half(), cuda(), type(), share_memory(), ..."""
 from collections.abc import Callable
-from rushlight.base.device import device as _device
+from rushlight._engine.core.device import device as _device
 from typing import Any, Self
 
 class Conversion:

@@ -1,4 +1,5 @@
 """Dropout and its relatives: active in training mode only."""
+
 from __future__ import annotations
 
 from rushlight.nn.modules.function_module import FunctionModule, declared

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Dropout and its relatives: active in training mode only."""
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class AlphaDropout(_DropoutNd):

@@ -1,4 +1,5 @@
 """Flatten and Unflatten: merge dims into one, and split one dim."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,9 +25,12 @@ class Unflatten(FunctionModule, function="torch.unflatten", dim=Any, unflattened
     def _require(self, outer: Any, inner: type, what: str) -> None:
         size = self.unflattened_size
         if not isinstance(size, outer):
-            raise TypeError(f"unflattened_size must be a tuple of {what}, but found type "
-                            f"{type(size).__name__}")
+            raise TypeError(
+                f"unflattened_size must be a tuple of {what}, but found type {type(size).__name__}"
+            )
         for i, elem in enumerate(size):
             if not isinstance(elem, inner):
-                raise TypeError(f"unflattened_size must be tuple of {what}, but found element of "
-                                f"type {type(elem).__name__} at pos {i}")
+                raise TypeError(
+                    f"unflattened_size must be tuple of {what}, but found element of "
+                    f"type {type(elem).__name__} at pos {i}"
+                )

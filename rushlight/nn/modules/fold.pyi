@@ -2,7 +2,7 @@
 """Fold and Unfold: between images and columns of sliding blocks. They are rows of nn/declared.tsv."""
 from collections.abc import Sequence
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Fold(FunctionModule):

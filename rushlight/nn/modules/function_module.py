@@ -10,6 +10,7 @@ is short for a Module with
 
 and with the `extra_repr` and `__constants__` that go with them.
 """
+
 from __future__ import annotations
 
 import functools
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.dispatch.source import compile_function
+from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 
@@ -138,8 +139,13 @@ class _Written:
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         home = self.home
-        scope = {"F": F, "torch": torch, "Any": Any, "__name__": home.__module__,
-                 **{base.__name__: base for base in home.__mro__}}
+        scope = {
+            "F": F,
+            "torch": torch,
+            "Any": Any,
+            "__name__": home.__module__,
+            **{base.__name__: base for base in home.__mro__},
+        }
         method = compile_function(self.text(), self.name, scope, f"{home.__name__}.{self.name}")
         method.__qualname__ = f"{home.__qualname__}.{self.name}"
         setattr(home, self.name, method)
@@ -155,7 +161,7 @@ def _text(module: Any, part: str) -> str:
 def _arguments(cls: type) -> tuple[str, ...]:
     """The names of the arguments of a class's __init__."""
     code = cls.__init__.__code__  # type: ignore[misc]
-    return code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
 
 def _init_text(cls: type[FunctionModule], options: dict[str, Any]) -> str:
@@ -170,9 +176,11 @@ def _init_text(cls: type[FunctionModule], options: dict[str, Any]) -> str:
     kept = [name for name in options if name not in inherited]
     handed = [name for name in kept if name in cls._handed]
     passed = ", ".join(f"{name}={name}" for name in inherited)
-    lines = [f"def __init__(self, {', '.join(written)}) -> None:",
-             f"    super({cls.__name__}, self).__init__({passed})",
-             *(f"    self.{name} = {name}" for name in kept if name not in handed)]
+    lines = [
+        f"def __init__(self, {', '.join(written)}) -> None:",
+        f"    super({cls.__name__}, self).__init__({passed})",
+        *(f"    self.{name} = {name}" for name in kept if name not in handed),
+    ]
     if hasattr(cls, "_post_init") and (handed or not cls._handed):
         lines.append(f"    {cls.__name__}._post_init({', '.join(['self', *handed])})")
     return "\n".join(lines) + "\n"
@@ -192,5 +200,7 @@ def _forward_text(cls: type[FunctionModule]) -> str:
     passed = [f"{name}=self.{name}" if cls._by_name else f"self.{name}" for name in names]
     function = str(cls._function)
     function = function if "." in function else f"F.{function}"
-    return (f"def forward(self, {', '.join(f'{name}: Any' for name in inputs)}) -> Any:\n"
-            f"    return {function}({', '.join((*inputs, *passed))})\n")
+    return (
+        f"def forward(self, {', '.join(f'{name}: Any' for name in inputs)}) -> Any:\n"
+        f"    return {function}({', '.join((*inputs, *passed))})\n"
+    )

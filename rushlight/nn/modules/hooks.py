@@ -2,6 +2,7 @@
 
 A module without hooks never gets here: Module.__call__ goes straight to forward().
 """
+
 from __future__ import annotations
 
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.utils.hooks import BackwardHook, RemovableHandle, add_hook
 
 
@@ -39,8 +40,9 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     return add_hook(_tables()._global_forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
-                                 always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
     """`hook(module, args, output)` after every module's forward; a result replaces the output."""
     marks = [_tables()._global_forward_hooks_with_kwargs] if with_kwargs else []
     marks += [_tables()._global_forward_hooks_always_called] if always_call else []
@@ -54,8 +56,10 @@ def _claim_global(full: bool) -> None:
 
 def _check_kind(before: bool | None, full: bool, where: str) -> None:
     if before is (not full):
-        raise RuntimeError(f"Cannot use both regular backward hooks and full backward hooks {where}."
-                           " Please use only one of them.")
+        raise RuntimeError(
+            f"Cannot use both regular backward hooks and full backward hooks {where}."
+            " Please use only one of them."
+        )
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -112,9 +116,13 @@ class _WrappedHook:
 class Hooks:
     """The part of Module that runs hooks around forward and backward."""
 
-    def register_forward_pre_hook(self, hook: Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any], *,
-                                  prepend: bool = False,
-                                  with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(
+        self,
+        hook: Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+    ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; a result replaces the arguments.
 
         `with_kwargs`: `hook(module, args, kwargs)`, which returns None or (args, kwargs).
@@ -123,10 +131,14 @@ class Hooks:
         marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
         return add_hook(self._forward_pre_hooks, hook, prepend=prepend, marks=marks)
 
-    def register_forward_hook(self,
-                              hook: Callable[[Any, Any, Any], Any] | Callable[[Any, Any, Any, Any], Any],
-                              *, prepend: bool = False, with_kwargs: bool = False,
-                              always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self,
+        hook: Callable[[Any, Any, Any], Any] | Callable[[Any, Any, Any, Any], Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; a result replaces the output.
 
         `with_kwargs`: `hook(module, args, kwargs, output)`. `always_call`: also when forward
@@ -136,13 +148,15 @@ class Hooks:
         marks += [self._forward_hooks_always_called] if always_call else []
         return add_hook(self._forward_hooks, hook, prepend=prepend, marks=tuple(marks))
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False
-                                        ) -> RemovableHandle:
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the module's gradients are computed."""
         return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_full_backward_hook(self, hook: Callable[[Any, Any, Any], Any], prepend: bool = False
-                                    ) -> RemovableHandle:
+    def register_full_backward_hook(
+        self, hook: Callable[[Any, Any, Any], Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` once the inputs' gradients are known."""
         self._claim(True)
         return add_hook(self._backward_hooks, hook, prepend=prepend)
@@ -162,7 +176,8 @@ class Hooks:
         other: list[Any] = []
         tables = _tables()
         (full if tables._global_is_full_backward_hook is True else other).extend(
-            tables._global_backward_hooks.values())
+            tables._global_backward_hooks.values()
+        )
         (full if self._is_full_backward_hook is True else other).extend(self._backward_hooks.values())
         return full, other
 
@@ -184,8 +199,10 @@ class Hooks:
             result = self._run_forward_hooks(args, kwargs, result, called)
             if boundary is not None:
                 if not isinstance(result, (torch.Tensor, tuple)):
-                    warn("For backward hooks to be called, module output should be a Tensor or a "
-                         f"tuple of Tensors but received {type(result)}")
+                    warn(
+                        "For backward hooks to be called, module output should be a Tensor or a "
+                        f"tuple of Tensors but received {type(result)}"
+                    )
                 result = boundary.setup_output_hook(result)
             if other:
                 self._hook_grad_fn(other, args, result)
@@ -201,8 +218,10 @@ class Hooks:
                 if found is None:
                     continue
                 if not (isinstance(found, tuple) and len(found) == 2):
-                    raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, "
-                                       f"new_kwargs), but got {found}.")
+                    raise RuntimeError(
+                        "forward pre-hook must return None or a tuple of (new_args, "
+                        f"new_kwargs), but got {found}."
+                    )
                 args, kwargs = found
             else:
                 found = hook(self, args)
@@ -225,8 +244,10 @@ class Hooks:
 
     def _run_always_called(self, args: Any, kwargs: Any, result: Any, called: set[int]) -> None:
         """After an error: run the hooks registered with always_call that have not run yet."""
-        pairs = ((_tables()._global_forward_hooks, _tables()._global_forward_hooks_always_called),
-                 (self._forward_hooks, self._forward_hooks_always_called))
+        pairs = (
+            (_tables()._global_forward_hooks, _tables()._global_forward_hooks_always_called),
+            (self._forward_hooks, self._forward_hooks_always_called),
+        )
         for table, always in pairs:
             where = "global module" if table is _tables()._global_forward_hooks else "module"
             for key in [k for k in table if k in always and k not in called]:
@@ -234,8 +255,10 @@ class Hooks:
                     found = self._run_forward_hook(key, table[key], args, kwargs, result)
                     result = result if found is None else found
                 except Exception as e:  # the first error is the one to raise
-                    warn(f"{where} forward hook with ``always_call=True`` raised an exception that "
-                         f"was silenced as another error was raised in forward: {e}")
+                    warn(
+                        f"{where} forward hook with ``always_call=True`` raised an exception that "
+                        f"was silenced as another error was raised in forward: {e}"
+                    )
 
     def _hook_grad_fn(self, hooks: list[Any], args: Any, result: Any) -> None:
         """Deprecated backward hooks sit on the node of the (first) result."""
@@ -254,8 +277,10 @@ class Hooks:
 
 def _warn_non_full(args: Any, result: Any, node: Any) -> None:
     several = "Using a non-full backward hook when the forward contains multiple autograd Nodes "
-    advice = (" This hook will be missing some grad_input. Please use register_full_backward_hook "
-              "to get the documented behavior.")
+    advice = (
+        " This hook will be missing some grad_input. Please use register_full_backward_hook "
+        "to get the documented behavior."
+    )
     if not isinstance(result, torch.Tensor):
         text = "Using non-full backward hooks on a Module that does not return a single Tensor"
     elif not all(isinstance(a, torch.Tensor) for a in args):

@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """Instance normalisation: each channel of each sample by its own statistics."""
-from rushlight.base.device import device as _device
-from rushlight.base.dtype import dtype as _dtype
+from rushlight._engine.core.device import device as _device
+from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class InstanceNorm1d(_InstanceNorm):

@@ -1,4 +1,5 @@
 """Modules whose parameters get their shapes at the first call."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,16 +20,26 @@ class LazyModuleMixin:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
-            self._lazy_load_hook)
+            self._lazy_load_hook
+        )
         self._initialize_hook = self.register_forward_pre_hook(  # type: ignore[attr-defined]
-            self._infer_parameters, with_kwargs=True)
+            self._infer_parameters, with_kwargs=True
+        )
 
     def _own(self) -> list[tuple[str, Any]]:
         tables = (self._parameters, self._buffers)  # type: ignore[attr-defined]
         return [pair for table in tables for pair in table.items() if pair[1] is not None]
 
-    def _lazy_load_hook(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool,
-                        missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
+    def _lazy_load_hook(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         """Before a load: take the shapes of the tensors that come."""
         for name, value in self._own():
             given = state_dict.get(prefix + name)
@@ -47,8 +58,10 @@ class LazyModuleMixin:
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
-            raise RuntimeError(f"module {self._get_name()} has not been "  # type: ignore[attr-defined]
-                               "fully initialized")
+            raise RuntimeError(
+                f"module {self._get_name()} has not been "  # type: ignore[attr-defined]
+                "fully initialized"
+            )
         module._initialize_hook.remove()
         module._load_hook.remove()
         del module._initialize_hook, module._load_hook
@@ -56,8 +69,10 @@ class LazyModuleMixin:
             module.__class__ = module.cls_to_become
 
     def _replicate_for_data_parallel(self) -> Any:
-        raise RuntimeError("Modules with uninitialized parameters can't be used with `DataParallel`. Run a "
-                           "dummy forward pass to correctly initialize the modules")
+        raise RuntimeError(
+            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a "
+            "dummy forward pass to correctly initialize the modules"
+        )
 
 
 class LazyLayer(LazyModuleMixin):
@@ -89,6 +104,15 @@ class LazyLayer(LazyModuleMixin):
 
 def lazy_forms(mixin: Any, *classes: type) -> list[Any]:
     """LazyX of each class X: it finds an argument of X at its first call, and is an X from then on."""
-    return [type(f"Lazy{cls.__name__}", (mixin, cls), {
-        "__module__": cls.__module__, "cls_to_become": cls,
-        "__doc__": f"{cls.__name__} that finds `{mixin._finds}` at its first call."}) for cls in classes]
+    return [
+        type(
+            f"Lazy{cls.__name__}",
+            (mixin, cls),
+            {
+                "__module__": cls.__module__,
+                "cls_to_become": cls,
+                "__doc__": f"{cls.__name__} that finds `{mixin._finds}` at its first call.",
+            },
+        )
+        for cls in classes
+    ]

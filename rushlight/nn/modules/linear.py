@@ -1,4 +1,5 @@
 """Linear maps: Identity, Linear, Bilinear, LazyLinear."""
+
 from __future__ import annotations
 
 import math
@@ -31,12 +32,14 @@ class Linear(FunctionModule, function=None):
     __constants__ = ["in_features", "out_features"]
     _shown = "in_features=, out_features=, bias="
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        register_empty(self, device, dtype, weight=(out_features, in_features),
-                       bias=out_features if bias else None)
+        register_empty(
+            self, device, dtype, weight=(out_features, in_features), bias=out_features if bias else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -64,8 +67,17 @@ class NonDynamicallyQuantizableLinear(Linear):
     """Linear under the name that attention's output projection has in PyTorch."""
 
 
-class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1_features=int,
-               in2_features=int, out_features=int, bias=True, device=None, dtype=None):
+class Bilinear(
+    FunctionModule,
+    function="bilinear",
+    inputs="input1, input2",
+    in1_features=int,
+    in2_features=int,
+    out_features=int,
+    bias=True,
+    device=None,
+    dtype=None,
+):
     """x1 @ A @ x2 + bias: (*, in1_features), (*, in2_features) -> (*, out_features).
 
     weight: (out_features, in1_features, in2_features) and bias: (out_features,), both from
@@ -79,8 +91,13 @@ class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1
     def _post_init(self, bias: bool, device: Any, dtype: Any) -> None:
         if self.in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
-        register_empty(self, device, dtype, weight=(self.out_features, self.in1_features, self.in2_features),
-                       bias=self.out_features if bias else None)
+        register_empty(
+            self,
+            device,
+            dtype,
+            weight=(self.out_features, self.in1_features, self.in2_features),
+            bias=self.out_features if bias else None,
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -1,12 +1,12 @@
 # Written by `python tools/stubs.py`.
 """Linear maps: Identity, Linear, Bilinear, LazyLinear."""
-from rushlight.base.device import device as _device
-from rushlight.base.dtype import dtype as _dtype
+from rushlight._engine.core.device import device as _device
+from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Bilinear(FunctionModule):

@@ -4,12 +4,12 @@
 The arguments size_average and reduce are deprecated spellings of `reduction`.
 """
 from collections.abc import Callable
-from rushlight.base.device import device as _device
-from rushlight.base.dtype import dtype as _dtype
+from rushlight._engine.core.device import device as _device
+from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class BCELoss(_WeightedLoss):

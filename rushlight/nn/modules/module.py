@@ -7,6 +7,7 @@ all parts use, which __init__ makes.
 Invariants: a name is in at most one of `_parameters`, `_buffers`, `_modules` and the instance's
 own attributes; what is in the first three is found by __getattr__.
 """
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -14,9 +15,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import rushlight as torch
-from rushlight.nn.modules.conversion import Conversion
 from rushlight.nn.modules import hooks
-from rushlight.nn.modules.state import State, _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys
+from rushlight.nn.modules.conversion import Conversion
+from rushlight.nn.modules.state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys
 from rushlight.nn.modules.tree import Tree, _addindent
 from rushlight.nn.parameter import Buffer, Parameter
 
@@ -34,9 +35,19 @@ _global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 _global_is_full_backward_hook: bool | None = None
 
 _TABLES = ("_parameters", "_buffers", "_modules")
-_HOOK_TABLES = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
-    "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+_HOOK_TABLES = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
@@ -68,11 +79,15 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword "
-                                f"argument '{next(iter(kwargs))}'")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword "
+                    f"argument '{next(iter(kwargs))}'"
+                )
             if args:
-                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but "
-                                f"{len(args) + 1} were given")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but "
+                    f"{len(args) + 1} were given"
+                )
         own = self.__dict__
         own["training"] = True
         for name in _TABLES:
@@ -87,9 +102,17 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     # --- the call ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks
-                or _global_backward_pre_hooks or self._compiled_call_impl is not None):
+        if (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
+            or self._compiled_call_impl is not None
+        ):
             return self._wrapped_call_impl(*args, **kwargs)
         return self.forward(*args, **kwargs)
 
@@ -110,8 +133,10 @@ class Module(Tree, hooks.Hooks, State, Conversion):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         _check_name(self, "buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
-                            "(torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
         self._buffers[name] = _hooked(_global_buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -127,12 +152,16 @@ class Module(Tree, hooks.Hooks, State, Conversion):
             self._parameters[name] = None
             return
         if not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
-                            "(torch.nn.Parameter or None required)")
+            raise TypeError(
+                f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
         if param.grad_fn is not None:
-            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters "
-                             f"must be created explicitly. To express '{name}' as a function of "
-                             "another Tensor, compute the value in the forward() method.")
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters "
+                f"must be created explicitly. To express '{name}' as a function of "
+                "another Tensor, compute the value in the forward() method."
+            )
         self._parameters[name] = _hooked(_global_parameter_registration_hooks, self, name, param)
 
     def add_module(self, name: str, module: Any) -> None:
@@ -170,8 +199,9 @@ class Module(Tree, hooks.Hooks, State, Conversion):
             own["_modules"][name] = _hooked(_global_module_registration_hooks, self, name, value)
         elif isinstance(value, torch.Tensor):
             self._set_tensor(name, value)
-        elif "_modules" in own and (name in own["_parameters"] or name in own["_modules"]
-                                    or name in own["_buffers"]):
+        elif "_modules" in own and (
+            name in own["_parameters"] or name in own["_modules"] or name in own["_buffers"]
+        ):
             self._set_registered(name, value)
         else:
             object.__setattr__(self, name, value)
@@ -183,8 +213,9 @@ class Module(Tree, hooks.Hooks, State, Conversion):
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             _forget(self, name, "_parameters")
             self.register_parameter(name, value)
-        elif "_parameters" in own and (name in own["_parameters"] or name in own["_modules"]
-                                       or name in own["_buffers"]):
+        elif "_parameters" in own and (
+            name in own["_parameters"] or name in own["_modules"] or name in own["_buffers"]
+        ):
             self._set_registered(name, value)
         elif isinstance(value, Buffer):
             if "_buffers" not in own:
@@ -198,17 +229,26 @@ class Module(Tree, hooks.Hooks, State, Conversion):
         """Replace what is registered under a name: by None, or a buffer by a tensor."""
         if name in self._buffers:
             if value is not None and not isinstance(value, torch.Tensor):
-                raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
-                                "(torch.nn.Buffer, torch.Tensor or None expected)")
+                raise TypeError(
+                    f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
+                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                )
             persistent = name not in self._non_persistent_buffers_set
-            self.register_buffer(name, value, getattr(value, "persistent", persistent)
-                                 if isinstance(value, Buffer) else persistent)
+            self.register_buffer(
+                name,
+                value,
+                getattr(value, "persistent", persistent) if isinstance(value, Buffer) else persistent,
+            )
             return
         if value is not None:
-            what, kind = (("parameter", "torch.nn.Parameter") if name in self._parameters
-                          else ("child module", "torch.nn.Module"))
-            raise TypeError(f"cannot assign '{torch.typename(value)}' as {what} '{name}' "
-                            f"({kind} or None expected)")
+            what, kind = (
+                ("parameter", "torch.nn.Parameter")
+                if name in self._parameters
+                else ("child module", "torch.nn.Module")
+            )
+            raise TypeError(
+                f"cannot assign '{torch.typename(value)}' as {what} '{name}' ({kind} or None expected)"
+            )
         if name in self._parameters:
             self.register_parameter(name, None)
         else:

@@ -13,7 +13,7 @@ from rushlight.nn.modules.conversion import Conversion
 from rushlight.nn.modules.hooks import Hooks
 from rushlight.nn.modules.state import State
 from rushlight.nn.modules.tree import Tree
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Module(Tree, Hooks, State, Conversion):

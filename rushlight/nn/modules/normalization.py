@@ -1,4 +1,5 @@
 """Normalisation within a sample: LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm."""
+
 from __future__ import annotations
 
 import numbers
@@ -53,8 +54,16 @@ class _Affine(FunctionModule, function=None):
                 fill(value)
 
 
-class LayerNorm(_Affine, function="layer_norm", normalized_shape=Any, eps=1e-5, elementwise_affine=True,
-                bias=True, device=None, dtype=None):
+class LayerNorm(
+    _Affine,
+    function="layer_norm",
+    normalized_shape=Any,
+    eps=1e-5,
+    elementwise_affine=True,
+    bias=True,
+    device=None,
+    dtype=None,
+):
     """Normalise over the last dims: (*, *normalized_shape) -> the same shape.
 
     weight, bias: normalized_shape, 1 and 0.
@@ -68,8 +77,17 @@ class LayerNorm(_Affine, function="layer_norm", normalized_shape=Any, eps=1e-5, 
         self._make(self.normalized_shape if self.elementwise_affine else None, device, dtype, bias)
 
 
-class GroupNorm(_Affine, function="group_norm", num_groups=int, num_channels=int, eps=1e-5, affine=True,
-                device=None, dtype=None, bias=True):
+class GroupNorm(
+    _Affine,
+    function="group_norm",
+    num_groups=int,
+    num_channels=int,
+    eps=1e-5,
+    affine=True,
+    device=None,
+    dtype=None,
+    bias=True,
+):
     """Normalise groups of channels: (N, C, *) -> the same shape.
 
     weight, bias: (num_channels,), 1 and 0. ValueError where the groups do not divide the channels.
@@ -81,13 +99,22 @@ class GroupNorm(_Affine, function="group_norm", num_groups=int, num_channels=int
 
     def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
         if self.num_channels % self.num_groups != 0:
-            raise ValueError(f"num_channels ({self.num_channels}) must be divisible by num_groups "
-                             f"({self.num_groups})")
+            raise ValueError(
+                f"num_channels ({self.num_channels}) must be divisible by num_groups ({self.num_groups})"
+            )
         self._make(self.num_channels if self.affine else None, device, dtype, bias)
 
 
-class RMSNorm(_Affine, function="rms_norm", inputs="x", normalized_shape=Any, eps=None,
-              elementwise_affine=True, device=None, dtype=None):
+class RMSNorm(
+    _Affine,
+    function="rms_norm",
+    inputs="x",
+    normalized_shape=Any,
+    eps=None,
+    elementwise_affine=True,
+    device=None,
+    dtype=None,
+):
     """x / sqrt(mean(x^2) + eps) over the last dims: (*, *normalized_shape) -> the same shape.
 
     weight: normalized_shape, 1. `eps=None`: the machine precision of the input's dtype.

@@ -2,6 +2,7 @@
 
 `padding` is one number for all sides, or (left, right, top, bottom, front, back), last dim first.
 """
+
 from __future__ import annotations
 
 from typing import Any

@@ -5,7 +5,7 @@
 """
 from collections.abc import Sequence
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class CircularPad1d(_CircularPadNd):

@@ -1,4 +1,5 @@
 """ParameterList and ParameterDict: tensors in them become Parameters; other values are kept."""
+
 from __future__ import annotations
 
 import operator
@@ -29,8 +30,9 @@ def _pairs(given: Iterable[Any], owner: str) -> Iterator[tuple[Any, Any]]:
     """The (key, value) pairs that a dict-like module is updated with, each checked."""
     for j, pair in enumerate(given):
         if not isinstance(pair, Iterable):
-            raise TypeError(f"{owner} update sequence element #{j} should be Iterable; is "
-                            + type(pair).__name__)
+            raise TypeError(
+                f"{owner} update sequence element #{j} should be Iterable; is " + type(pair).__name__
+            )
         pair = tuple(pair)
         if len(pair) != 2:
             raise ValueError(f"{owner} update sequence element #{j} has length {len(pair)}; 2 is required")
@@ -122,8 +124,9 @@ class ParameterList(_ListLike):
     def extend(self, values: Iterable[Any]) -> Any:
         """Add values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
-            raise TypeError("ParameterList.extend should be called with an iterable, but got "
-                            + type(values).__name__)
+            raise TypeError(
+                "ParameterList.extend should be called with an iterable, but got " + type(values).__name__
+            )
         for value in values:
             self.append(value)
         return self
@@ -150,8 +153,10 @@ class ParameterDict(_DictLike):
 
     def _key_to_attr(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a "
-                            f"string (type is '{type(key).__name__}'). Use a string key instead.")
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a "
+                f"string (type is '{type(key).__name__}'). Use a string key instead."
+            )
         return key
 
     def __getitem__(self, key: str) -> Any:

@@ -2,7 +2,7 @@
 """ParameterList and ParameterDict: tensors in them become Parameters; other values are kept."""
 from collections.abc import Iterable, Iterator, Mapping
 from rushlight.nn.modules.module import Module
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class ParameterDict(_DictLike):

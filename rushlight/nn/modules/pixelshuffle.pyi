@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """PixelShuffle and PixelUnshuffle: between channels and space. They are rows of nn/declared.tsv."""
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class PixelShuffle(FunctionModule):

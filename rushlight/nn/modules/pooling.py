@@ -1,4 +1,5 @@
 """Pooling over windows: maximum, average, p-norm, adaptive, fractional, and unpooling."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -29,8 +30,9 @@ class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None
     _tuples = _members_init = True
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        return getattr(F, str(self._function))(input, indices, self.kernel_size, self.stride,
-                                               self.padding, output_size)
+        return getattr(F, str(self._function))(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
 
 
 MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = members(_MaxUnpoolNd, 1, 2, 3)
@@ -43,8 +45,14 @@ class _FractionalMaxPoolNd(FunctionModule, function="fractional_max_pool{}d"):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     _shown = ""
 
-    def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-                 return_indices: bool = False, _random_samples: Any = None) -> None:
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> None:
         super().__init__()
         sizes = _ntuple(self._dims)
         self.kernel_size = sizes(kernel_size)

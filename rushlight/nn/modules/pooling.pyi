@@ -2,7 +2,7 @@
 """Pooling over windows: maximum, average, p-norm, adaptive, fractional, and unpooling."""
 from collections.abc import Sequence
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):

@@ -1,4 +1,5 @@
 """Recurrent layers: RNN, LSTM, GRU; and their cells, for one step."""
+
 from __future__ import annotations
 
 import math
@@ -6,7 +7,7 @@ import numbers
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import changed, register_empty
@@ -25,12 +26,32 @@ def draw_weights(module: Any) -> None:
 class RNNBase(Module):
     """Weights, checks and forward of all three; `mode` is LSTM, GRU, RNN_TANH or RNN_RELU."""
 
-    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first",
-                     "dropout", "bidirectional", "proj_size"]
+    __constants__ = [
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    ]
 
-    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-                 proj_size: int = 0, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
@@ -39,8 +60,11 @@ class RNNBase(Module):
         _check_sizes(self)
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
-        self._all_weights = [self._make_weights(layer, direction, device, dtype)
-                             for layer in range(num_layers) for direction in range(self._directions())]
+        self._all_weights = [
+            self._make_weights(layer, direction, device, dtype)
+            for layer in range(num_layers)
+            for direction in range(self._directions())
+        ]
         self.reset_parameters()
 
     def _directions(self) -> int:
@@ -51,8 +75,10 @@ class RNNBase(Module):
         suffix = f"_l{layer}{'_reverse' if direction else ''}"
         out = self.proj_size or self.hidden_size
         rows = _GATES[self.mode] * self.hidden_size
-        shapes = {"weight_ih": (rows, out * self._directions() if layer else self.input_size),
-                  "weight_hh": (rows, out)}
+        shapes = {
+            "weight_ih": (rows, out * self._directions() if layer else self.input_size),
+            "weight_hh": (rows, out),
+        }
         if self.bias:
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
         if self.proj_size:
@@ -76,8 +102,12 @@ class RNNBase(Module):
 
     def __getstate__(self) -> dict[str, Any]:
         # PyTorch's reader wants the lists that are properties here.
-        return {**super().__getstate__(), "_flat_weights": self._flat_weights,
-                "_flat_weights_names": self._flat_weights_names, "_flat_weight_refs": []}
+        return {
+            **super().__getstate__(),
+            "_flat_weights": self._flat_weights,
+            "_flat_weights_names": self._flat_weights_names,
+            "_flat_weight_refs": [],
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -91,8 +121,9 @@ class RNNBase(Module):
         draw_weights(self)
 
     def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + changed(self, proj_size=0, num_layers=1, bias=True,
-            batch_first=False, dropout=0, bidirectional=False)
+        return f"{self.input_size}, {self.hidden_size}" + changed(
+            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False
+        )
 
     # --- checks -----------------------------------------------------------------------------------
 
@@ -100,22 +131,27 @@ class RNNBase(Module):
         """RuntimeError where the input's dims or last size are wrong, ValueError for its dtype."""
         wanted = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != wanted and not torch.is_autocast_enabled(input.device.type):
-            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). "
-                             f"Convert input: input.to({wanted}), or convert model: model.to({input.dtype})")
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). "
+                f"Convert input: input.to({wanted}), or convert model: model.to({input.dtype})"
+            )
         dims = 2 if batch_sizes is not None else 3
         if input.dim() != dims:
             raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
         if self.input_size != input.size(-1):
-            raise RuntimeError("input.size(-1) must be equal to input_size. Expected "
-                               f"{self.input_size}, got {input.size(-1)}")
+            raise RuntimeError(
+                "input.size(-1) must be equal to input_size. Expected "
+                f"{self.input_size}, got {input.size(-1)}"
+            )
 
     def _state_sizes(self, batch: int) -> list[tuple[int, int, int]]:
         """The shapes of the state's tensors: (h, c) of an LSTM, h alone of the others."""
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         return [(self.num_layers * self._directions(), batch, size) for size in sizes]
 
-    def check_hidden_size(self, hx: Any, expected_hidden_size: Any,
-                          msg: str = "Expected hidden size {}, got {}") -> None:
+    def check_hidden_size(
+        self, hx: Any, expected_hidden_size: Any, msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
         """RuntimeError where a state has the wrong shape."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -143,8 +179,16 @@ class RNNBase(Module):
 
     def _run(self, operands: tuple[Any, ...], state: tuple[Any, ...], *options: bool) -> Any:
         return getattr(torch, self.mode.lower())(
-            *operands, state if self.mode == "LSTM" else state[0], self._flat_weights, self.bias,
-            self.num_layers, self.dropout, self.training, self.bidirectional, *options)
+            *operands,
+            state if self.mode == "LSTM" else state[0],
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+            *options,
+        )
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
         data, batch_sizes, order, back = packed
@@ -158,18 +202,23 @@ class RNNBase(Module):
         output, *after = self._run((data, batch_sizes), state)
         if back is not None:
             after = [s.index_select(1, back) for s in after]
-        return (PackedSequence(output, batch_sizes, order, back),
-                tuple(after) if self.mode == "LSTM" else after[0])
+        return (
+            PackedSequence(output, batch_sizes, order, back),
+            tuple(after) if self.mode == "LSTM" else after[0],
+        )
 
     def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
         dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
         which = "batched" if batched else "unbatched"
         if any(s.dim() != dims for s in state):
             if self.mode == "LSTM":
-                raise RuntimeError(f"For {which} {dims}-D input, hx and cx should also be {dims}-D "
-                                   f"but got ({state[0].dim()}-D, {state[1].dim()}-D) tensors")
-            raise RuntimeError(f"For {which} {dims}-D input, hx should also be {dims}-D but got "
-                               f"{state[0].dim()}-D tensor")
+                raise RuntimeError(
+                    f"For {which} {dims}-D input, hx and cx should also be {dims}-D "
+                    f"but got ({state[0].dim()}-D, {state[1].dim()}-D) tensors"
+                )
+            raise RuntimeError(
+                f"For {which} {dims}-D input, hx should also be {dims}-D but got {state[0].dim()}-D tensor"
+            )
         return tuple(state) if batched else tuple(s.unsqueeze(1) for s in state)
 
     def _first_state(self, input: Any, batch: int, state: Any) -> tuple[Any, ...]:
@@ -188,12 +237,16 @@ def _is_probability(p: Any) -> bool:
 
 def _check_sizes(rnn: RNNBase) -> None:
     if not _is_probability(rnn.dropout):
-        raise ValueError("dropout should be a number in range [0, 1] representing the probability of "
-                         "an element being zeroed")
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of "
+            "an element being zeroed"
+        )
     if rnn.dropout > 0 and rnn.num_layers == 1:
-        warn("dropout option adds dropout after all but last recurrent layer, so non-zero "
-             "dropout expects num_layers greater than 1, but got "
-             f"dropout={rnn.dropout} and num_layers={rnn.num_layers}")
+        warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero "
+            "dropout expects num_layers greater than 1, but got "
+            f"dropout={rnn.dropout} and num_layers={rnn.num_layers}"
+        )
     for name, of in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
         if not isinstance(value := getattr(rnn, name), of):
             raise TypeError(f"{name} should be of type {of.__name__}, got: {type(value).__name__}")
@@ -251,18 +304,33 @@ class GRU(RNNBase):
 
 # --- one step -------------------------------------------------------------------------------------
 
+
 class RNNCellBase(Module):
     """weight_ih (chunks * hidden, in), weight_hh (chunks * hidden, hidden), bias_ih, bias_hh."""
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int,
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = num_chunks * hidden_size
-        register_empty(self, device, dtype, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
-                       bias_ih=rows if bias else None, bias_hh=rows if bias else None)
+        register_empty(
+            self,
+            device,
+            dtype,
+            weight_ih=(rows, input_size),
+            weight_hh=(rows, hidden_size),
+            bias_ih=rows if bias else None,
+            bias_hh=rows if bias else None,
+        )
         self.reset_parameters()
 
     def extra_repr(self) -> str:
@@ -285,28 +353,38 @@ class RNNCellBase(Module):
         if not batched:
             input = input.unsqueeze(0)
         if state is None:
-            state = (torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype,
-                                 device=input.device),) * count
+            state = (
+                torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device),
+            ) * count
         elif not batched:
             state = tuple(s.unsqueeze(0) for s in state)
         self._check(input, state)
-        after = function(input, state[0] if count == 1 else state, self.weight_ih, self.weight_hh,
-                         self.bias_ih, self.bias_hh)
+        after = function(
+            input,
+            state[0] if count == 1 else state,
+            self.weight_ih,
+            self.weight_hh,
+            self.bias_ih,
+            self.bias_hh,
+        )
         if batched:
             return after
         return after.squeeze(0) if count == 1 else tuple(s.squeeze(0) for s in after)
 
     def _check(self, input: Any, state: Any) -> None:
         if input.size(1) != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected "
-                               f"{self.input_size}")
+            raise RuntimeError(
+                f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}"
+            )
         for i, s in enumerate(state):
             if s.size(1) != self.hidden_size:
-                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, "
-                                   f"expected {self.hidden_size}")
+                raise RuntimeError(
+                    f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected {self.hidden_size}"
+                )
             if s.size(0) != input.size(0):
-                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch "
-                                   f"size {s.size(0)}")
+                raise RuntimeError(
+                    f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {s.size(0)}"
+                )
 
 
 class RNNCell(RNNCellBase):
@@ -314,8 +392,15 @@ class RNNCell(RNNCellBase):
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
-                 nonlinearity: str = "tanh", device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
@@ -329,8 +414,9 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """(B, in), ((B, hidden), (B, hidden)) -> (h', c'), each (B, hidden). See LSTM."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
@@ -340,8 +426,9 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """(B, in), (B, hidden) -> (B, hidden). See GRU."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:

@@ -1,11 +1,11 @@
 # Written by `python tools/stubs.py`.
 """Recurrent layers: RNN, LSTM, GRU; and their cells, for one step."""
 from builtins import float as _float, int as _int
-from rushlight.base.device import device as _device
-from rushlight.base.dtype import dtype as _dtype
+from rushlight._engine.core.device import device as _device
+from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class GRU(RNNBase):

@@ -1,4 +1,5 @@
 """Look-up tables: Embedding and EmbeddingBag."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -50,9 +51,21 @@ class _Table(FunctionModule, function=None):
                 self.weight[self.padding_idx].fill_(0)
 
 
-class Embedding(_Table, function="embedding", num_embeddings=int, embedding_dim=int, padding_idx=None,
-                max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, _weight=None,
-                _freeze=False, device=None, dtype=None):
+class Embedding(
+    _Table,
+    function="embedding",
+    num_embeddings=int,
+    embedding_dim=int,
+    padding_idx=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    sparse=False,
+    _weight=None,
+    _freeze=False,
+    device=None,
+    dtype=None,
+):
     """Rows of a table: integers (*) -> (*, embedding_dim).
 
     weight: (num_embeddings, embedding_dim) from N(0, 1). The row `padding_idx` starts at zero and
@@ -66,21 +79,49 @@ class Embedding(_Table, function="embedding", num_embeddings=int, embedding_dim=
         self._make_weight(_weight, _freeze, device, dtype)
 
     def extra_repr(self) -> str:
-        return f"{self.num_embeddings}, {self.embedding_dim}" + changed(self, padding_idx=None, max_norm=None,
-            norm_type=2, scale_grad_by_freq=False, sparse=False)
+        return f"{self.num_embeddings}, {self.embedding_dim}" + changed(
+            self, padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False
+        )
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
-                        max_norm: float | None = None, norm_type: float = 2.0,
-                        scale_grad_by_freq: bool = False, sparse: bool = False) -> "Embedding":
+    def from_pretrained(
+        cls,
+        embeddings: Any,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> "Embedding":
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        return cls._around(embeddings, _freeze=freeze, padding_idx=padding_idx, max_norm=max_norm,
-                           norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+        return cls._around(
+            embeddings,
+            _freeze=freeze,
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
+        )
 
 
-class EmbeddingBag(_Table, function="embedding_bag", num_embeddings=int, embedding_dim=int, max_norm=None,
-                   norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False, _weight=None,
-                   include_last_offset=False, padding_idx=None, device=None, dtype=None):
+class EmbeddingBag(
+    _Table,
+    function="embedding_bag",
+    num_embeddings=int,
+    embedding_dim=int,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    _weight=None,
+    include_last_offset=False,
+    padding_idx=None,
+    device=None,
+    dtype=None,
+):
     """Sum, mean or maximum of rows of a table, for each bag of indices.
 
     (B, N) gives B bags of N; (N,) with `offsets` (B,), where each bag starts. Result:
@@ -94,22 +135,50 @@ class EmbeddingBag(_Table, function="embedding_bag", num_embeddings=int, embeddi
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         return F.embedding_bag(
-            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
-            self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
 
     def extra_repr(self) -> str:
-        return (f"{self.num_embeddings}, {self.embedding_dim}"
-                + changed(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)
-                + f", mode={self.mode!r}" + changed(self, padding_idx=None))
+        return (
+            f"{self.num_embeddings}, {self.embedding_dim}"
+            + changed(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)
+            + f", mode={self.mode!r}"
+            + changed(self, padding_idx=None)
+        )
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,
-                        norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-                        mode: str = "mean", sparse: bool = False, include_last_offset: bool = False,
-                        padding_idx: int | None = None) -> "EmbeddingBag":
+    def from_pretrained(
+        cls,
+        embeddings: Any,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> "EmbeddingBag":
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-        made: Any = cls._around(embeddings, max_norm=max_norm, norm_type=norm_type,
-                                scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,
-                                include_last_offset=include_last_offset, padding_idx=padding_idx)
+        made: Any = cls._around(
+            embeddings,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            mode=mode,
+            sparse=sparse,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+        )
         made.weight.requires_grad = not freeze
         return made

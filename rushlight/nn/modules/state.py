@@ -1,4 +1,5 @@
 """state_dict() and load_state_dict(): a module's persistent tensors by dotted path."""
+
 from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
@@ -6,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.nn.modules.hooks import _WrappedHook
 from rushlight.nn.parameter import Parameter, is_lazy
 from rushlight.utils.hooks import RemovableHandle, add_hook
@@ -32,13 +33,17 @@ class State:
 
     def get_extra_state(self) -> Any:
         """What else `state_dict()` should hold; override it together with set_extra_state()."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be "
-                           "called. Override it in the module's class.")
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be "
+            "called. Override it in the module's class."
+        )
 
     def set_extra_state(self, state: Any) -> None:
         """Receive from `load_state_dict()` what get_extra_state() returned."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be "
-                           "called. Override it in the module's class.")
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be "
+            "called. Override it in the module's class."
+        )
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own tensors into `destination`; may be overridden."""
@@ -48,8 +53,9 @@ class State:
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
-                   keep_vars: bool = False) -> Any:
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
         """All parameters and persistent buffers by dotted path, in an OrderedDict.
 
         The tensors share memory with the module's; `keep_vars` gives the very Parameters.
@@ -78,8 +84,10 @@ class State:
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that "
-                               "was previously registered via register_state_dict_post_hook")
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that "
+                "was previously registered via register_state_dict_post_hook"
+            )
         return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -94,8 +102,9 @@ class State:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
-                                           with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         return add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -110,9 +119,16 @@ class State:
         """`hook(module, incompatible_keys)` may change the lists of keys in place."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any,
-                              strict: bool, missing_keys: list[str], unexpected_keys: list[str],
-                              error_msgs: list[str]) -> None:
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         """Load this module's own tensors (not the children's); may be overridden."""
         self._modernise(state_dict, prefix, local_metadata.get("version", None), error_msgs)
         for hook in self._load_state_dict_pre_hooks.values():
@@ -132,18 +148,23 @@ class State:
     def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
         """Change what an older version of the module has written."""
 
-    def _load_one(self, name: str, key: str, current: Any, given: Any, assign: bool,
-                  error_msgs: list[str]) -> None:
+    def _load_one(
+        self, name: str, key: str, current: Any, given: Any, assign: bool, error_msgs: list[str]
+    ) -> None:
         if not isinstance(given, torch.Tensor):
-            error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or '
-                              f"Tensor-like object from checkpoint but received {type(given)}")
+            error_msgs.append(
+                f'While copying the parameter named "{key}", expected torch.Tensor or '
+                f"Tensor-like object from checkpoint but received {type(given)}"
+            )
             return
         lazy = is_lazy(current)
         if not lazy and len(current.shape) == 0 and len(given.shape) == 1:
             given = given[0]  # scalars were written as vectors of one element once
         if not lazy and given.shape != current.shape:
-            error_msgs.append(f"size mismatch for {key}: copying a param with shape {given.shape} "
-                              f"from checkpoint, the shape in current model is {current.shape}.")
+            error_msgs.append(
+                f"size mismatch for {key}: copying a param with shape {given.shape} "
+                f"from checkpoint, the shape in current model is {current.shape}."
+            )
             return
         if current.is_meta and not given.is_meta and not assign:
             _warn_meta(key)
@@ -151,9 +172,11 @@ class State:
             with torch.no_grad():
                 self._put(name, current, given, assign)
         except Exception as ex:
-            error_msgs.append(f'While copying the parameter named "{key}", whose dimensions in the '
-                              f"model are {current.size()} and whose dimensions in the checkpoint "
-                              f"are {given.size()}, an exception occurred : {ex.args}.")
+            error_msgs.append(
+                f'While copying the parameter named "{key}", whose dimensions in the '
+                f"model are {current.size()} and whose dimensions in the checkpoint "
+                f"are {given.size()}, an exception occurred : {ex.args}."
+            )
 
     def _put(self, name: str, current: Any, given: Any, assign: bool) -> None:
         if not assign:
@@ -166,8 +189,9 @@ class State:
                 given = Parameter(given, requires_grad=current.requires_grad)
         setattr(self, name, given)
 
-    def _load_extra_state(self, state_dict: Any, prefix: str, strict: bool,
-                          missing_keys: list[str], unexpected_keys: list[str]) -> None:
+    def _load_extra_state(
+        self, state_dict: Any, prefix: str, strict: bool, missing_keys: list[str], unexpected_keys: list[str]
+    ) -> None:
         key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not State.set_extra_state:
             if key in state_dict:
@@ -182,13 +206,14 @@ class State:
         found = []
         for key in state_dict:
             if key.startswith(prefix) and key != extra:
-                first, dot, _ = key[len(prefix):].partition(".")
+                first, dot, _ = key[len(prefix) :].partition(".")
                 if first not in (self._modules if dot else local):
                     found.append(key)
         return found
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
-                        assign: bool = False) -> Any:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
         """Copy the tensors of a state dict into this module's; returns the keys that did not match.
 
         `strict` makes missing and unexpected keys an error. `assign` takes the given tensors
@@ -210,8 +235,9 @@ class State:
             if strict:
                 errors[:0] = _key_errors(missing, unexpected)
             if errors:
-                raise RuntimeError(f"Error(s) in loading state_dict for {self.__class__.__name__}:"
-                                   "\n\t" + "\n\t".join(errors))
+                raise RuntimeError(
+                    f"Error(s) in loading state_dict for {self.__class__.__name__}:\n\t" + "\n\t".join(errors)
+                )
         except BaseException:
             if backup is not None:
                 backup.restore()
@@ -225,8 +251,15 @@ def _kept(module: Any) -> dict[str, Any]:
     return {name: t for table in tables for name, t in table.items() if t is not None and name not in hidden}
 
 
-def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, strict: bool,
-          report: tuple[list[str], list[str], list[str]]) -> None:
+def _load(
+    module: Any,
+    state_dict: Any,
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    strict: bool,
+    report: tuple[list[str], list[str], list[str]],
+) -> None:
     missing, unexpected, errors = report
     local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
     if assign:
@@ -240,14 +273,19 @@ def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool
             _load(child, part, below, metadata, assign, strict, report)
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
-            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are "
-                                 "not expected to return new values, if incompatible_keys need to "
-                                 "be modified, it should be done inplace.")
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are "
+                "not expected to return new values, if incompatible_keys need to "
+                "be modified, it should be done inplace."
+            )
 
 
 def _key_errors(missing: list[str], unexpected: list[str]) -> list[str]:
-    return [f"{what} key(s) in state_dict: {', '.join(f'{chr(34)}{k}{chr(34)}' for k in keys)}. "
-            for what, keys in (("Missing", missing), ("Unexpected", unexpected)) if keys]
+    return [
+        f"{what} key(s) in state_dict: {', '.join(f'{chr(34)}{k}{chr(34)}' for k in keys)}. "
+        for what, keys in (("Missing", missing), ("Unexpected", unexpected))
+        if keys
+    ]
 
 
 def _fits(module: Any, state_dict: Any, strict: bool) -> bool:
@@ -265,17 +303,25 @@ def _fits(module: Any, state_dict: Any, strict: bool) -> bool:
 def _suits(current: Any, given: Any, strict: bool) -> bool:
     if given is None:
         return not strict
-    return (isinstance(given, torch.Tensor) and not is_lazy(current) and not is_lazy(given)
-            and given.shape == current.shape)
+    return (
+        isinstance(given, torch.Tensor)
+        and not is_lazy(current)
+        and not is_lazy(given)
+        and given.shape == current.shape
+    )
 
 
 class _Backup:
     """A copy of all tensors of a module, made before a load that is likely to fail."""
 
     def __init__(self, module: Any) -> None:
-        self.saved = [(table, name, t, None if is_lazy(t) else t.detach().clone())
-                      for m in module.modules() for table in (m._parameters, m._buffers)
-                      for name, t in table.items() if t is not None]
+        self.saved = [
+            (table, name, t, None if is_lazy(t) else t.detach().clone())
+            for m in module.modules()
+            for table in (m._parameters, m._buffers)
+            for name, t in table.items()
+            if t is not None
+        ]
 
     def restore(self) -> None:
         with torch.no_grad():
@@ -285,17 +331,23 @@ class _Backup:
                     t.copy_(copy)
 
 
-def _positional(args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool
-                ) -> tuple[Any, str, bool]:
-    warn("Positional args are being deprecated, use kwargs instead. Refer to "
-         "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
-         "#torch.nn.Module.state_dict for details.", FutureWarning)
-    given = (*args, *(destination, prefix, keep_vars)[len(args):])
+def _positional(
+    args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool
+) -> tuple[Any, str, bool]:
+    warn(
+        "Positional args are being deprecated, use kwargs instead. Refer to "
+        "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
+        "#torch.nn.Module.state_dict for details.",
+        FutureWarning,
+    )
+    given = (*args, *(destination, prefix, keep_vars)[len(args) :])
     return given[0], given[1], given[2]
 
 
 def _warn_meta(key: str) -> None:
-    warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
-         "parameter in the current model, which is a no-op. (Did you mean to pass "
-         "`assign=True` to assign items in the state dictionary to their corresponding key "
-         "in the module instead of copying them in place?)")
+    warn(
+        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+        "parameter in the current model, which is a no-op. (Did you mean to pass "
+        "`assign=True` to assign items in the state dictionary to their corresponding key "
+        "in the module instead of copying them in place?)"
+    )

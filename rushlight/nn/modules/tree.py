@@ -1,16 +1,17 @@
 """A module as a tree: walking it, finding members by path, applying functions, printing it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import rushlight as torch
-from rushlight.tensor.gradient import zero_gradient
+from rushlight._engine.tensors.gradient import zero_gradient
 
 if TYPE_CHECKING:
+    from rushlight._engine.tensors.tensor import Tensor
     from rushlight.nn.modules.module import Module
     from rushlight.nn.parameter import Parameter
-    from rushlight.tensor.tensor import Tensor
 
 
 class Tree:
@@ -60,11 +61,19 @@ class Tree:
 
     # --- walking ----------------------------------------------------------------------------------
 
-    def _named_members(self, get_members_fn: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
-                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Any], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[Any] = set()
-        modules = (self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-                   if recurse else [(prefix, self)])
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in modules:
             for name, member in get_members_fn(module):
                 if member is None or member in seen:
@@ -77,21 +86,31 @@ class Tree:
         """All parameters, each once, in order of registration."""
         return (param for _, param in self.named_parameters(recurse=recurse))
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True,
-                         remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(dotted path, parameter) pairs."""
-        yield from self._named_members(lambda module: module._parameters.items(), prefix=prefix,
-                                       recurse=recurse, remove_duplicate=remove_duplicate)
+        yield from self._named_members(
+            lambda module: module._parameters.items(),
+            prefix=prefix,
+            recurse=recurse,
+            remove_duplicate=remove_duplicate,
+        )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once, in order of registration."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-                      ) -> Iterator[tuple[str, Any]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(dotted path, buffer) pairs."""
-        yield from self._named_members(lambda module: module._buffers.items(), prefix=prefix,
-                                       recurse=recurse, remove_duplicate=remove_duplicate)
+        yield from self._named_members(
+            lambda module: module._buffers.items(),
+            prefix=prefix,
+            recurse=recurse,
+            remove_duplicate=remove_duplicate,
+        )
 
     def children(self) -> Iterator[Module]:
         """The direct children, each once."""
@@ -109,8 +128,9 @@ class Tree:
         """This module and all below, each once."""
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
-    def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(dotted path, module) pairs, this module first; `memo` holds those already seen."""
         memo = set() if memo is None else memo
         if self in memo:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, Self
 
 class Tree:

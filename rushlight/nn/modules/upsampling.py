@@ -1,4 +1,5 @@
 """Upsample: resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) by interpolation."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,8 +7,15 @@ from typing import Any
 from rushlight.nn.modules.function_module import FunctionModule
 
 
-class Upsample(FunctionModule, function="interpolate", size=None, scale_factor=None, mode="nearest",
-               align_corners=None, recompute_scale_factor=None):
+class Upsample(
+    FunctionModule,
+    function="interpolate",
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+):
     """Resize to `size`, or by `scale_factor`; modes as of F.interpolate."""
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
@@ -24,8 +32,9 @@ class Upsample(FunctionModule, function="interpolate", size=None, scale_factor=N
             self.scale_factor = float(factor) if factor else None
 
     def extra_repr(self) -> str:
-        size = (f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None
-                else f"size={self.size!r}")
+        size = (
+            f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
+        )
         return f"{size}, mode={self.mode!r}"
 
 

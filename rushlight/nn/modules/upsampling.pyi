@@ -2,7 +2,7 @@
 """Upsample: resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) by interpolation."""
 from collections.abc import Sequence
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Upsample(FunctionModule):

@@ -1,4 +1,5 @@
 """What the files of layers share: sizes as tuples, registering parameters, parts of reprs."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -11,6 +12,7 @@ from rushlight.nn.parameter import Parameter
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """A function from a number to an n-tuple of it, and from a sequence to a tuple."""
+
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
 
@@ -39,8 +41,9 @@ def each_once(change: Callable[[Any], Any], query: Any, key: Any, value: Any) ->
 def register_empty(module: Any, device: Any, dtype: Any, **shapes: Any) -> None:
     """Register a Parameter of each shape, its values not set yet; None reserves the name."""
     for name, shape in shapes.items():
-        module.register_parameter(name, None if shape is None else Parameter(
-            torch.empty(shape, device=device, dtype=dtype)))
+        module.register_parameter(
+            name, None if shape is None else Parameter(torch.empty(shape, device=device, dtype=dtype))
+        )
 
 
 def changed(module: Any, **defaults: Any) -> str:
@@ -52,7 +55,7 @@ def changed(module: Any, **defaults: Any) -> str:
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Strip a prefix from all keys, in place: "module.weight" becomes "weight"."""
     for key in [k for k in state_dict if k.startswith(prefix)]:
-        state_dict[key[len(prefix):]] = state_dict.pop(key)
+        state_dict[key[len(prefix) :]] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", None)
     if metadata is None:
         return
@@ -61,4 +64,4 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
         if key in ("", prefix.replace(".", "")):
             continue
         if key.startswith(prefix):
-            metadata[key[len(prefix):]] = metadata.pop(key)
+            metadata[key[len(prefix) :]] = metadata.pop(key)

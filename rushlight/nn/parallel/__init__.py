@@ -1,6 +1,14 @@
 """Modules over several devices and processes (torch.nn.parallel)."""
-from rushlight.base.lazy import homes, lazy_names
+
+from rushlight._engine.lazy import homes, lazy_names
 
 __getattr__, __dir__ = lazy_names(globals(), _HOMES := homes(__name__))
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather",
-           "parallel_apply", "replicate", "scatter"]
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+]

@@ -1,14 +1,17 @@
 """Copies between devices (torch.nn.parallel.comm): there is one device here, so they say so."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base.device import device as Device
-from rushlight.tensor.tensor import Tensor
+from rushlight._engine.core.device import device as Device
+from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]
-_NONE = ("Cannot access accelerator device when none is available: Rushlight computes on the CPU. For "
-         "several processes use torch.nn.parallel.DistributedDataParallel with the gloo backend")
+_NONE = (
+    "Cannot access accelerator device when none is available: Rushlight computes on the CPU. For "
+    "several processes use torch.nn.parallel.DistributedDataParallel with the gloo backend"
+)
 
 
 def accelerators(devices: Any) -> list[int]:
@@ -25,8 +28,15 @@ def accelerators(devices: Any) -> list[int]:
     return found
 
 
-def scatter(tensor: Tensor, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None,
-            *, out: Any = None) -> list[Any]:
+def scatter(
+    tensor: Tensor,
+    devices: Any = None,
+    chunk_sizes: Any = None,
+    dim: int = 0,
+    streams: Any = None,
+    *,
+    out: Any = None,
+) -> list[Any]:
     """Refused: RuntimeError."""
     raise RuntimeError(_NONE)
 

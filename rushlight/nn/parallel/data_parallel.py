@@ -1,4 +1,5 @@
 """DataParallel: the wrapper that PyTorch's older programs put around a model."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,8 +22,14 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-def data_parallel(module: Any, inputs: Any, device_ids: Any = None, output_device: Any = None,
-                  dim: int = 0, module_kwargs: dict[str, Any] | None = None) -> Any:
+def data_parallel(
+    module: Any,
+    inputs: Any,
+    device_ids: Any = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
     """module(*inputs, **module_kwargs), as DataParallel calls it."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))

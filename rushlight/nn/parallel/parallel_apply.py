@@ -1,4 +1,5 @@
 """Modules that run side by side on several devices (torch.nn.parallel.parallel_apply)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,10 +22,12 @@ def get_a_var(obj: Any) -> Any:
 def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
     """Refused as by PyTorch without a GPU: RuntimeError; AssertionError where the numbers differ."""
     if len(modules) != len(inputs):
-        raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs "
-                             f"{len(inputs)}")
+        raise AssertionError(
+            f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}"
+        )
     for name, given in (("kwargs_tup", kwargs_tup), ("devices", devices)):
         if given is not None and len(given) != len(modules):
-            raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of {name} "
-                                 f"{len(given)}")
+            raise AssertionError(
+                f"The number of modules {len(modules)} is not equal to the number of {name} {len(given)}"
+            )
     raise RuntimeError(_NONE)

@@ -1,4 +1,5 @@
 """Copies of a module for several devices (torch.nn.parallel.replicate)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,8 +19,9 @@ def replicate(network: Any, devices: Any, detach: bool = False) -> list[Any]:
         return []
     held = [*network.parameters(), *network.buffers()]
     Broadcast.apply(devices, *held)
-    copies = [{module: module._replicate_for_data_parallel() for module in network.modules()}
-              for _ in devices]
+    copies = [
+        {module: module._replicate_for_data_parallel() for module in network.modules()} for _ in devices
+    ]
     for of in copies:
         for module, copied in of.items():
             for name, child in module._modules.items():

@@ -3,12 +3,13 @@
 Containers are taken apart as PyTorch does it without a GPU; a tensor itself can be cut only for devices that
 there are none of here.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.parallel.comm import Gather, accelerators, scatter as _scatter_tensor
-from rushlight.tensor.tensor import Tensor
 
 __all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]
 

@@ -1,12 +1,13 @@
 """Limits on gradients: by their total norm, or element by element."""
+
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.base.renaming import renamed
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.renaming import renamed
 
 
 def _parameters(parameters: Any) -> list[Any]:
@@ -22,8 +23,9 @@ def _gradients(parameters: Any) -> list[Any]:
     return [p.grad for p in _parameters(parameters) if p.grad is not None]
 
 
-def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                   foreach: bool | None = None) -> Any:
+def get_total_norm(
+    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Any:
     """The norm of all tensors taken as one vector, as a 0-d tensor.
 
     RuntimeError with `error_if_nonfinite` where it is inf or nan. `foreach` changes nothing here.
@@ -38,14 +40,17 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
         norms = [norm if norm.device == first else norm.to(first) for norm in norms]
         total = torch.linalg.vector_norm(torch.stack(norms), norm_type)
         if error_if_nonfinite and not math.isfinite(total.item()):
-            raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is "
-                               "non-finite, so it cannot be clipped. To disable this error and scale the "
-                               "gradients by the non-finite norm anyway, set `error_if_nonfinite=False`")
+            raise RuntimeError(
+                f"The total norm of order {norm_type} for gradients from `parameters` is "
+                "non-finite, so it cannot be clipped. To disable this error and scale the "
+                "gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            )
         return total
 
 
-def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any,
-                          foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(
+    parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None
+) -> None:
     """Scale the gradients by max_norm / total_norm where that is less than 1."""
     with torch.no_grad():
         # Clamping instead of asking saves a read of the value (and a wait, on a GPU).
@@ -54,8 +59,13 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any,
             grad.mul_(factor if grad.device == factor.device else factor.to(grad.device))
 
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
-                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
     """Scale the gradients so that their total norm is at most `max_norm`; returns that norm before.
 
     `parameters`: a tensor or an iterable of tensors, whose `.grad` is changed in place.
@@ -66,8 +76,11 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
     return total
 
 
-clip_grad_norm = renamed(clip_grad_norm_, "clip_grad_norm", (
-    "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`."))
+clip_grad_norm = renamed(
+    clip_grad_norm_,
+    "clip_grad_norm",
+    ("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`."),
+)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:

@@ -1,4 +1,5 @@
 """All parameters as one vector, and back."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -32,5 +33,5 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     for param in parameters:
         device = _check_param_device(param, device)
         size = param.numel()
-        param.data = vec[start:start + size].view_as(param).data
+        param.data = vec[start : start + size].view_as(param).data
         start += size

@@ -1,4 +1,5 @@
 """Making a module without initialising it."""
+
 from __future__ import annotations
 
 import inspect

@@ -1,4 +1,5 @@
 """Convolution weights in another memory format."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """Ready-made parametrizations: weight_norm, spectral_norm, orthogonal."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -44,8 +45,9 @@ class _SpectralNorm(Module):
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:
-            raise IndexError("Dimension out of range (expected to be in range of "
-                             f"[-{ndim}, {ndim - 1}] but got {dim})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})"
+            )
         check_iterations(n_power_iterations)
         self.dim = dim if dim >= 0 else dim + ndim
         self.eps = eps
@@ -77,8 +79,9 @@ class _SpectralNorm(Module):
         return value
 
 
-def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1,
-                  eps: float = 1e-12, dim: int | None = None) -> Any:
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
     """A parameter over its largest singular value, found by power iteration.
 
     `dim`: the dim of outputs; by default 0, and 1 for transposed convolutions.
@@ -134,8 +137,10 @@ class _Orthogonal(Module):
     @torch.no_grad()
     def right_inverse(self, Q: Any) -> Any:
         if Q.shape != self.shape:
-            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a "
-                             f"tensor of shape {Q.shape}.")
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a "
+                f"tensor of shape {Q.shape}."
+            )
         n, k = Q.size(-2), Q.size(-1)
         transposed = n < k
         if transposed:
@@ -156,8 +161,10 @@ class _Orthogonal(Module):
 
     def _inverse_without_base(self, Q: Any, n: int, k: int, transposed: bool) -> Any:
         if self.orthogonal_map in ("matrix_exp", "cayley"):
-            raise NotImplementedError("It is not possible to assign to the matrix exponential or the "
-                                      "Cayley parametrizations when use_trivialization=False.")
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the "
+                "Cayley parametrizations when use_trivialization=False."
+            )
         A, tau = torch.geqrf(Q)
         # The signs that geqrf leaves go to the diagonal, which the reflections do not read.
         A.diagonal(dim1=-2, dim2=-1).sign_()
@@ -186,8 +193,9 @@ def _make_orthogonal(A: Any) -> Any:
     return Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
-def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = None, *,
-               use_trivialization: bool = True) -> Any:
+def orthogonal(
+    module: Any, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Any:
     """An orthogonal (or unitary) matrix in place of a parameter of at least 2 dims.
 
     `orthogonal_map`: "matrix_exp", "cayley" or "householder".
@@ -199,8 +207,9 @@ def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = N
         square = weight.size(-2) == weight.size(-1) or weight.is_complex()
         orthogonal_map = "matrix_exp" if square else "householder"
     if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
-        raise ValueError('orthogonal_map has to be one of "matrix_exp", "cayley", "householder". '
-                         f"Got: {orthogonal_map}")
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
     orth = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     parametrize.register_parametrization(module, name, orth, unsafe=True)
     return module

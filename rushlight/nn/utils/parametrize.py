@@ -3,6 +3,7 @@
 register_parametrization replaces the parameter by a property of a class made for the module; what
 is trained is `module.parametrizations.NAME.original` (or original0, original1, ...).
 """
+
 from __future__ import annotations
 
 import copy
@@ -59,18 +60,22 @@ class ParametrizationList(ModuleList):
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
             if original.dtype != new.dtype:
-                raise ValueError("When `right_inverse` outputs one tensor, it may not change the "
-                                 f"dtype.\noriginal.dtype: {original.dtype}\n"
-                                 f"right_inverse(original).dtype: {new.dtype}")
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the "
+                    f"dtype.\noriginal.dtype: {original.dtype}\n"
+                    f"right_inverse(original).dtype: {new.dtype}"
+                )
             with torch.no_grad():
                 _take(original, new)
             _register_parameter_or_buffer(self, "original", original)
         else:
             for i, part in enumerate(new):
                 if not isinstance(part, torch.Tensor):
-                    raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors "
-                                     f"(list, tuple...). Got element {i} of the sequence with type "
-                                     f"{type(part).__name__}.")
+                    raise ValueError(
+                        "'right_inverse' must return a Tensor or a Sequence of tensors "
+                        f"(list, tuple...). Got element {i} of the sequence with type "
+                        f"{type(part).__name__}."
+                    )
                 if isinstance(original, Parameter):
                     part = Parameter(part, original.requires_grad)
                 part.requires_grad_(original.requires_grad)
@@ -87,11 +92,14 @@ class ParametrizationList(ModuleList):
                     if not optional:
                         raise
             elif not optional:
-                raise RuntimeError(f"parametrization {type(module).__name__} does not implement "
-                                   "right_inverse.")
+                raise RuntimeError(
+                    f"parametrization {type(module).__name__} does not implement right_inverse."
+                )
         if not isinstance(value, (torch.Tensor, Sequence)):
-            raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, "
-                             f"tuple...). Got {type(value).__name__}")
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, "
+                f"tuple...). Got {type(value).__name__}"
+            )
         return value
 
     def originals(self) -> list[Any]:
@@ -106,12 +114,16 @@ class ParametrizationList(ModuleList):
             new = self._inverted(value, optional=False)
             parts = [new] if self.is_tensor else list(new)
             if len(parts) != self.ntensors:
-                raise ValueError("'right_inverse' must return a sequence of tensors of length "
-                                 f"{self.ntensors}. Got a sequence of length {len(parts)}.")
+                raise ValueError(
+                    "'right_inverse' must return a sequence of tensors of length "
+                    f"{self.ntensors}. Got a sequence of length {len(parts)}."
+                )
             for original, part in zip(self.originals(), parts):
                 if original.dtype != part.dtype:
-                    raise ValueError(f"The tensor returned by `right_inverse` has dtype {part.dtype} "
-                                     f"while the original has dtype {original.dtype}")
+                    raise ValueError(
+                        f"The tensor returned by `right_inverse` has dtype {part.dtype} "
+                        f"while the original has dtype {original.dtype}"
+                    )
                 _take(original, part)
 
     def forward(self) -> Any:
@@ -135,8 +147,10 @@ def _inject_new_class(module: Any) -> None:
         return found
 
     def __getstate__(self: Any) -> Any:
-        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(). "
-                           "Save state_dict(), and register the parametrizations again before loading it.")
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(). "
+            "Save state_dict(), and register the parametrizations again before loading it."
+        )
 
     body = {"__getstate__": __getstate__}
     if "__deepcopy__" not in vars(cls):
@@ -169,8 +183,9 @@ def _inject_property(module: Any, name: str) -> None:
     setattr(module.__class__, name, property(read, write))
 
 
-def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *,
-                             unsafe: bool = False) -> Any:
+def register_parametrization(
+    module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False
+) -> Any:
     """Compute a parameter or buffer by `parametrization(original)` from now on.
 
     The parametrization is a Module; its `right_inverse(value)`, if any, gives the original. It may
@@ -197,8 +212,10 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
         _inject_property(module, tensor_name)
         module.parametrizations[tensor_name] = chain
     else:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized "
-                         f"element with name '{tensor_name}'")
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized "
+            f"element with name '{tensor_name}'"
+        )
     return module
 
 
@@ -210,7 +227,8 @@ def _check_kept(result: Any, shape: Any, dtype: Any, before: str, after: str) ->
         if got != expected:
             raise ValueError(
                 f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` "
-                f"flag is enabled.\n{before.format(what)}: {expected}\n{after.format(what)}: {got}")
+                f"flag is enabled.\n{before.format(what)}: {expected}\n{after.format(what)}: {got}"
+            )
 
 
 def _check_inverse(found: Any, value: Any, name: str) -> None:
@@ -219,10 +237,12 @@ def _check_inverse(found: Any, value: Any, name: str) -> None:
         raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(found).__name__}")
     for what, got, expected in (("dtype", found.dtype, value.dtype), ("shape", found.shape, value.shape)):
         if got != expected:
-            raise ValueError("The tensor returned by parametrization.right_inverse must have the same "
-                             f"{what} as "
-                             f"module.{name}, unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: "
-                             f"{expected}\nreturned {what}: {got}")
+            raise ValueError(
+                "The tensor returned by parametrization.right_inverse must have the same "
+                f"{what} as "
+                f"module.{name}, unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: "
+                f"{expected}\nreturned {what}: {got}"
+            )
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
@@ -239,8 +259,10 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     chain = module.parametrizations[tensor_name]
     if not leave_parametrized and not chain.is_tensor:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
-                         "parametrized in terms of a sequence of tensors.")
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
+            "parametrized in terms of a sequence of tensors."
+        )
     original = chain.originals()[0]
     if leave_parametrized:
         with torch.no_grad():
@@ -248,8 +270,11 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         if chain.is_tensor:
             _take(original, value)
         else:
-            original = (Parameter(value.detach(), original.requires_grad)
-                        if isinstance(original, Parameter) else value.detach())
+            original = (
+                Parameter(value.detach(), original.requires_grad)
+                if isinstance(original, Parameter)
+                else value.detach()
+            )
     delattr(module.__class__, tensor_name)
     del module.parametrizations[tensor_name]
     _register_parameter_or_buffer(module, tensor_name, original)
@@ -264,8 +289,9 @@ def type_before_parametrizations(module: Any) -> type:
     return module.__class__.__bases__[0] if is_parametrized(module) else type(module)
 
 
-def transfer_parametrizations_and_params(from_module: Any, to_module: Any,
-                                         tensor_name: str | None = None) -> Any:
+def transfer_parametrizations_and_params(
+    from_module: Any, to_module: Any, tensor_name: str | None = None
+) -> Any:
     """Give `to_module` the parametrizations, and the trained tensors, of `from_module`."""
     if not is_parametrized(from_module):
         return to_module
@@ -281,5 +307,12 @@ def transfer_parametrizations_and_params(from_module: Any, to_module: Any,
     return to_module
 
 
-__all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization",
-           "remove_parametrizations", "transfer_parametrizations_and_params", "type_before_parametrizations"]
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]

@@ -2,6 +2,7 @@
 
 A pruned parameter NAME becomes NAME_orig, a buffer NAME_mask and an attribute NAME, their product.
 """
+
 from __future__ import annotations
 
 import numbers
@@ -103,8 +104,10 @@ def _combined(name: str, earlier: Any, method: Any) -> "PruningContainer":
 
 def _check_scores(scores: Any, original: Any, name: str, module: Any) -> None:
     if scores is not None and scores.shape != original.shape:
-        raise AssertionError("importance_scores should have the same shape as parameter "
-                             f"{name} of {module}, got {scores.shape} vs {original.shape}")
+        raise AssertionError(
+            "importance_scores should have the same shape as parameter "
+            f"{name} of {module}, got {scores.shape} vs {original.shape}"
+        )
 
 
 class PruningContainer(BasePruningMethod):
@@ -122,9 +125,11 @@ class PruningContainer(BasePruningMethod):
         if method is not None and not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
-            raise ValueError("Can only add pruning methods acting on the parameter named "
-                             f"'{self._tensor_name}' to PruningContainer {self}. Found "
-                             f"'{method._tensor_name}'")
+            raise ValueError(
+                "Can only add pruning methods acting on the parameter named "
+                f"'{self._tensor_name}' to PruningContainer {self}. Found "
+                f"'{method._tensor_name}'"
+            )
         self._pruning_methods += (method,)
 
     def __len__(self) -> int:
@@ -176,8 +181,9 @@ class _Amount(BasePruningMethod):
             raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
         self.amount = amount
         if amount < 0 or (not self._is_number() and amount > 1):
-            raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a "
-                             "non-negative integer")
+            raise ValueError(
+                f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+            )
 
     def _is_number(self) -> bool:
         return isinstance(self.amount, numbers.Integral)
@@ -187,8 +193,9 @@ class _Amount(BasePruningMethod):
         if not self._is_number():
             return round(self.amount * size)
         if self.amount > size:
-            raise ValueError(f"amount={self.amount} should be smaller than the number of parameters "
-                             f"to prune={size}")
+            raise ValueError(
+                f"amount={self.amount} should be smaller than the number of parameters to prune={size}"
+            )
         return int(self.amount)
 
 
@@ -232,8 +239,10 @@ class _Structured(_Amount):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if t.dim() <= 1:
-            raise ValueError("Structured pruning can only be applied to multidimensional tensors. "
-                             f"Found tensor of shape {t.shape} with {t.dim()} dims")
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. "
+                f"Found tensor of shape {t.shape} with {t.dim()} dims"
+            )
         if self.dim >= t.dim():
             raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
         size = t.shape[self.dim]
@@ -266,8 +275,9 @@ class LnStructured(_Structured):
     """Prunes the channels along a dim with the smallest n-norm."""
 
     @classmethod
-    def apply(cls, module: Any, name: str, amount: Any, n: Any, dim: int,
-              importance_scores: Any = None) -> Any:
+    def apply(
+        cls, module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
+    ) -> Any:
         """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
         return super().apply(module, name, amount, n, dim, importance_scores=importance_scores)
 
@@ -290,8 +300,9 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if default_mask.shape != self.mask.shape:
-            raise AssertionError(f"mask of shape {self.mask.shape} does not fit a tensor of shape "
-                                 f"{default_mask.shape}")
+            raise AssertionError(
+                f"mask of shape {self.mask.shape} does not fit a tensor of shape {default_mask.shape}"
+            )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
@@ -320,8 +331,9 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     return _pruned(RandomStructured, module, name, amount, dim)
 
 
-def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int,
-                  importance_scores: Any = None) -> Any:
+def ln_structured(
+    module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
+) -> Any:
     """Prune the channels along `dim` with the smallest n-norm."""
     return _pruned(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
 
@@ -331,8 +343,9 @@ def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
     return _pruned(CustomFromMask, module, name, mask)
 
 
-def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None,
-                        **kwargs: Any) -> None:
+def global_unstructured(
+    parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+) -> None:
     """Prune several (module, name) pairs as one tensor, by an unstructured method."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -347,15 +360,17 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
     one = pruning_method(**kwargs)
     one._tensor_name = "temp"
     if one.PRUNING_TYPE != "unstructured":
-        raise TypeError("Only \"unstructured\" PRUNING_TYPE supported for the `pruning_method`. Found "
-                        f"method {pruning_method} of type {one.PRUNING_TYPE}")
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found '
+            f"method {pruning_method} of type {one.PRUNING_TYPE}"
+        )
     method.add_pruning_method(one)
     final = method.compute_mask(all_scores, torch.cat([m.reshape(-1) for m in masks]))
     start = 0
     for module, name in pairs:
         param = getattr(module, name)
         size = param.numel()
-        custom_from_mask(module, name, mask=final[start:start + size].view_as(param))
+        custom_from_mask(module, name, mask=final[start : start + size].view_as(param))
         start += size
 
 
@@ -363,8 +378,9 @@ def remove(module: Any, name: str) -> Any:
     """Make a pruning permanent; ValueError where there is none."""
     key, hook = _hook_of(module, name)
     if hook is None:
-        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can "
-                         "be removed")
+        raise ValueError(
+            f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+        )
     hook.remove(module)
     del module._forward_pre_hooks[key]
     return module
@@ -372,5 +388,8 @@ def remove(module: Any, name: str) -> Any:
 
 def is_pruned(module: Any) -> bool:
     """Whether any parameter here or below is pruned."""
-    return any(isinstance(hook, BasePruningMethod)
-               for m in module.modules() for hook in m._forward_pre_hooks.values())
+    return any(
+        isinstance(hook, BasePruningMethod)
+        for m in module.modules()
+        for hook in m._forward_pre_hooks.values()
+    )

@@ -1,4 +1,5 @@
 """Batches of sequences of different lengths: packed, padded, and between the two."""
+
 from __future__ import annotations
 
 from collections import namedtuple
@@ -26,8 +27,9 @@ class PackedSequence(_Fields):
     permutation by length and its inverse, or None.
     """
 
-    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None,
-                unsorted_indices: Any = None) -> Any:
+    def __new__(
+        cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
+    ) -> Any:
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:
@@ -37,20 +39,25 @@ class PackedSequence(_Fields):
             data, batch_sizes = data
             sorted_indices = None
         elif batch_sizes.device.type != "cpu":
-            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never "
-                             "be created manually. They should be instantiated by functions like "
-                             "pack_sequence and pack_padded_sequences in nn.utils.rnn.")
+            raise ValueError(
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never "
+                "be created manually. They should be instantiated by functions like "
+                "pack_sequence and pack_padded_sequences in nn.utils.rnn."
+            )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def _with(self, data: Any) -> "PackedSequence":
         if data is self.data:
             return self
-        moved = (None if index is None else index.to(data.device, non_blocking=False)
-                 for index in (self.sorted_indices, self.unsorted_indices))
+        moved = (
+            None if index is None else index.to(data.device, non_blocking=False)
+            for index in (self.sorted_indices, self.unsorted_indices)
+        )
         return type(self)(data, self.batch_sizes, *moved)
 
     to, cpu, cuda, pin_memory, double, float, half, long, int, short, char, byte = map(
-        _moved, "to cpu cuda pin_memory double float half long int short char byte".split())
+        _moved, "to cpu cuda pin_memory double float half long int short char byte".split()
+    )
 
     @property
     def is_cuda(self) -> bool:
@@ -71,8 +78,9 @@ def invert_permutation(permutation: Any) -> Any:
     return output
 
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
-                         enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """A padded batch (T, B, *) (or (B, T, *) with `batch_first`) and its lengths, packed.
 
     `enforce_sorted`: the lengths must fall; without it the batch is sorted first.
@@ -80,8 +88,10 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
     if not isinstance(lengths, torch.Tensor):
         lengths = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
     elif lengths.device.type != "cpu":
-        raise RuntimeError("'lengths' argument should be a 1D CPU int64 tensor, but got "
-                           f"{lengths.dim()}D {lengths.device} {lengths.dtype} tensor")
+        raise RuntimeError(
+            "'lengths' argument should be a 1D CPU int64 tensor, but got "
+            f"{lengths.dim()}D {lengths.device} {lengths.dtype} tensor"
+        )
     if enforce_sorted:
         order = None
     else:
@@ -98,24 +108,33 @@ def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
         raise RuntimeError("Cannot pack empty tensors.")
     sizes = lengths.tolist()
     if len(sizes) != steps.size(1):
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} "
-                           f"(batch_size={steps.size(1)})")
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} "
+            f"(batch_size={steps.size(1)})"
+        )
     if sizes and sizes[-1] <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in "
-                           "'lengths' that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if any(a < b for a, b in zip(sizes, sizes[1:])):
-        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` "
-                           "is True. You can pass `enforce_sorted=False` to pack_padded_sequence "
-                           "and/or pack_sequence to sidestep this requirement if you do not need "
-                           "ONNX exportability.")
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` "
+            "is True. You can pass `enforce_sorted=False` to pack_padded_sequence "
+            "and/or pack_sequence to sidestep this requirement if you do not need "
+            "ONNX exportability."
+        )
     reach = torch.arange(sizes[0]).unsqueeze(1) < lengths.unsqueeze(0)  # (T, B)
     batch_sizes = reach.sum(1)
     # Boolean indexing reads in the order of a packed sequence: step by step.
-    return steps[:sizes[0]][reach.to(input.device)], batch_sizes
+    return steps[: sizes[0]][reach.to(input.device)], batch_sizes
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Any, Any]:
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Any, Any]:
     """(padded batch (T, B, *), lengths (B,)) of a packed sequence, in the original order.
 
     `total_length`: T, at least the longest length (ValueError).
@@ -123,8 +142,10 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     data, batch_sizes, _, unsorted = sequence
     longest = batch_sizes.size(0)
     if total_length is not None and total_length < longest:
-        raise ValueError(f"Expected total_length to be at least the length of the longest sequence in input, "
-                         f"but got total_length={total_length} and max sequence length being {longest}")
+        raise ValueError(
+            f"Expected total_length to be at least the length of the longest sequence in input, "
+            f"but got total_length={total_length} and max sequence length being {longest}"
+        )
     steps = longest if total_length is None else total_length
     batch = int(batch_sizes[0])
     columns = torch.arange(batch)
@@ -140,12 +161,14 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     return padded, lengths
 
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
-                 padding_side: str = "right") -> Any:
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Any:
     """Tensors (L_i, *) in one padded batch (T, B, *), or (B, T, *) with `batch_first`."""
     if not isinstance(sequences, Iterable):
-        raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of "
-                           f"type: {type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     if isinstance(sequences, torch.Tensor):
@@ -170,7 +193,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """The tensors (L_i, *) of a padded batch."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [row[:int(length)] for row, length in zip(padded_sequences, lengths)]
+    return [row[: int(length)] for row, length in zip(padded_sequences, lengths)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

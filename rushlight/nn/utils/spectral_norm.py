@@ -1,4 +1,5 @@
 """Spectral normalisation by a hook (see also parametrizations.spectral_norm)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,8 +15,9 @@ class SpectralNorm:
 
     _version = 1
 
-    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0,
-                 eps: float = 1e-12) -> None:
+    def __init__(
+        self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
+    ) -> None:
         check_iterations(n_power_iterations)
         self.name, self.n_power_iterations = name, n_power_iterations
         self.dim, self.eps = dim, eps
@@ -104,8 +106,9 @@ class _VersionMark:
         marks[self.fn.name + ".version"] = self.fn._version
 
 
-def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1,
-                  eps: float = 1e-12, dim: int | None = None) -> Any:
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
     """Divide a parameter by its largest singular value before each forward.
 
     `dim`: the dim of outputs; by default 0, and 1 for transposed convolutions.

@@ -1,4 +1,5 @@
 """Calling a module with other tensors in place of its parameters and buffers."""
+
 from __future__ import annotations
 
 import contextlib
@@ -7,14 +8,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.renaming import renamed
+from rushlight._engine.core.renaming import renamed
 
 _MISSING = object()
 
 
-def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None,
-                     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
-                     strict: bool = False) -> Any:
+def _functional_call(
+    module: Any,
+    parameters_and_buffers: dict[str, Any],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """module(*args, **kwargs) with the tensors of a dict of dotted paths in place of its own.
 
     `tie_weights`: a tensor given for one of several names of a parameter stands for all. `strict`:
@@ -29,14 +36,24 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: 
         return module(*args, **(kwargs or {}))
 
 
-functional_call = renamed(_functional_call, "functional_call", (
-    "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
-    "torch.func.functional_call instead which is a drop-in replacement for this API."))
+functional_call = renamed(
+    _functional_call,
+    "functional_call",
+    (
+        "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
+        "torch.func.functional_call instead which is a drop-in replacement for this API."
+    ),
+)
 
 
 @contextlib.contextmanager
-def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Any], tie_weights: bool = False,
-                          strict: bool = False, stack_weights: bool = False) -> Iterator[None]:
+def _reparametrize_module(
+    module: Any,
+    parameters_and_buffers: dict[str, Any],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> Iterator[None]:
     given = parameters_and_buffers
     if tie_weights:
         given = _untie_named_tensors_map(module, given)
@@ -95,8 +112,10 @@ def _untie_named_tensors_map(module: Any, parameters_and_buffers: dict[str, Any]
     for names in groups.values():
         given = sorted(names & parameters_and_buffers.keys())
         if len({id(parameters_and_buffers[name]) for name in given}) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {given}, which are tied. "
-                             "Consider using tie_weights=False")
+            raise ValueError(
+                f"functional_call got multiple values for keys {given}, which are tied. "
+                "Consider using tie_weights=False"
+            )
         if given:
             for name in names:
                 untied.setdefault(name, parameters_and_buffers[given[0]])
@@ -108,6 +127,9 @@ def _check_names(module: Any, given: dict[str, Any]) -> None:
     unexpected = sorted(given.keys() - own.keys())
     missing = sorted(own.keys() - given.keys())
     if unexpected or missing:
-        lines = [f"{what} key(s): {', '.join(map(repr, names))}."
-                 for what, names in (("Unexpected", unexpected), ("Missing", missing)) if names]
+        lines = [
+            f"{what} key(s): {', '.join(map(repr, names))}."
+            for what, names in (("Unexpected", unexpected), ("Missing", missing))
+            if names
+        ]
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(lines))

@@ -1,10 +1,11 @@
 """Weight normalisation by a hook (deprecated: see parametrizations.weight_norm)."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.nn.parameter import Parameter, UninitializedParameter
 
 
@@ -15,8 +16,10 @@ def check_new(module: Any, kind: type, name: str) -> None:
         if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             raise RuntimeError(f"Cannot register two {what}_norm hooks on the same parameter {name}")
     if isinstance(module._parameters.get(name), UninitializedParameter):
-        raise ValueError(f"The module passed to `{kind.__name__}` can't have uninitialized parameters."
-                         f" Make sure to run the dummy forward before applying {what} normalization")
+        raise ValueError(
+            f"The module passed to `{kind.__name__}` can't have uninitialized parameters."
+            f" Make sure to run the dummy forward before applying {what} normalization"
+        )
 
 
 def undo(module: Any, kind: type, name: str) -> None:
@@ -81,8 +84,11 @@ class WeightNorm:
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Replace a parameter by `name`_g (length, one for each index of `dim`) and `name`_v."""
-    warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
-         "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning)
+    warn(
+        "`torch.nn.utils.weight_norm` is deprecated in favor of "
+        "`torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+    )
     WeightNorm.apply(module, name, dim)
     return module
 

@@ -1,5 +1,6 @@
 """torch.optim.lr_scheduler: learning rates as functions of the step."""
-from rushlight.base.lazy import homes, lazy_names, public
+
+from rushlight._engine.lazy import homes, lazy_names, public
 
 _HOMES = homes("rushlight.optim.lr_scheduler")
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)

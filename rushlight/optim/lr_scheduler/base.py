@@ -1,4 +1,5 @@
 """The base of all schedulers: when to step, what to keep, the warnings about order."""
+
 from __future__ import annotations
 
 import types
@@ -7,16 +8,18 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
-from rushlight.base.callers import warn
-from rushlight.base.tape import replayed
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import replayed
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.optimizer import Optimizer
-from rushlight.tensor.tensor import Tensor
 
-EPOCH_WARNING = ("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated "
-                 "where possible. Please use `scheduler.step()` to step the scheduler. During the "
-                 "deprecation, if epoch is different from None, the closed form is used instead of the "
-                 "new chainable form, where available. Please open an issue if you are unable to "
-                 "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.")
+EPOCH_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated "
+    "where possible. Please use `scheduler.step()` to step the scheduler. During the "
+    "deprecation, if epoch is different from None, the closed form is used instead of the "
+    "new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
 
 
 def copy_lr(value: Any) -> Any:
@@ -55,11 +58,13 @@ class LRScheduler:
         else:
             for i, group in enumerate(optimizer.param_groups):
                 if "initial_lr" not in group:
-                    raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when "
-                                   "resuming scheduler with last_epoch >= 0.\nThis typically happens "
-                                   "when:\n1. You're trying to resume training from a checkpoint but "
-                                   "haven't properly loaded the optimizer state\n2. You're using "
-                                   "last_epoch >= 0 for a fresh training run (not recommended)")
+                    raise KeyError(
+                        f"param 'initial_lr' is not specified in param_groups[{i}] when "
+                        "resuming scheduler with last_epoch >= 0.\nThis typically happens "
+                        "when:\n1. You're trying to resume training from a checkpoint but "
+                        "haven't properly loaded the optimizer state\n2. You're using "
+                        "last_epoch >= 0 for a fresh training run (not recommended)"
+                    )
         self.base_lrs = [copy_lr(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         _count_steps(optimizer)
@@ -100,8 +105,10 @@ class LRScheduler:
 
     def _warn_outside_step(self) -> None:
         if not self.__dict__.get("_get_lr_called_within_step"):
-            warn("To get the last learning rate computed by the scheduler, please use "
-                 "`get_last_lr()`.", UserWarning)
+            warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+            )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -120,17 +127,23 @@ class LRScheduler:
 
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-            warn("Seems like `optimizer.step()` has been overridden after learning rate "
-                 "scheduler initialization. Please, make sure to call `optimizer.step()` before "
-                 "`lr_scheduler.step()`. See more details at https://pytorch.org/docs/stable/"
-                 "optim.html#how-to-adjust-learning-rate", UserWarning)
+            warn(
+                "Seems like `optimizer.step()` has been overridden after learning rate "
+                "scheduler initialization. Please, make sure to call `optimizer.step()` before "
+                "`lr_scheduler.step()`. See more details at https://pytorch.org/docs/stable/"
+                "optim.html#how-to-adjust-learning-rate",
+                UserWarning,
+            )
         elif not getattr(self.optimizer, "_opt_called", False):
-            warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch "
-                 "1.1.0 and later, you should call them in the opposite order: "
-                 "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                 "result in PyTorch skipping the first value of the learning rate schedule. See "
-                 "more details at https://pytorch.org/docs/stable/optim.html"
-                 "#how-to-adjust-learning-rate", UserWarning)
+            warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch "
+                "1.1.0 and later, you should call them in the opposite order: "
+                "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                "result in PyTorch skipping the first value of the learning rate schedule. See "
+                "more details at https://pytorch.org/docs/stable/optim.html"
+                "#how-to-adjust-learning-rate",
+                UserWarning,
+            )
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
@@ -163,6 +176,7 @@ def _count_steps(optimizer: Any) -> None:
         held: Any = reference()
         held._opt_called = True
         return inner(held, *args, **kwargs)
+
     step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = step
 

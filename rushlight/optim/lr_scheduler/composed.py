@@ -1,11 +1,12 @@
 """Schedulers of schedulers, and the one that watches a metric."""
+
 from __future__ import annotations
 
 import warnings
 from bisect import bisect_right
 from typing import Any
 
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.optim.lr_scheduler.base import EPOCH_WARNING, LRScheduler, set_lr
 from rushlight.optim.optimizer import Optimizer
 
@@ -18,13 +19,17 @@ def _check_same(schedulers: list[Any], optimizer: Any, name: str) -> None:
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
         if isinstance(scheduler, ReduceLROnPlateau) and name == "SequentialLR":
-            raise ValueError("SequentialLR does not support `ReduceLROnPlateau` scheduler as it requires "
-                             "additional kwargs to be specified when calling `step`, but got one at "
-                             f"index {i} in the given schedulers sequence.")
+            raise ValueError(
+                "SequentialLR does not support `ReduceLROnPlateau` scheduler as it requires "
+                "additional kwargs to be specified when calling `step`, but got one at "
+                f"index {i} in the given schedulers sequence."
+            )
         if scheduler.optimizer is not optimizer:
-            raise ValueError(f"{name} expects all schedulers to belong to the same optimizer, but got "
-                             f"scheduler {type(scheduler).__name__} at index {i} has "
-                             f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}.")
+            raise ValueError(
+                f"{name} expects all schedulers to belong to the same optimizer, but got "
+                f"scheduler {type(scheduler).__name__} at index {i} has "
+                f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}."
+            )
 
 
 class SequentialLR(LRScheduler):
@@ -32,14 +37,17 @@ class SequentialLR(LRScheduler):
 
     _parts = "_schedulers"
 
-    def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int],
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
+    ) -> None:
         _check_same(schedulers, optimizer, "SequentialLR")
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more "
-                             f"than the number of milestone points, but got number of schedulers "
-                             f"{len(schedulers)} and the number of milestones to be equal to "
-                             f"{len(milestones)}")
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more "
+                f"than the number of milestone points, but got number of schedulers "
+                f"{len(schedulers)} and the number of milestones to be equal to "
+                f"{len(milestones)}"
+            )
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
         # Every scheduler has taken its first step when it was made: undo them, then the first's.
@@ -94,9 +102,18 @@ class ChainedScheduler(LRScheduler):
 class ReduceLROnPlateau(LRScheduler):
     """The rate times factor when a metric has not improved for `patience` steps."""
 
-    def __init__(self, optimizer: Any, mode: str = "min", factor: float = 0.1, patience: int = 10,
-                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
-                 min_lr: Any = 0, eps: float = 1e-8) -> None:
+    def __init__(
+        self,
+        optimizer: Any,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0,
+        eps: float = 1e-8,
+    ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         if not isinstance(optimizer, Optimizer):

@@ -1,4 +1,5 @@
 """Cosine annealing (arXiv:1608.03983)."""
+
 from __future__ import annotations
 
 import math
@@ -23,11 +24,17 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            return [group["lr"] + (base - low) * (1 - math.cos(math.pi / self.T_max)) / 2
-                    for base, group in zip(self.base_lrs, groups, strict=True)]
-        return [(1 + math.cos(math.pi * self.last_epoch / self.T_max))
-                / (1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max))
-                * (group["lr"] - low) + low for group in groups]
+            return [
+                group["lr"] + (base - low) * (1 - math.cos(math.pi / self.T_max)) / 2
+                for base, group in zip(self.base_lrs, groups, strict=True)
+            ]
+        return [
+            (1 + math.cos(math.pi * self.last_epoch / self.T_max))
+            / (1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max))
+            * (group["lr"] - low)
+            + low
+            for group in groups
+        ]
 
     def _get_closed_form_lr(self) -> list[Any]:
         return _half_cosine(self, self.last_epoch, self.T_max)
@@ -42,8 +49,9 @@ def _half_cosine(scheduler: Any, done: float, steps: int) -> list[Any]:
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosines of T_0, T_0 * T_mult, ... steps, one after the other."""
 
-    def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -83,7 +91,5 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_i, self.T_cur = self.T_0, epoch % self.T_0
         else:
             n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult ** n - 1) / (self.T_mult - 1)
-            self.T_i = self.T_0 * self.T_mult ** n
-
-
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**n

@@ -1,4 +1,5 @@
 """Cyclic rates (arXiv:1506.01186) and the one-cycle policy (arXiv:1708.07120)."""
+
 from __future__ import annotations
 
 import math
@@ -11,8 +12,10 @@ from rushlight.optim.lr_scheduler.base import LRScheduler, copy_lr, set_lr, stat
 def _per_group(optimizer: Any, value: Any, name: str) -> list[Any]:
     if isinstance(value, (list, tuple)):
         if len(value) != len(optimizer.param_groups):
-            raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has "
-                             f"{len(value)} values, param_groups has {len(optimizer.param_groups)}.")
+            raise ValueError(
+                f"{name} must have the same length as optimizer.param_groups. {name} has "
+                f"{len(value)} values, param_groups has {len(optimizer.param_groups)}."
+            )
         return [copy_lr(one) for one in value]
     return [copy_lr(value) for _ in optimizer.param_groups]
 
@@ -33,8 +36,12 @@ class _Momenta(LRScheduler):
         self.use_beta1 = "betas" in optimizer.defaults
         if last_epoch != -1:
             return
-        for group, high, low in zip(optimizer.param_groups, _per_group(optimizer, top, "max_momentum"),
-                                    _per_group(optimizer, base, "base_momentum"), strict=True):
+        for group, high, low in zip(
+            optimizer.param_groups,
+            _per_group(optimizer, top, "max_momentum"),
+            _per_group(optimizer, base, "base_momentum"),
+            strict=True,
+        ):
             self._set_momentum(group, high)
             group["max_momentum"], group["base_momentum"] = high, low
 
@@ -48,11 +55,23 @@ class _Momenta(LRScheduler):
 class OneCycleLR(_Momenta):
     """Up from max_lr / div_factor to max_lr, then down to a small end, in total_steps steps."""
 
-    def __init__(self, optimizer: Any, max_lr: Any, total_steps: int | None = None,
-                 epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
-                 anneal_strategy: str = "cos", cycle_momentum: bool = True,
-                 base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Any,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
         self.optimizer = optimizer
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
@@ -61,8 +80,9 @@ class OneCycleLR(_Momenta):
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = self._phases(pct_start, three_phase)
         if last_epoch == -1:
-            for group, top in zip(optimizer.param_groups, _per_group(optimizer, max_lr, "max_lr"),
-                                  strict=True):
+            for group, top in zip(
+                optimizer.param_groups, _per_group(optimizer, max_lr, "max_lr"), strict=True
+            ):
                 group["initial_lr"] = top / div_factor
                 group["max_lr"] = top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
@@ -73,9 +93,11 @@ class OneCycleLR(_Momenta):
 
     def _phases(self, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
         total, low, high = self.total_steps, "base_momentum", "max_momentum"
-        rows = [(float(pct_start * total) - 1, "initial_lr", "max_lr", high, low),
-                (float(2 * pct_start * total) - 2, "max_lr", "initial_lr", low, high),
-                (total - 1, "initial_lr", "min_lr", high, high)]
+        rows = [
+            (float(pct_start * total) - 1, "initial_lr", "max_lr", high, low),
+            (float(2 * pct_start * total) - 2, "max_lr", "initial_lr", low, high),
+            (total - 1, "initial_lr", "min_lr", high, high),
+        ]
         if not three_phase:
             rows[1:] = [(total - 1, "max_lr", "min_lr", low, high)]
         names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
@@ -100,8 +122,9 @@ class OneCycleLR(_Momenta):
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(f"Tried to step {step} times. The specified number of total steps is "
-                             f"{self.total_steps}")
+            raise ValueError(
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
+            )
         anneal = self._anneal_func
         values = []
         for group in self.optimizer.param_groups:
@@ -134,11 +157,22 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
 class CyclicLR(_Momenta):
     """Up and down between base_lr and max_lr, in step_size_up and step_size_down steps."""
 
-    def __init__(self, optimizer: Any, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
-                 step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
-                 scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle",
-                 cycle_momentum: bool = True, base_momentum: Any = 0.8, max_momentum: Any = 0.9,
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Any,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
         self.optimizer = optimizer
         lows = _per_group(optimizer, base_lr, "base_lr")
         if last_epoch == -1:
@@ -152,8 +186,9 @@ class CyclicLR(_Momenta):
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode, self.gamma = mode, gamma
         self._scale_fn_custom = scale_fn
-        self.scale_mode = scale_mode if scale_fn is not None else (
-            "iterations" if mode == "exp_range" else "cycle")
+        self.scale_mode = (
+            scale_mode if scale_fn is not None else ("iterations" if mode == "exp_range" else "cycle")
+        )
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.base_momentums = _per_group(optimizer, base_momentum, "base_momentum")
@@ -168,7 +203,7 @@ class CyclicLR(_Momenta):
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
-        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma ** x
+        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self) -> list[Any]:
         """One rate per group; sets the groups' momenta as well."""
@@ -177,11 +212,13 @@ class CyclicLR(_Momenta):
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
-        rates = [low + (high - low) * height * scale
-                 for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+        rates = [
+            low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
         if self.cycle_momentum:
-            for low, high, group in zip(self.base_momentums, self.max_momentums,
-                                        self.optimizer.param_groups, strict=True):
+            for low, high, group in zip(
+                self.base_momentums, self.max_momentums, self.optimizer.param_groups, strict=True
+            ):
                 self._set_momentum(group, high - (high - low) * height * scale)
         return rates
 

@@ -1,4 +1,5 @@
 """Schedulers of one formula, in their chainable form (each step from the last rate)."""
+
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -46,8 +47,10 @@ class MultiplicativeLR(_Factors):
         self._warn_outside_step()
         if self._is_initial:
             return self._rates()
-        return [group["lr"] * f(self.last_epoch)
-                for f, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)]
+        return [
+            group["lr"] * f(self.last_epoch)
+            for f, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)
+        ]
 
 
 class _Scaled(LRScheduler):
@@ -90,14 +93,15 @@ class StepLR(_Scaled):
 class MultiStepLR(_Scaled):
     """The rate times gamma at each milestone."""
 
-    def __init__(self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1,
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float | None:
         here = self.milestones.get(self.last_epoch)
-        return None if here is None else self.gamma ** here
+        return None if here is None else self.gamma**here
 
     def _share(self) -> float:
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
@@ -106,8 +110,9 @@ class MultiStepLR(_Scaled):
 class ConstantLR(_Scaled):
     """The rate times factor until total_iters, then as it was."""
 
-    def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5,
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor, self.total_iters = factor, total_iters
@@ -125,11 +130,18 @@ class ConstantLR(_Scaled):
 class LinearLR(_Scaled):
     """The rate from start_factor to end_factor of the initial one over total_iters."""
 
-    def __init__(self, optimizer: Any, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
-                 total_iters: int = 5, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Any,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         if start_factor > 1.0 or start_factor <= 0:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or "
-                             "equal to 1.")
+            raise ValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+            )
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor, self.end_factor = start_factor, end_factor
@@ -160,22 +172,24 @@ class ExponentialLR(_Scaled):
         return None if self._is_initial else self.gamma
 
     def _share(self) -> float:
-        return self.gamma ** self.last_epoch
+        return self.gamma**self.last_epoch
 
 
 class PolynomialLR(_Scaled):
     """initial_lr * (1 - epoch / total_iters) ** power, 0 from total_iters on."""
 
-    def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0,
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float | None:
         if self._is_initial or self.last_epoch > self.total_iters:
             return None
-        return ((1.0 - self.last_epoch / self.total_iters)
-                / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
+        return (
+            (1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)
+        ) ** self.power
 
     def _share(self) -> float:
         return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power

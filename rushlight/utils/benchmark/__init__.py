@@ -1,5 +1,6 @@
 """torch.utils.benchmark: time statements, and set measurements side by side."""
-from rushlight.base.lazy import homes, lazy_names, public
+
+from rushlight._engine.lazy import homes, lazy_names, public
 
 _HOMES = homes("rushlight.utils.benchmark")
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)

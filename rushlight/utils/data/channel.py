@@ -3,6 +3,7 @@
 The main process never waits in it: what the socket does not take at once stays in a list until the
 socket is writable, so that neither side can hold up the other. The worker's end waits.
 """
+
 from __future__ import annotations
 
 import os
@@ -67,7 +68,7 @@ class Channel:
         message = _HEADER.pack(len(body), descriptor is not None) + body
         try:
             if descriptor is not None:
-                message = message[socket.send_fds(self._socket, [message], [descriptor]):]
+                message = message[socket.send_fds(self._socket, [message], [descriptor]) :]
             self._socket.sendall(message)
         except (BrokenPipeError, ConnectionResetError):
             raise Closed from None
@@ -113,8 +114,10 @@ class Channel:
                 data, descriptors, flags = b"", [], 0
             self._descriptors += descriptors
             if flags & socket.MSG_CTRUNC:
-                raise RuntimeError("Too many open files. Communication with the workers is no longer "
-                                   "possible: raise the limit with `ulimit -n`, or use fewer workers")
+                raise RuntimeError(
+                    "Too many open files. Communication with the workers is no longer "
+                    "possible: raise the limit with `ulimit -n`, or use fewer workers"
+                )
             if not data:
                 raise Closed
             self._read += data
@@ -130,7 +133,7 @@ class Channel:
             end = start + _HEADER.size + length
             if have < end:
                 break
-            body = bytes(self._read[start + _HEADER.size:end])
+            body = bytes(self._read[start + _HEADER.size : end])
             found.append((body, self._descriptors.popleft() if carries else None))
             start = end
         del self._read[:start]

@@ -2,6 +2,7 @@
 
 `default_collate_fn_map` says who collates items of which type; programs may add to it.
 """
+
 from __future__ import annotations
 
 import collections.abc
@@ -64,11 +65,13 @@ def collate(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
     if chosen is not None:
         return chosen(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, collections.abc.Mapping):
-        return _rebuilt(first, {key: collate([d[key] for d in batch], collate_fn_map=collate_fn_map)
-                                for key in first})
+        return _rebuilt(
+            first, {key: collate([d[key] for d in batch], collate_fn_map=collate_fn_map) for key in first}
+        )
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(collate(column, collate_fn_map=collate_fn_map)
-                             for column in zip(*batch, strict=False)))
+        return type(first)(
+            *(collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=False))
+        )
     if isinstance(first, collections.abc.Sequence):
         if not all(len(item) == len(first) for item in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
@@ -78,8 +81,9 @@ def collate(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
 
 
 def _unknown(found: Any) -> str:
-    return ("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-            f"found {found}")
+    return (
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
 
 
 def _collater(item: Any, functions: Collaters | None) -> Collater | None:
@@ -121,9 +125,14 @@ def collate_str_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> An
 
 
 default_collate_fn_map: dict[Any, Collater] = {
-    torch.Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn,
-    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn, int: collate_int_fn,
-    str: collate_str_fn, bytes: collate_str_fn}
+    torch.Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def default_collate(batch: Any) -> Any:

@@ -1,4 +1,5 @@
 """The DataLoader: batches of a dataset, made here or by workers."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -6,13 +7,16 @@ import os
 from collections.abc import Iterator
 from typing import Any, Generic
 
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import Dataset, IterableDataset, T_co
 from rushlight.utils.data.iterator import (
-    _BaseDataLoaderIter, _MultiProcessingDataLoaderIter as _MultiProcessingDataLoaderIter,
-    _SingleProcessDataLoaderIter, ahead)
+    _BaseDataLoaderIter,
+    _MultiProcessingDataLoaderIter as _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+    ahead,
+)
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from rushlight.utils.data.worker import WorkerInfo as WorkerInfo, get_worker_info as get_worker_info
 
@@ -41,13 +45,29 @@ class DataLoader(Generic[T_co]):
 
     __initialized = False
 
-    def __init__(self, dataset: Dataset[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
-                 sampler: Any = None, batch_sampler: Any = None, num_workers: int = 0,
-                 collate_fn: Any = None, pin_memory: bool = False, drop_last: bool = False,
-                 timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,
-                 generator: Any = None, *, prefetch_factor: int | None = None,
-                 persistent_workers: bool = False, pin_memory_device: str = "",
-                 in_order: bool = True, worker: str = "process", watchdog: float = 60.0) -> None:
+    def __init__(
+        self,
+        dataset: Dataset[T_co],
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Any = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        worker: str = "process",
+        watchdog: float = 60.0,
+    ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, worker, watchdog)
         self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
@@ -60,15 +80,23 @@ class DataLoader(Generic[T_co]):
         self._check_sampling(shuffle, sampler, batch_sampler)
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, "
-                                 "sampler, and drop_last")
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, "
+                    "sampler, and drop_last"
+                )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive "
-                             "with drop_last")
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
         if sampler is None:
-            sampler = (_Endless() if self._iterable else SequentialSampler(dataset) if not shuffle
-                       else RandomSampler(dataset, generator=generator))
+            sampler = (
+                _Endless()
+                if self._iterable
+                else SequentialSampler(dataset)
+                if not shuffle
+                else RandomSampler(dataset, generator=generator)
+            )
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -89,12 +117,16 @@ class DataLoader(Generic[T_co]):
     def _check_sampling(self, shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
         if self._iterable:
             if shuffle not in (False, None):
-                raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle option, "
-                                 f"but got shuffle={shuffle}")
+                raise ValueError(
+                    "DataLoader with IterableDataset: expected unspecified shuffle option, "
+                    f"but got shuffle={shuffle}"
+                )
             for name, value in (("sampler", sampler), ("batch_sampler", batch_sampler)):
                 if value is not None:
-                    raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} "
-                                     f"option, but got {name}={value}")
+                    raise ValueError(
+                        f"DataLoader with IterableDataset: expected unspecified {name} "
+                        f"option, but got {name}={value}"
+                    )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
 
@@ -160,29 +192,40 @@ class DataLoader(Generic[T_co]):
         most = len(affinity(0)) if affinity else os.cpu_count() or 1
         if self.num_workers > most and self.worker == "process":
             doubt = "" if affinity else " (`cpuset` is not taken into account)"
-            warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our "
-                 f"suggested max number of worker in current system is {most}{doubt}, which is "
-                 "smaller than what this DataLoader is going to create. Please be aware that "
-                 "excessive worker creation might get DataLoader running slow or even freeze, lower "
-                 "the worker number to avoid potential slowness/freeze if necessary.")
+            warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                f"suggested max number of worker in current system is {most}{doubt}, which is "
+                "smaller than what this DataLoader is going to create. Please be aware that "
+                "excessive worker creation might get DataLoader running slow or even freeze, lower "
+                "the worker number to avoid potential slowness/freeze if necessary."
+            )
 
 
-def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None,
-                   persistent_workers: bool, worker: str, watchdog: float) -> None:
+def _check_workers(
+    num_workers: int,
+    timeout: float,
+    prefetch_factor: int | None,
+    persistent_workers: bool,
+    worker: str,
+    watchdog: float,
+) -> None:
     if num_workers < 0:
-        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable "
-                         "multiprocessing.")
+        raise ValueError(
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+        )
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
     if num_workers == 0 and prefetch_factor is not None:
-        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers "
-                         "> 0 to enable multiprocessing, otherwise set prefetch_factor to None.")
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers "
+            "> 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+        )
     if prefetch_factor is not None and prefetch_factor < 0:
         raise ValueError("prefetch_factor option should be non-negative")
     if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
     if worker not in ("process", "thread"):
-        raise ValueError(f"worker option should be \"process\" or \"thread\", but got worker={worker!r}")
+        raise ValueError(f'worker option should be "process" or "thread", but got worker={worker!r}')
     if watchdog < 0:
         raise ValueError(f"watchdog option should be non-negative, but got watchdog={watchdog}")
 
@@ -190,15 +233,21 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 def _context(value: Any, num_workers: int) -> Any:
     """The context that was meant; ValueError or TypeError if it is none."""
     if not num_workers:
-        raise ValueError("multiprocessing_context can only be used with multi-process loading "
-                         f"(num_workers > 0), but got num_workers={num_workers}")
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading "
+            f"(num_workers > 0), but got num_workers={num_workers}"
+        )
     if isinstance(value, str):
         methods = multiprocessing.get_all_start_methods()
         if value not in methods:
-            raise ValueError("multiprocessing_context option should specify a valid start method in "
-                             f"{methods!r}, but got multiprocessing_context={value!r}")
+            raise ValueError(
+                "multiprocessing_context option should specify a valid start method in "
+                f"{methods!r}, but got multiprocessing_context={value!r}"
+            )
         return multiprocessing.get_context(value)
     if not isinstance(value, multiprocessing.context.BaseContext):
-        raise TypeError("multiprocessing_context option should be a valid context object or a string "
-                        f"specifying the start method, but got multiprocessing_context={value}")
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string "
+            f"specifying the start method, but got multiprocessing_context={value}"
+        )
     return value

@@ -1,4 +1,5 @@
 """Datasets: by index, by iteration, and combinations."""
+
 from __future__ import annotations
 
 import bisect
@@ -8,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Iterable, TypeVar
 
 import rushlight as torch
-
-from rushlight.base.callers import warn
+from rushlight._engine.core.callers import warn
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -52,8 +52,10 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
-                             "input/output, but both types are given.")
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                "input/output, but both types are given."
+            )
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets: Any = args or kwargs
@@ -149,8 +151,9 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def random_split(dataset: Dataset[T], lengths: Sequence[int | float], generator: torch.Generator | None = None
-                 ) -> list[Subset[T]]:
+def random_split(
+    dataset: Dataset[T], lengths: Sequence[int | float], generator: torch.Generator | None = None
+) -> list[Subset[T]]:
     """The dataset cut at random into subsets of given lengths, or fractions that sum to 1."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _whole(dataset, lengths)
@@ -159,7 +162,7 @@ def random_split(dataset: Dataset[T], lengths: Sequence[int | float], generator:
     generator = torch.default_generator if generator is None else generator
     order = torch.randperm(int(sum(lengths)), generator=generator).tolist()
     ends = list(itertools.accumulate(lengths))
-    return [Subset(dataset, order[end - n:end]) for end, n in zip(ends, lengths, strict=True)]
+    return [Subset(dataset, order[end - n : end]) for end, n in zip(ends, lengths, strict=True)]
 
 
 def _whole(dataset: Any, fractions: Sequence[float]) -> list[int]:

@@ -1,4 +1,5 @@
 """The sampler of data-parallel training."""
+
 from __future__ import annotations
 
 import math
@@ -12,8 +13,15 @@ from rushlight.utils.data.sampler import Sampler
 class DistributedSampler(Sampler[int]):
     """This rank's share of a dataset: every num_replicas-th index, shuffled alike on all ranks."""
 
-    def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None,
-                 shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
         if num_replicas is None or rank is None:
             num_replicas, rank = self._from_group(num_replicas, rank)
         if rank >= num_replicas or rank < 0:
@@ -32,10 +40,14 @@ class DistributedSampler(Sampler[int]):
         try:
             group = torch.distributed
         except AttributeError:
-            raise RuntimeError("Requires distributed package to be available: pass num_replicas= and "
-                               "rank= to DistributedSampler") from None
-        return (group.get_world_size() if num_replicas is None else num_replicas,
-                group.get_rank() if rank is None else rank)
+            raise RuntimeError(
+                "Requires distributed package to be available: pass num_replicas= and "
+                "rank= to DistributedSampler"
+            ) from None
+        return (
+            group.get_world_size() if num_replicas is None else num_replicas,
+            group.get_rank() if rank is None else rank,
+        )
 
     def __iter__(self) -> Iterator[int]:
         n = len(self.dataset)
@@ -49,8 +61,8 @@ class DistributedSampler(Sampler[int]):
             missing = self.total_size - len(indices)
             indices += (indices * math.ceil(missing / max(len(indices), 1)))[:missing]
         else:
-            indices = indices[:self.total_size]
-        return iter(indices[self.rank:self.total_size:self.num_replicas])
+            indices = indices[: self.total_size]
+        return iter(indices[self.rank : self.total_size : self.num_replicas])
 
     def __len__(self) -> int:
         return self.num_samples

@@ -2,6 +2,7 @@
 
 Where items would be cut from tensors only to be stacked again, whole batches are gathered at once.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -78,8 +79,12 @@ def sources(recipe: Recipe) -> Any:
 
     None too where items are not simply stacked: another collate_fn, subclasses, gradients.
     """
-    if (recipe.iterable or not recipe.batched or recipe.collate_fn is not default_collate
-            or default_collate_fn_map.get(torch.Tensor) is not collate_tensor_fn):
+    if (
+        recipe.iterable
+        or not recipe.batched
+        or recipe.collate_fn is not default_collate
+        or default_collate_fn_map.get(torch.Tensor) is not collate_tensor_fn
+    ):
         return None
     dataset, through = recipe.dataset, []
     while type(dataset) is Subset:

@@ -3,6 +3,7 @@
 Indices are drawn here, in PyTorch's order and as far ahead as PyTorch draws them; batch n of an epoch goes to
 the worker whose turn it is and is given out n-th (unless in_order=False).
 """
+
 from __future__ import annotations
 
 import itertools
@@ -12,8 +13,8 @@ from collections import deque
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.base.spans import spanned
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.profiling_ranges import spanned
 from rushlight.utils.data import fetch, resume
 from rushlight.utils.data.distributed import DistributedSampler
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler
@@ -81,13 +82,17 @@ class _BaseDataLoaderIter:
         raise NotImplementedError
 
     def _warn_of_length(self) -> None:
-        text = (f"Length of IterableDataset {self._dataset} was reported to be {self._expected}(when "
-                f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ")
+        text = (
+            f"Length of IterableDataset {self._dataset} was reported to be {self._expected}(when "
+            f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched. "
+        )
         if self._num_workers > 0:
-            text += ("For multiprocessing data-loading, this could be caused by not properly configuring the "
-                     "IterableDataset replica at each worker. Please see "
-                     "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
-                     "examples.")
+            text += (
+                "For multiprocessing data-loading, this could be caused by not properly configuring the "
+                "IterableDataset replica at each worker. Please see "
+                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
+                "examples."
+            )
         warn(text)
 
     def __getstate__(self) -> Any:
@@ -96,10 +101,14 @@ class _BaseDataLoaderIter:
 
 def _warn_of_pinning(device: str) -> None:
     if device:
-        warn("pin_memory_device is deprecated, the current accelerator will be used as the device,"
-             f"ignore pin_memory_device='{device}'.")
-    warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned "
-         "memory won't be used.")
+        warn(
+            "pin_memory_device is deprecated, the current accelerator will be used as the device,"
+            f"ignore pin_memory_device='{device}'."
+        )
+    warn(
+        "'pin_memory' argument is set as true but no accelerator is found, then device pinned "
+        "memory won't be used."
+    )
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
@@ -161,8 +170,9 @@ def _batch_bytes(loader: Any, recipe: fetch.Recipe) -> int:
 
 
 def _recipe(loader: Any) -> fetch.Recipe:
-    return fetch.Recipe(loader.dataset, loader._iterable, loader._auto_collation, loader.collate_fn,
-                        loader.drop_last)
+    return fetch.Recipe(
+        loader.dataset, loader._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
+    )
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -184,8 +194,14 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _batches_per_message(self, loader: Any) -> int:
         """More than 1 where batches are small, merely rows of tensors, and their indices can be foreseen."""
         sampler, size = getattr(loader.batch_sampler, "sampler", None), _batch_bytes(loader, self._recipe)
-        if (not size or loader.worker != "process" or not loader.in_order or type(sampler) not in _FORESEEABLE
-                or type(loader.batch_sampler) is not BatchSampler or getattr(sampler, "replacement", False)):
+        if (
+            not size
+            or loader.worker != "process"
+            or not loader.in_order
+            or type(sampler) not in _FORESEEABLE
+            or type(loader.batch_sampler) is not BatchSampler
+            or getattr(sampler, "replacement", False)
+        ):
             return 1
         return max(1, min(_MOST_GROUPED, _SMALL // size))
 
@@ -261,8 +277,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _next_data(self) -> Any:
         if self._broken:
-            raise RuntimeError("DataLoader: this iterator's workers were stopped by an earlier error; make a "
-                               "new one with iter()")
+            raise RuntimeError(
+                "DataLoader: this iterator's workers were stopped by an earlier error; make a "
+                "new one with iter()"
+            )
         if self.stopped:
             raise StopIteration
         try:
@@ -344,8 +362,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _warn_of_waiting(self, waited: float) -> None:
         worker = self._assigned[self._due]
-        warn(f"DataLoader has waited {waited:.0f} s for a batch from worker {worker}, which is "
-             f"here:\n{self._crew.stack(worker)}")
+        warn(
+            f"DataLoader has waited {waited:.0f} s for a batch from worker {worker}, which is "
+            f"here:\n{self._crew.stack(worker)}"
+        )
 
 
 def _crew(kind: str) -> Any:
@@ -356,6 +376,8 @@ def _crew(kind: str) -> Any:
     try:
         from rushlight.utils.data.processes import Processes
     except (ImportError, AttributeError) as error:
-        raise NotImplementedError("DataLoader: worker processes need a POSIX system; use worker=\"thread\" "
-                                  f"or num_workers=0 ({error})") from error
+        raise NotImplementedError(
+            'DataLoader: worker processes need a POSIX system; use worker="thread" '
+            f"or num_workers=0 ({error})"
+        ) from error
     return Processes

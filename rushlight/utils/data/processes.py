@@ -5,6 +5,7 @@ its order to stop, and the system gives it even when the main process is killed.
 worker waits for that too, and ends a worker that is stuck in the program's own code. The other way round,
 a worker's death ends the stream to the main process.
 """
+
 from __future__ import annotations
 
 import faulthandler
@@ -25,8 +26,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.tensor import sharing
+from rushlight._engine.core.callers import warn
+from rushlight._engine.tensors.storages import sharing
 from rushlight.utils.data import channel, shared
 from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
 
@@ -62,9 +63,11 @@ class Processes:
         except BaseException as error:
             self.stop()
             if isinstance(error, (TypeError, AttributeError, pickle.PicklingError)):
-                warn("Got pickle error when attempting to start a worker Process. This might be "
-                     "because the worker Process arguments are not picklable. You can also try "
-                     "multiprocessing.set_start_method('fork').")
+                warn(
+                    "Got pickle error when attempting to start a worker Process. This might be "
+                    "because the worker Process arguments are not picklable. You can also try "
+                    "multiprocessing.set_start_method('fork')."
+                )
             raise
         self._by_descriptor = {m.channel.fileno(): k for k, m in enumerate(self._members)}
         for descriptor in self._by_descriptor:
@@ -113,8 +116,10 @@ class Processes:
             for body, descriptor in member.channel.receive():
                 (number, status), load = member.reader.read(body, descriptor)
                 if status == "rows":
-                    found += [(worker, number + k, "data", lambda batch=batch: batch)
-                              for k, batch in enumerate(shared.cut(*load()))]
+                    found += [
+                        (worker, number + k, "data", lambda batch=batch: batch)
+                        for k, batch in enumerate(shared.cut(*load()))
+                    ]
                 else:
                     found.append((worker, number, status, load if status == "data" else load()))
         except channel.Closed:
@@ -133,8 +138,10 @@ class Processes:
             return
         ends = "; ".join(f"{m.process.pid} {_end(m.process.exitcode)}" for m in dead)
         pids = ", ".join(str(m.process.pid) for m in dead)
-        raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {ends}. Rerunning with "
-                           "num_workers=0 may give a better error trace")
+        raise RuntimeError(
+            f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {ends}. Rerunning with "
+            "num_workers=0 may give a better error trace"
+        )
 
     def stack(self, worker: int) -> str:
         """Where a worker is in its Python code, as text."""
@@ -193,8 +200,12 @@ class _Member:
         self.stack, stack_end = context.Pipe(duplex=False)
         self.reader = shared.Reader(lent)
         self.gone = self.ended = self.ending = self.ready = False
-        self.process = context.Process(target=_live, args=(other, stack_end, freight, number),
-                                       name=f"DataLoader worker {number}", daemon=True)
+        self.process = context.Process(
+            target=_live,
+            args=(other, stack_end, freight, number),
+            name=f"DataLoader worker {number}",
+            daemon=True,
+        )
         # What is there already is left alone by a forked worker's collector: it would copy every page.
         gc.freeze()
         try:
@@ -239,6 +250,7 @@ class _Freight:
 
 def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]:
     """A function that unpickles the job: errors in that are to be told over the worker's socket."""
+
     def unpacked() -> Job:
         descriptor = block.detach()
         try:
@@ -246,6 +258,7 @@ def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]
         finally:
             os.close(descriptor)
         return pickle.loads(body, buffers=[memory[a:b] for a, b in spans])  # type: ignore[no-any-return]
+
     return unpacked
 
 
@@ -265,8 +278,12 @@ def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> No
         except Exception as error:
             # There is no dataset here: every task is answered with the reason.
             failure = Failure(error, f"in DataLoader worker process {number}")
-            worker = SimpleNamespace(answer=lambda index: ("error", failure), again=lambda: None,
-                                     failed=lambda error: failure, rows=lambda tasks: None)
+            worker = SimpleNamespace(
+                answer=lambda index: ("error", failure),
+                again=lambda: None,
+                failed=lambda error: failure,
+                rows=lambda tasks: None,
+            )
         _serve(end, writer, worker)
     except (KeyboardInterrupt, channel.Closed):
         pass  # The main process has been interrupted too, or wants no more.

@@ -4,6 +4,7 @@ An epoch's order follows from the states that the random generators had when it 
 these, and how many batches were given out; to resume, the epoch is begun again and that many index
 lists are passed over, without loading anything.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -23,37 +24,53 @@ class Progress:
 def state_of(loader: Any, progress: Progress | None) -> dict[str, Any]:
     """The state of a loader: in the middle of the epoch `progress`, or before the next one."""
     if loader._iterable:
-        raise NotImplementedError("DataLoader.state_dict() needs a map-style dataset; of an IterableDataset "
-                                  "only the dataset itself can know where it stands: keep that in its state")
+        raise NotImplementedError(
+            "DataLoader.state_dict() needs a map-style dataset; of an IterableDataset "
+            "only the dataset itself can know where it stands: keep that in its state"
+        )
     running = progress is not None and not progress.ended
     if running and not loader.in_order and loader.num_workers:
-        raise ValueError("DataLoader.state_dict() in the middle of an epoch needs in_order=True: batches "
-                         "that overtake others leave no single place to resume from")
-    return {"version": 1, "num_yielded": progress.yielded if running and progress is not None else None,
-            "batches": _length(loader), "start": progress.start if running and progress is not None else None,
-            "now": _states(loader), "epochs": [s.epoch for s in _samplers(loader) if hasattr(s, "epoch")]}
+        raise ValueError(
+            "DataLoader.state_dict() in the middle of an epoch needs in_order=True: batches "
+            "that overtake others leave no single place to resume from"
+        )
+    return {
+        "version": 1,
+        "num_yielded": progress.yielded if running and progress is not None else None,
+        "batches": _length(loader),
+        "start": progress.start if running and progress is not None else None,
+        "now": _states(loader),
+        "epochs": [s.epoch for s in _samplers(loader) if hasattr(s, "epoch")],
+    }
 
 
 def check(loader: Any, state: Any) -> None:
     """ValueError or TypeError unless `state` is of a loader like this one."""
     if not isinstance(state, dict) or any(key not in state for key in _KEYS):
-        raise TypeError("DataLoader.load_state_dict: expected what state_dict() gave, a dict with the keys "
-                        f"{', '.join(_KEYS)}; got {type(state).__name__}")
+        raise TypeError(
+            "DataLoader.load_state_dict: expected what state_dict() gave, a dict with the keys "
+            f"{', '.join(_KEYS)}; got {type(state).__name__}"
+        )
     if state["batches"] != _length(loader):
-        raise ValueError("DataLoader.load_state_dict: expected a state of a loader with as many batches as "
-                         f"this one ({_length(loader)}), got one with {state['batches']}; use the same "
-                         "dataset and batch size, or begin a new epoch")
+        raise ValueError(
+            "DataLoader.load_state_dict: expected a state of a loader with as many batches as "
+            f"this one ({_length(loader)}), got one with {state['batches']}; use the same "
+            "dataset and batch size, or begin a new epoch"
+        )
     if len(state["now"]) != len(_generators(loader)):
-        raise ValueError(f"DataLoader.load_state_dict: expected the states of {len(_generators(loader))} "
-                         f"generators, got {len(state['now'])}; use the same sampler and generator=")
+        raise ValueError(
+            f"DataLoader.load_state_dict: expected the states of {len(_generators(loader))} "
+            f"generators, got {len(state['now'])}; use the same sampler and generator="
+        )
 
 
 def begin(loader: Any, state: dict[str, Any] | None) -> tuple[Progress, int]:
     """The progress of a new epoch, and how many index lists to pass over; `state` is a loaded one."""
     if state is None:
         return Progress(loader), 0
-    for sampler, epoch in zip([s for s in _samplers(loader) if hasattr(s, "epoch")], state["epochs"],
-                              strict=True):
+    for sampler, epoch in zip(
+        [s for s in _samplers(loader) if hasattr(s, "epoch")], state["epochs"], strict=True
+    ):
         sampler.epoch = epoch
     running = state["num_yielded"] is not None
     for generator, saved in zip(_generators(loader), state["start" if running else "now"], strict=True):

@@ -1,4 +1,5 @@
 """Samplers: the order in which a dataset is read."""
+
 from __future__ import annotations
 
 import itertools
@@ -41,8 +42,13 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """A random order; with replacement, num_samples independent draws."""
 
-    def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
-                 generator: Any = None) -> None:
+    def __init__(
+        self,
+        data_source: Any,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Any = None,
+    ) -> None:
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
         if not isinstance(replacement, bool):
@@ -76,7 +82,7 @@ class RandomSampler(Sampler[int]):
             return
         for _ in range(self.num_samples // n):
             yield torch.randperm(n, generator=generator).tolist()
-        yield torch.randperm(n, generator=generator).tolist()[:self.num_samples % n]
+        yield torch.randperm(n, generator=generator).tolist()[: self.num_samples % n]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -99,20 +105,23 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """num_samples indices, drawn with probabilities in proportion to weights."""
 
-    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
-                 generator: Any = None) -> None:
+    def __init__(
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None
+    ) -> None:
         _check_positive("num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
         self.weights = torch.as_tensor(weights, dtype=torch.double)
         if self.weights.ndim != 1:
-            raise ValueError("weights should be a 1d sequence but given weights have shape "
-                             f"{tuple(self.weights.shape)}")
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
-        yield from torch.multinomial(self.weights, self.num_samples, self.replacement,
-                                     generator=self.generator).tolist()
+        yield from torch.multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        ).tolist()
 
     def __len__(self) -> int:
         return self.num_samples

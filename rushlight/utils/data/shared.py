@@ -7,6 +7,7 @@ sides are gone, killed or not, the system takes it back. What the main process u
 itself; when the last such array dies the block's number returns with the next indices, and
 the worker writes another batch there, since fresh pages would cost more than the copy.
 """
+
 from __future__ import annotations
 
 import io
@@ -23,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.tensor.copying import over, reduce_alone
-from rushlight.tensor.sharing import anonymous_file, mapped, refuse_graph
-from rushlight.tensor.storage import Storage
+from rushlight._engine.tensors.copying import over, reduce_alone
+from rushlight._engine.tensors.storages.sharing import anonymous_file, mapped, refuse_graph
+from rushlight._engine.tensors.storages.storage import Storage
 
 Span = tuple[int, int]
 _ALIGN, _LEAST_BLOCK = 64, 1 << 16
@@ -88,8 +89,12 @@ def cut(tensors: Sequence[Any], lengths: Sequence[int]) -> list[list[Any]]:
     for t in tensors:
         memory = memoryview(t._a.reshape(-1).view(np.uint8))
         step, ends = t._l.nbytes // len(t), [0, *itertools.accumulate(lengths)]
-        columns.append([over(t.dtype.name, (end - start, *t.shape[1:]), memory[start * step:end * step])
-                        for start, end in itertools.pairwise(ends)])
+        columns.append(
+            [
+                over(t.dtype.name, (end - start, *t.shape[1:]), memory[start * step : end * step])
+                for start, end in itertools.pairwise(ends)
+            ]
+        )
     return [list(batch) for batch in zip(*columns, strict=True)]
 
 

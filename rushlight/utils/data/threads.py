@@ -3,6 +3,7 @@
 Good for items whose reading waits or leaves the interpreter (files, decoding, NumPy). All share one
 dataset; each draws from generators of its own, as `get_worker_info().rng` says.
 """
+
 from __future__ import annotations
 
 import queue
@@ -25,9 +26,15 @@ class Threads:
         self._results: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._tasks: list[queue.SimpleQueue[Any]] = [queue.SimpleQueue() for _ in range(job.count)]
         self._stopping = threading.Event()
-        self._threads = [threading.Thread(
-            target=_live, args=(job, number, tasks, self._results, self._stopping),
-            name=f"DataLoader worker {number}", daemon=True) for number, tasks in enumerate(self._tasks)]
+        self._threads = [
+            threading.Thread(
+                target=_live,
+                args=(job, number, tasks, self._results, self._stopping),
+                name=f"DataLoader worker {number}",
+                daemon=True,
+            )
+            for number, tasks in enumerate(self._tasks)
+        ]
         for t in self._threads:
             t.start()
 
@@ -64,8 +71,13 @@ class Threads:
                 t.join(max(0.0, deadline - time.monotonic()))
 
 
-def _live(job: Job, number: int, tasks: "queue.SimpleQueue[Any]", results: "queue.SimpleQueue[Any]",
-          stopping: threading.Event) -> None:
+def _live(
+    job: Job,
+    number: int,
+    tasks: "queue.SimpleQueue[Any]",
+    results: "queue.SimpleQueue[Any]",
+    stopping: threading.Event,
+) -> None:
     try:
         worker = Worker(job, number, "thread")
         while (message := tasks.get()) != "end":

@@ -1,4 +1,5 @@
 """What a worker does: seed itself, then answer each list of indices with a batch."""
+
 from __future__ import annotations
 
 import itertools
@@ -152,8 +153,9 @@ class Worker:
             failure, self._failure = self._failure, None
             return "error", failure
         if self._fetcher is None:
-            return "error", self.failed(RuntimeError("the worker could not be set up; its first error "
-                                                     "says why"))
+            return "error", self.failed(
+                RuntimeError("the worker could not be set up; its first error says why")
+            )
         try:
             return "data", self._fetcher.fetch(index)
         except StopIteration as error:
@@ -167,10 +169,11 @@ class Worker:
 
 def _seeded_thread(base_seed: int, number: int) -> RNG:
     """Generators for this thread; its torch functions draw from the one among them."""
-    from rushlight.base.rng import use_in_thread
+    from rushlight._engine.numerics.rng import use_in_thread
 
     generator = torch.Generator()
     generator.manual_seed(base_seed + number)
     use_in_thread(generator.engine)
-    return RNG(random.Random(base_seed + number), generator,
-               np.random.RandomState(numpy_seed(base_seed, number)))
+    return RNG(
+        random.Random(base_seed + number), generator, np.random.RandomState(numpy_seed(base_seed, number))
+    )

@@ -6,6 +6,7 @@ products with vectors, attention in one kernel (4-d, no dropout), a float LSTM. 
 transformer's layer in evaluation, which is one kernel there; here its products are.) An interpreter in the
 door hears the rows. A row's gradient is told beforehand, as its node runs; convolutions' are heard as rows.
 """
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -14,8 +15,8 @@ from functools import wraps
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.callers import warn
-from rushlight.dispatch import arguments, state
+from rushlight._engine.core.callers import warn
+from rushlight._engine.dispatch import arguments, interpreters as state
 from rushlight.export.overloads import Packet
 from rushlight.utils._pytree import tree_map
 from rushlight.utils.flop_counter.formulas import NOTHING, ROWS, folds, uncounted
@@ -31,9 +32,11 @@ flop_registry: dict[Any, Callable[..., int]] = {}
 def _by_shapes(formula: Callable[..., int]) -> Callable[..., int]:
     @wraps(formula)
     def run(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
-        args, kwargs, shape = tree_map(lambda v: v.shape if isinstance(v, torch.Tensor) else v,
-                                       (args, kwargs, out_val))
+        args, kwargs, shape = tree_map(
+            lambda v: v.shape if isinstance(v, torch.Tensor) else v, (args, kwargs, out_val)
+        )
         return formula(*args, out_shape=shape, **kwargs)
+
     return run
 
 
@@ -43,16 +46,20 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[..., 
     formula(*args, out_shape=..., **kwargs) gets shapes instead of tensors; with get_raw the tensors, and
     out_val. RuntimeError for a second formula, ValueError for what is no op.
     """
+
     def register(formula: Callable[..., int]) -> Callable[..., int]:
         for target in targets if isinstance(targets, (list, tuple)) else [targets]:
             if not isinstance(target, (Packet, torch.library.CustomOpDef)):
-                raise ValueError("register_flop_formula(targets): expected each target to be "
-                                 "OpOverloadPacket (i.e. torch.ops.mylib.foo), JitFunction, or "
-                                 f"HigherOrderOperator, got {target} which is of type {type(target)}")
+                raise ValueError(
+                    "register_flop_formula(targets): expected each target to be "
+                    "OpOverloadPacket (i.e. torch.ops.mylib.foo), JitFunction, or "
+                    f"HigherOrderOperator, got {target} which is of type {type(target)}"
+                )
             if target in flop_registry:
                 raise RuntimeError(f"duplicate registrations for {target}")
             flop_registry[target] = formula if get_raw else _by_shapes(formula)
         return formula
+
     return register
 
 
@@ -67,15 +74,24 @@ class FlopCounterMode(state.Interpreter):
     formulas by op, beside those of register_flop_formula. mods is not needed (UserWarning).
     """
 
-    def __init__(self, mods: Any = None, depth: int | None = 2, display: bool = True,
-                 custom_mapping: dict[Any, Any] | None = None) -> None:
+    def __init__(
+        self,
+        mods: Any = None,
+        depth: int | None = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Any] | None = None,
+    ) -> None:
         if mods is not None:
             warn("mods argument is not needed anymore, you can stop passing it")
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self.depth, self.display = depth, display
-        self.flop_registry = {**flop_registry, **{
-            op: formula if getattr(formula, "_get_raw", False) else _by_shapes(formula)
-            for op, formula in (custom_mapping or {}).items()}}
+        self.flop_registry = {
+            **flop_registry,
+            **{
+                op: formula if getattr(formula, "_get_raw", False) else _by_shapes(formula)
+                for op, formula in (custom_mapping or {}).items()
+            },
+        }
         self._own = {str(op): op for op in self.flop_registry}
         self.mod_tracker = ModuleTracker()
         self._silent, self._quiet, self._within = False, 0, ""
@@ -144,6 +160,7 @@ class FlopCounterMode(state.Interpreter):
 
     def _foretell(self, node: Any, op: str, flops: int) -> None:
         """What this node counts as when it runs, instead of its rows; unless these make a graph, too."""
+
         def before(grads: Any) -> None:
             self._quiet += (quiet := not torch.is_grad_enabled())
             quieted.append(quiet)
@@ -152,6 +169,7 @@ class FlopCounterMode(state.Interpreter):
             if quieted.pop():
                 self._quiet -= 1
                 self._count(op and getattr(aten, op), flops)
+
         quieted: list[bool] = []
         node.register_prehook(before)
         node.register_hook(after)
@@ -170,18 +188,26 @@ class FlopCounterMode(state.Interpreter):
         step = max(0, min(4, (len(str(total)) - 2) // 3))
 
         def row(name: str, flops: int) -> list[str]:
-            return [name, f"{flops / 1000 ** step:.3f}" + "KMBT"[step - 1] if step else f"{flops}",
-                    f"{flops / total:.2%}" if total else "0%"]
+            return [
+                name,
+                f"{flops / 1000**step:.3f}" + "KMBT"[step - 1] if step else f"{flops}",
+                f"{flops / total:.2%}" if total else "0%",
+            ]
 
         def rows(name: str, level: int) -> list[list[str]]:
             counts = self.flop_counts[name]
-            return [row(" " * level + name, sum(counts.values())),
-                    *[row(" " * level + f" - {op}", n) for op, n in counts.items()]]
-        names = [n for n in sorted(self.flop_counts) if n != "Global"
-                 and (depth is None or n.count(".") < depth)]
+            return [
+                row(" " * level + name, sum(counts.values())),
+                *[row(" " * level + f" - {op}", n) for op, n in counts.items()],
+            ]
+
+        names = [
+            n for n in sorted(self.flop_counts) if n != "Global" and (depth is None or n.count(".") < depth)
+        ]
         table = [line for name in names for line in rows(name, name.count("."))]
         if "Global" in self.flop_counts and not any(
-                sum(self.flop_counts[name].values()) >= total for name in names):
+            sum(self.flop_counts[name].values()) >= total for name in names
+        ):
             table = rows("Global", 0) + [[" " + line[0], *line[1:]] for line in table]
         table = [["Module", "FLOP", "% Total"], *(table or [["Global", "0", "0%"]])]
         widths = [max(len(table[0][i]) + 2, *[len(line[i]) for line in table]) for i in range(3)]

@@ -1,4 +1,5 @@
 """What a row counts as: from its result and its arguments, (op, operations), and the same of its gradient."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,8 +16,15 @@ def folds(a: Any, b: Any) -> bool:
     """Whether PyTorch multiplies batches by a matrix as one product."""
     many, one = (a, b) if a.dim() >= b.dim() else (b.mT, a)
     strides, shape = many.stride(), many.shape
-    return many.dim() < 3 or one.dim() < 3 and (one.requires_grad or a.dim() != 2 and all(
-        strides[i] == strides[i + 1] * shape[i + 1] for i in range(many.dim() - 2)))
+    return (
+        many.dim() < 3
+        or one.dim() < 3
+        and (
+            one.requires_grad
+            or a.dim() != 2
+            and all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(many.dim() - 2))
+        )
+    )
 
 
 def _product(op: str, gradient: str, cost: int, *operands: Any) -> Counts:
@@ -54,11 +62,14 @@ def _einsum(found: Any, operands: Any, equation: str) -> Counts:
     """Pair by pair from the left; a pair's gradients take as much each."""
     terms, out = equation.split("->")
     left, *others = terms.split(",")
-    sizes = {c: n for term, t in zip(terms.split(","), operands, strict=True)
-             for c, n in zip(term, t.shape, strict=True)}
+    sizes = {
+        c: n
+        for term, t in zip(terms.split(","), operands, strict=True)
+        for c, n in zip(term, t.shape, strict=True)
+    }
     tracked, forward, backward = operands[0].requires_grad, 0, 0
     for i, right in enumerate(others):
-        kept, both = set(out).union(*others[i + 1:]), set(left) | set(right)
+        kept, both = set(out).union(*others[i + 1 :]), set(left) | set(right)
         summed = set(left) & set(right) - kept
         cost = 2 * prod(sizes[c] for c in both & (kept | summed)) if summed else 0
         forward += cost
@@ -77,26 +88,41 @@ def _attention(found: Any, query: Any, key: Any, value: Any, *rest: Any) -> Coun
 def _recurrence(found: Any, gates: Any, h0: Any, c0: Any, w: Any, b: Any, *rest: Any) -> Counts:
     """Each step's product with the state; the first state's gradient is taken only if it is wanted."""
     step, rows = 2 * w.numel(), gates.numel() // w.shape[0]
-    return (("mm" if b is None else "addmm", step * rows),
-            ("mm", step * (2 * rows - (not h0.requires_grad) * h0.shape[-2])))
+    return (
+        ("mm" if b is None else "addmm", step * rows),
+        ("mm", step * (2 * rows - (not h0.requires_grad) * h0.shape[-2])),
+    )
 
 
 ROWS: dict[str, Callable[..., Counts]] = {
-    "linear": _linear, "mm": _matmul, "bmm": _matmul, "_matmul": _matmul, "_einsum": _einsum,
+    "linear": _linear,
+    "mm": _matmul,
+    "bmm": _matmul,
+    "_matmul": _matmul,
+    "_einsum": _einsum,
     "_sum_of_outers": lambda found, a, b: _product("mm", "mm", 2 * a.numel() * b.shape[-1], a, b),
-    "addmm": _added("addmm", "mm"), "baddbmm": _added("baddbmm", "bmm"), "addbmm": _added("", "bmm"),
+    "addmm": _added("addmm", "mm"),
+    "baddbmm": _added("baddbmm", "bmm"),
+    "addbmm": _added("", "bmm"),
     "_convolution": lambda found, input, weight, *how: _convolved(found, found, weight),
     "_convolution_input": lambda found, grad, weight, *how: _convolved(found, grad, weight),
-    "_convolution_weight": _filters, "scaled_dot_product_attention": _attention, "_recurrence": _recurrence,
-    **dict.fromkeys(("mv", "dot", "addmv", "outer"), lambda *rest: NOTHING)}
+    "_convolution_weight": _filters,
+    "scaled_dot_product_attention": _attention,
+    "_recurrence": _recurrence,
+    **dict.fromkeys(("mv", "dot", "addmv", "outer"), lambda *rest: NOTHING),
+}
 
 
 def uncounted(row: str, given: dict[str, Any]) -> bool:
     """Whether PyTorch runs this op by a kernel that it does not count."""
     if row == "scaled_dot_product_attention":
         q, k, v, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
-        return (q.dim() == 4 and q.shape[-1] == v.shape[-1] and not given["dropout_p"]
-                and not (mask is not None and mask.requires_grad))
+        return (
+            q.dim() == 4
+            and q.shape[-1] == v.shape[-1]
+            and not given["dropout_p"]
+            and not (mask is not None and mask.requires_grad)
+        )
     if row == "lstm":
         return given["input"].dtype is not torch.float64
     if row == "matmul":

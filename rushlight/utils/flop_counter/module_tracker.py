@@ -1,13 +1,14 @@
 """torch.utils.module_tracker: which modules are running, forward or backward."""
+
 from __future__ import annotations
 
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import rushlight as torch
+from rushlight._engine.autograd.hooks import current_run, queue_callback
+from rushlight._engine.core.pytree import flatten
 from rushlight.autograd.graph import register_multi_grad_hook
-from rushlight.autograd.hooks import current_run, queue_callback
-from rushlight.base.pytree import flatten
 
 __all__ = ["ModuleTracker"]
 
@@ -63,8 +64,10 @@ class ModuleTracker:
 
     def __enter__(self) -> "ModuleTracker":
         modules = torch.nn.modules.module
-        self._hooks = [modules.register_module_forward_pre_hook(self._before),
-                       modules.register_module_forward_hook(self._after)]
+        self._hooks = [
+            modules.register_module_forward_pre_hook(self._before),
+            modules.register_module_forward_hook(self._after),
+        ]
         return self
 
     def __exit__(self, *error: object) -> None:

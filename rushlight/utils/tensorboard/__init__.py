@@ -1,4 +1,5 @@
 """torch.utils.tensorboard: SummaryWriter. It needs no package; TensorBoard itself reads what it writes."""
+
 from __future__ import annotations
 
 import json
@@ -21,8 +22,9 @@ _numbers = count()
 class FileWriter:
     """Appends events to one file in `log_dir`. `max_queue` of them wait, `flush_secs` long."""
 
-    def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120,
-                 filename_suffix: str = "") -> None:
+    def __init__(
+        self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = ""
+    ) -> None:
         self._most, self._longest, self._waiting, self._flushed = max_queue, flush_secs, list[bytes](), 0.0
         os.makedirs(log_dir, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
@@ -52,8 +54,15 @@ class SummaryWriter:
     walltime= of every method: seconds since the epoch, now by default.
     """
 
-    def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None,
-                 max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
+    def __init__(
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str = "",
+    ) -> None:
         default = f"runs/{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}"
         self.log_dir = os.fspath(log_dir or default)
         self._settings = (max_queue, flush_secs, filename_suffix)
@@ -74,8 +83,15 @@ class SummaryWriter:
         """The directory."""
         return self.log_dir
 
-    def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: Any = None,
-                   new_style: bool = False, double_precision: bool = False) -> None:
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
         """A number under `tag` at a step; new_style and double_precision say how it is stored."""
         value = values.number(scalar_value)
         if new_style:
@@ -84,42 +100,68 @@ class SummaryWriter:
         else:
             self._add({1: tag, 2: np.float32(value)}, global_step, walltime)
 
-    def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None,
-                    walltime: Any = None) -> None:
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: Any = None
+    ) -> None:
         """Several numbers in one chart: each goes to a directory of its own beside this writer's file."""
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
             self._add({1: main_tag, 2: np.float32(values.number(value))}, global_step, walltime, folder)
 
-    def add_histogram(self, tag: str, values_: Any = None, global_step: Any = None, bins: Any = "tensorflow",
-                      walltime: Any = None, max_bins: int | None = None, **named: Any) -> None:
+    def add_histogram(
+        self,
+        tag: str,
+        values_: Any = None,
+        global_step: Any = None,
+        bins: Any = "tensorflow",
+        walltime: Any = None,
+        max_bins: int | None = None,
+        **named: Any,
+    ) -> None:
         """How the elements of a tensor (`values`) are distributed; `bins` as numpy.histogram's."""
         data = named.pop("values", values_)
         self._add({1: tag, 5: values.histogram(data, bins, max_bins)}, global_step, walltime)
 
-    def add_image(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Any = None,
-                  dataformats: str = "CHW") -> None:
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+        dataformats: str = "CHW",
+    ) -> None:
         """A picture: floats in 0 .. 1 or bytes, in the order that dataformats names."""
         self._add({1: tag, 4: values.image(img_tensor, dataformats)}, global_step, walltime)
 
-    def add_images(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Any = None,
-                   dataformats: str = "NCHW") -> None:
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+        dataformats: str = "NCHW",
+    ) -> None:
         """Pictures in a grid, eight in a row."""
         self.add_image(tag, img_tensor, global_step, walltime, dataformats)
 
-    def add_figure(self, tag: str, figure: Any, global_step: Any = None, close: bool = True,
-                   walltime: Any = None) -> None:
+    def add_figure(
+        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Any = None
+    ) -> None:
         """A matplotlib figure or a list of them; closed afterwards if `close`."""
         pixels = values.figure(figure, close)
         self.add_image(tag, pixels, global_step, walltime, "NHWC" if pixels.ndim == 4 else "HWC")
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Any = None) -> None:
         """A text, shown as Markdown."""
-        self._add({1: f"{tag}/text_summary", 8: {1: 7, 2: {2: {1: 1}}, 8: text_string},
-                   9: values.plugin("text")}, global_step, walltime)
+        self._add(
+            {1: f"{tag}/text_summary", 8: {1: 7, 2: {2: {1: 1}}, 8: text_string}, 9: values.plugin("text")},
+            global_step,
+            walltime,
+        )
 
-    def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False,
-                  use_strict_trace: bool = True) -> None:
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
         """The ops of model(*input_to_model), grouped by modules; verbose=True prints the nodes' names."""
         from rushlight.utils.tensorboard.graph import graph
 
@@ -128,9 +170,14 @@ class SummaryWriter:
         if verbose:
             print("\n".join(names))
 
-    def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
-                    hparam_domain_discrete: dict[str, list[Any]] | None = None, run_name: str | None = None,
-                    global_step: Any = None) -> None:
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict[str, list[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: Any = None,
+    ) -> None:
         """Hyperparameters (numbers, bools, texts) and the metrics they led to, as a run of its own."""
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
@@ -140,24 +187,48 @@ class SummaryWriter:
         for name, metric in metric_dict.items():
             self._add({1: name, 2: np.float32(values.number(metric))}, global_step, None, folder)
 
-    def add_audio(self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100,
-                  walltime: Any = None) -> None:
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: Any = None,
+        sample_rate: int = 44100,
+        walltime: Any = None,
+    ) -> None:
         """A sound of one channel, (1, L) or (L,): floats in -1 .. 1; what lies beyond is clipped."""
         self._add({1: tag, 6: values.audio(snd_tensor, sample_rate)}, global_step, walltime)
 
-    def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: Any = None,
-                     num_thresholds: int = 127, weights: Any = None, walltime: Any = None) -> None:
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: Any = None,
+    ) -> None:
         """Precision and recall of predictions (probabilities) for true or false labels of the same shape.
 
         num_thresholds: 127 at most. weights: of each prediction, 1 by default.
         """
         count = min(num_thresholds, 127)
-        content = {8: values.tensor(values.pr_curve(labels, predictions, count, weights)),
-                   9: values.plugin("pr_curves", message({2: count}))}
+        content = {
+            8: values.tensor(values.pr_curve(labels, predictions, count, weights)),
+            9: values.plugin("pr_curves", message({2: count})),
+        }
         self._add({1: tag, **content}, global_step, walltime)
 
-    def add_mesh(self, tag: str, vertices: Any, colors: Any = None, faces: Any = None,
-                 config_dict: Any = None, global_step: Any = None, walltime: Any = None) -> None:
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: Any = None,
+        global_step: Any = None,
+        walltime: Any = None,
+    ) -> None:
         """Points (B, N, 3), if given with colors (B, N, 3) in 0 .. 255 and triangles (B, M, 3) of points.
 
         config_dict: what three.js is to be told: camera, lights, material.
@@ -165,9 +236,15 @@ class SummaryWriter:
         for value in values.mesh(tag, (vertices, faces, colors), json.dumps(config_dict or {})):
             self._add(value, global_step, walltime)
 
-    def add_embedding(self, mat: Any, metadata: list[Any] | None = None, label_img: Any = None,
-                      global_step: Any = None, tag: str = "default",
-                      metadata_header: list[Any] | None = None) -> None:
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: list[Any] | None = None,
+        label_img: Any = None,
+        global_step: Any = None,
+        tag: str = "default",
+        metadata_header: list[Any] | None = None,
+    ) -> None:
         """The rows of mat (N, D) for the projector, as files in a directory of their own.
 
         metadata: a label of each row, or a list of labels under metadata_header; label_img: (N, C, H, W)

@@ -1,15 +1,16 @@
 """A model's graph for TensorBoard: the ops of one call, under the names of the modules that call them."""
+
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
 
 import rushlight as torch
-from rushlight.dispatch import state
-from rushlight.transforms.levels import operands
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.transforms.levels import operands
 
 
-class Tracer(state.Interpreter):
+class Tracer(interpreters.Interpreter):
     """An interpreter in the door: each op becomes a node, joined to those that made its operands."""
 
     def __init__(self, model: Any) -> None:
@@ -30,7 +31,7 @@ class Tracer(state.Interpreter):
 
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run an op and note it."""
-        found = state.interpret(row, call, args, kwargs)
+        found = interpreters.interpret(row, call, args, kwargs)
         name = "/".join([*self._scopes, row.name])
         self._counts[name] += 1
         name += f"_{self._counts[name] - 1}" if self._counts[name] > 1 else ""
@@ -41,8 +42,10 @@ class Tracer(state.Interpreter):
     def hooks(self, name: str, module: Any) -> list[Any]:
         """Open a module's scope before its forward, and close it afterwards."""
         scope = f"{type(module).__name__}[{name.rpartition('.')[2]}]"
-        return [module.register_forward_pre_hook(lambda *call: self._scopes.append(scope)),
-                module.register_forward_hook(lambda *call: self._scopes.pop() and None, always_call=True)]
+        return [
+            module.register_forward_pre_hook(lambda *call: self._scopes.append(scope)),
+            module.register_forward_hook(lambda *call: self._scopes.pop() and None, always_call=True),
+        ]
 
 
 def graph(model: Any, inputs: Any) -> tuple[dict[int, Any], list[str]]:

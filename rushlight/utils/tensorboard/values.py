@@ -1,4 +1,5 @@
 """What TensorBoard shows, as fields of its Summary.Value message: numbers, histograms, pictures, texts."""
+
 from __future__ import annotations
 
 import io
@@ -50,9 +51,16 @@ def histogram(values: Any, bins: Any, most: int | None) -> dict[int, Any]:
     if not used.size:
         raise ValueError("The histogram is empty, please file a bug report.")
     # One empty bucket on the left says where the first one begins.
-    counts = np.concatenate([[0], counts[used[0]:used[-1] + 1]]).astype(float)
-    return {1: float(flat.min()), 2: float(flat.max()), 3: float(flat.size), 4: float(flat.sum()),
-            5: float(flat @ flat), 6: limits[used[0]:used[-1] + 2].astype(float), 7: counts}
+    counts = np.concatenate([[0], counts[used[0] : used[-1] + 1]]).astype(float)
+    return {
+        1: float(flat.min()),
+        2: float(flat.max()),
+        3: float(flat.size),
+        4: float(flat.sum()),
+        5: float(flat @ flat),
+        6: limits[used[0] : used[-1] + 2].astype(float),
+        7: counts,
+    }
 
 
 def image(value: Any, order: str, most: int = 8, rows: int = 0) -> dict[int, Any]:
@@ -64,8 +72,10 @@ def image(value: Any, order: str, most: int = 8, rows: int = 0) -> dict[int, Any
     """
     pixels, order = array(value), order.upper()
     if pixels.ndim != len(order) or set(order) - set("NCHW") or len(set(order)) != len(order):
-        raise ValueError(f"add_image: the tensor has {pixels.ndim} dims, dataformats={order!r} names "
-                         f"{len(order)}; expected one of CHW, HWC, HW, NCHW, NHWC, ... to fit the tensor")
+        raise ValueError(
+            f"add_image: the tensor has {pixels.ndim} dims, dataformats={order!r} names "
+            f"{len(order)}; expected one of CHW, HWC, HW, NCHW, NHWC, ... to fit the tensor"
+        )
     for missing in {"N", "C"} - set(order):
         pixels, order = pixels[None], missing + order
     pixels = pixels.transpose([order.index(axis) for axis in "NHWC"])
@@ -90,8 +100,10 @@ def png(pixels: Array) -> bytes:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("TensorBoard's images need Pillow, which is not installed; "
-                          "pip install 'rushlight[vision]' brings it") from error
+        raise ImportError(
+            "TensorBoard's images need Pillow, which is not installed; "
+            "pip install 'rushlight[vision]' brings it"
+        ) from error
     file = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(pixels)).save(file, "PNG")
     return file.getvalue()
@@ -109,6 +121,7 @@ def figure(figures: Any, close: bool) -> Array:
 
             pyplot.close(f)
         return np.asarray(canvas.buffer_rgba())[:, :, :3]
+
     return np.stack([drawn(f) for f in figures]) if isinstance(figures, list) else drawn(figures)
 
 
@@ -134,8 +147,10 @@ def pr_curve(labels: Any, predictions: Any, count: int, weights: Any) -> Array:
     truth, predicted = array(labels).astype(float).ravel(), array(predictions).ravel()
     shares = np.broadcast_to(1.0 if weights is None else array(weights), truth.shape)
     place = np.floor(predicted * (count - 1)).astype(int)
-    found, wrong = (np.bincount(place, share, count)[::-1].cumsum()[::-1]
-                    for share in (truth * shares, (1 - truth) * shares))
+    found, wrong = (
+        np.bincount(place, share, count)[::-1].cumsum()[::-1]
+        for share in (truth * shares, (1 - truth) * shares)
+    )
     precision, recall = found / np.maximum(1e-7, found + wrong), found / max(1e-7, found[0])
     return np.stack([found, wrong, wrong[0] - wrong, found[0] - found, precision, recall])
 
@@ -146,8 +161,14 @@ def mesh(name: str, parts: tuple[Any, Any, Any], config: str) -> list[dict[int, 
     if wrong := [a.shape for _, a in given if a.ndim != 3]:
         raise ValueError(f"Tensor shape should be of shape BxNx3, but got {wrong[0]}.")
     about = {2: name, 5: config, 7: sum(1 << i for i, _ in given)}
-    return [{1: f"{name}_{('VERTEX', 'FACE', 'COLOR')[i - 1]}", 8: tensor(a),
-             9: plugin("mesh", message({**about, 3: i, 6: list(a.shape)}))} for i, a in given]
+    return [
+        {
+            1: f"{name}_{('VERTEX', 'FACE', 'COLOR')[i - 1]}",
+            8: tensor(a),
+            9: plugin("mesh", message({**about, 3: i, 6: list(a.shape)})),
+        }
+        for i, a in given
+    ]
 
 
 def embedding(path: str, name: str, given: tuple[Any, Any, Any, Any]) -> str:
@@ -183,15 +204,19 @@ def _lines(rows: Any) -> bytes:
 
 def hparams(given: dict[str, Any], metrics: dict[str, Any], domains: dict[str, Any]) -> list[dict[int, Any]]:
     """The three values that the HPARAMS plugin wants: experiment, start and end of the session."""
+
     def typed(v: Any) -> tuple[int, dict[int, Any]]:
         if isinstance(v, str):
             return 1, {3: v}
         if isinstance(v, bool):
             return 2, {4: v}
         return 3, {2: number(v)}
+
     allowed = {name: {1: [typed(v)[1] for v in domain]} for name, domain in domains.items()}
     infos = [{1: name, 4: typed(v)[0], 5: allowed.get(name)} for name, v in given.items()]
-    parts = {"experiment": {2: {4: infos, 5: [{1: {2: name}} for name in metrics]}},
-             "session_start_info": {3: {1: [{1: name, 2: typed(v)[1]} for name, v in given.items()]}},
-             "session_end_info": {4: {1: 1}}}
+    parts = {
+        "experiment": {2: {4: infos, 5: [{1: {2: name}} for name in metrics]}},
+        "session_start_info": {3: {1: [{1: name, 2: typed(v)[1]} for name, v in given.items()]}},
+        "session_end_info": {4: {1: 1}},
+    }
     return [{1: f"_hparams_/{name}", 9: plugin("hparams", message(part))} for name, part in parts.items()]

@@ -3,6 +3,7 @@
 A message is a dict {field number: value}; the value's type says how it is written. So few messages are needed
 that their numbers stand where they are written, and no package has to be installed.
 """
+
 from __future__ import annotations
 
 import struct
@@ -21,8 +22,12 @@ def message(fields: dict[int, Any]) -> bytes:
     int and bool are varints, float a double, np.float32 a float, str and bytes themselves, a dict a message
     inside, a float64 array packed doubles; a list repeats its field, None leaves it out.
     """
-    return b"".join(_field(number, v) for number, value in fields.items()
-                    for v in (value if isinstance(value, list) else [value]) if v is not None)
+    return b"".join(
+        _field(number, v)
+        for number, value in fields.items()
+        for v in (value if isinstance(value, list) else [value])
+        if v is not None
+    )
 
 
 def _field(number: int, value: Any) -> bytes:
@@ -32,8 +37,15 @@ def _field(number: int, value: Any) -> bytes:
         return _varint(number << 3 | 5) + struct.pack("<f", value)
     if isinstance(value, int):
         return _varint(number << 3) + _varint(int(value) & 0xFFFFFFFFFFFFFFFF)
-    data = (message(value) if isinstance(value, dict) else value.encode() if isinstance(value, str)
-            else bytes(value) if isinstance(value, bytes) else value.astype("<f8").tobytes())
+    data = (
+        message(value)
+        if isinstance(value, dict)
+        else value.encode()
+        if isinstance(value, str)
+        else bytes(value)
+        if isinstance(value, bytes)
+        else value.astype("<f8").tobytes()
+    )
     return _varint(number << 3 | 2) + _varint(len(data)) + data
 
 
@@ -80,7 +92,7 @@ def crc32c(data: bytes) -> int:
     for state in states.tolist():
         on = bits[(whole >> np.arange(32)) & 1 == 1]
         whole = state ^ int(np.bitwise_xor.reduce(on))
-    rest = np.frombuffer(data, np.uint8)[rows * width:].reshape(1, -1)
+    rest = np.frombuffer(data, np.uint8)[rows * width :].reshape(1, -1)
     return int(_through(np.array([whole], np.uint32), rest)[0]) ^ 0xFFFFFFFF
 
 

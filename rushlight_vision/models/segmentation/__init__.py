@@ -3,6 +3,7 @@
 Builders take, beside what those of `torchvision.models` take, `weights_backbone=`: weights of the classifier
 that the features come from, which are fetched unless `weights` or None is given; and `aux_loss=`.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,8 +20,10 @@ def __getattr__(name: str) -> Any:
     if name in _ENUMS:
         return _weights.enum(name)
     if name not in _HERE:
-        raise AttributeError(f"module 'torchvision.models.segmentation' has no attribute {name!r}; there are "
-                             f"{', '.join(sorted(_HERE))}")
+        raise AttributeError(
+            f"module 'torchvision.models.segmentation' has no attribute {name!r}; there are "
+            f"{', '.join(sorted(_HERE))}"
+        )
     found = globals()[name] = getattr(import_module(f"rushlight_vision.models.{_HERE[name]}"), name)
     return found
 

@@ -1,4 +1,5 @@
 """What networks of segmentation share: features, a head on them, and their backbones."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -14,8 +15,9 @@ from rushlight_vision.models._utils import IntermediateLayerGetter
 class _SimpleSegmentationModel(nn.Module):
     """A head on the backbone's last features, and maybe one on earlier ones, at the size of the image."""
 
-    def __init__(self, backbone: nn.Module, classifier: nn.Module, aux_classifier: "nn.Module | None" = None
-                 ) -> None:
+    def __init__(
+        self, backbone: nn.Module, classifier: nn.Module, aux_classifier: "nn.Module | None" = None
+    ) -> None:
         super().__init__()
         self.backbone, self.classifier, self.aux_classifier = backbone, classifier, aux_classifier
 
@@ -52,9 +54,12 @@ def of_mobilenet(weights: Any, last: str, before: "str | None") -> tuple[nn.Modu
 
 def builder(make: Callable[..., Any], name: str, backbone: str, **fixed: Any) -> Callable[..., Any]:
     """A function of torchvision's, of make(weights of the backbone, number of classes, **kwargs)."""
-    def complete(num_classes: "int | None" = None, weights_backbone: Any = "IMAGENET1K_V1", **kwargs: Any
-                 ) -> Any:
+
+    def complete(
+        num_classes: "int | None" = None, weights_backbone: Any = "IMAGENET1K_V1", **kwargs: Any
+    ) -> Any:
         chosen = _api.get_model_weights(backbone).verify(weights_backbone)
         return make(chosen, 21 if num_classes is None else num_classes, **kwargs)
+
     complete.__name__ = name
     return _api.builder(complete, name, {"num_classes": 21, "weights_backbone": None, **fixed})

@@ -1,4 +1,5 @@
 """DeepLabV3: Chen et al., "Rethinking Atrous Convolution for Semantic Image Segmentation", 2017."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,8 +7,13 @@ from typing import Any
 
 import rushlight as torch
 from rushlight import Tensor, nn
-from rushlight_vision.models.segmentation._utils import (_SimpleSegmentationModel, builder, of_mobilenet,
-                                                         of_resnet, upsampled)
+from rushlight_vision.models.segmentation._utils import (
+    _SimpleSegmentationModel,
+    builder,
+    of_mobilenet,
+    of_resnet,
+    upsampled,
+)
 from rushlight_vision.models.segmentation.fcn import FCNHead
 
 
@@ -16,8 +22,11 @@ class DeepLabV3(_SimpleSegmentationModel):
 
 
 def _conv(inputs: int, outputs: int, kernel: int, rate: int = 1) -> list[nn.Module]:
-    return [nn.Conv2d(inputs, outputs, kernel, padding=rate * (kernel // 2), dilation=rate, bias=False),
-            nn.BatchNorm2d(outputs), nn.ReLU()]
+    return [
+        nn.Conv2d(inputs, outputs, kernel, padding=rate * (kernel // 2), dilation=rate, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.ReLU(),
+    ]
 
 
 class ASPPConv(nn.Sequential):
@@ -43,9 +52,13 @@ class ASPP(nn.Module):
 
     def __init__(self, in_channels: int, atrous_rates: Sequence[int], out_channels: int = 256) -> None:
         super().__init__()
-        self.convs = nn.ModuleList([nn.Sequential(*_conv(in_channels, out_channels, 1)),
-                                    *(ASPPConv(in_channels, out_channels, rate) for rate in atrous_rates),
-                                    ASPPPooling(in_channels, out_channels)])
+        self.convs = nn.ModuleList(
+            [
+                nn.Sequential(*_conv(in_channels, out_channels, 1)),
+                *(ASPPConv(in_channels, out_channels, rate) for rate in atrous_rates),
+                ASPPPooling(in_channels, out_channels),
+            ]
+        )
         together = len(self.convs) * out_channels
         self.project = nn.Sequential(*_conv(together, out_channels, 1), nn.Dropout(0.5))
 
@@ -57,10 +70,10 @@ class ASPP(nn.Module):
 class DeepLabHead(nn.Sequential):
     """The pyramid of rates, a convolution, and one to the classes."""
 
-    def __init__(self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)
-                 ) -> None:
-        super().__init__(ASPP(in_channels, atrous_rates), *_conv(256, 256, 3),
-                         nn.Conv2d(256, num_classes, 1))
+    def __init__(
+        self, in_channels: int, num_classes: int, atrous_rates: Sequence[int] = (12, 24, 36)
+    ) -> None:
+        super().__init__(ASPP(in_channels, atrous_rates), *_conv(256, 256, 3), nn.Conv2d(256, num_classes, 1))
 
 
 def _complete(features: Any, num_classes: int, aux_loss: Any) -> DeepLabV3:
@@ -72,6 +85,7 @@ def _complete(features: Any, num_classes: int, aux_loss: Any) -> DeepLabV3:
 def _of(name: str) -> Any:
     def make(weights: Any, num_classes: int, aux_loss: "bool | None" = None) -> DeepLabV3:
         return _complete(of_resnet(name, weights, bool(aux_loss)), num_classes, aux_loss)
+
     return builder(make, f"deeplabv3_{name}", name, aux_loss=True)
 
 
@@ -80,5 +94,6 @@ def _mobile(weights: Any, num_classes: int, aux_loss: "bool | None" = None) -> D
 
 
 deeplabv3_resnet50, deeplabv3_resnet101 = _of("resnet50"), _of("resnet101")
-deeplabv3_mobilenet_v3_large = builder(_mobile, "deeplabv3_mobilenet_v3_large", "mobilenet_v3_large",
-                                       aux_loss=True)
+deeplabv3_mobilenet_v3_large = builder(
+    _mobile, "deeplabv3_mobilenet_v3_large", "mobilenet_v3_large", aux_loss=True
+)

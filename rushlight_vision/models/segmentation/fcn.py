@@ -1,4 +1,5 @@
 """FCN: Long et al., "Fully Convolutional Networks for Semantic Segmentation", CVPR 2015."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,8 +17,13 @@ class FCNHead(nn.Sequential):
 
     def __init__(self, in_channels: int, channels: int) -> None:
         inside = in_channels // 4
-        super().__init__(nn.Conv2d(in_channels, inside, 3, padding=1, bias=False), nn.BatchNorm2d(inside),
-                         nn.ReLU(), nn.Dropout(0.1), nn.Conv2d(inside, channels, 1))
+        super().__init__(
+            nn.Conv2d(in_channels, inside, 3, padding=1, bias=False),
+            nn.BatchNorm2d(inside),
+            nn.ReLU(),
+            nn.Dropout(0.1),
+            nn.Conv2d(inside, channels, 1),
+        )
 
 
 def _fcn(name: str, weights: Any, num_classes: int, aux_loss: "bool | None" = None) -> FCN:

@@ -1,4 +1,5 @@
 """LR-ASPP: Howard et al., "Searching for MobileNetV3", ICCV 2019, section 6.4."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -13,10 +14,14 @@ class LRASPPHead(nn.Module):
 
     def __init__(self, low_channels: int, high_channels: int, num_classes: int, inter_channels: int) -> None:
         super().__init__()
-        self.cbr = nn.Sequential(nn.Conv2d(high_channels, inter_channels, 1, bias=False),
-                                 nn.BatchNorm2d(inter_channels), nn.ReLU(inplace=True))
-        self.scale = nn.Sequential(nn.AdaptiveAvgPool2d(1),
-                                   nn.Conv2d(high_channels, inter_channels, 1, bias=False), nn.Sigmoid())
+        self.cbr = nn.Sequential(
+            nn.Conv2d(high_channels, inter_channels, 1, bias=False),
+            nn.BatchNorm2d(inter_channels),
+            nn.ReLU(inplace=True),
+        )
+        self.scale = nn.Sequential(
+            nn.AdaptiveAvgPool2d(1), nn.Conv2d(high_channels, inter_channels, 1, bias=False), nn.Sigmoid()
+        )
         self.low_classifier = nn.Conv2d(low_channels, num_classes, 1)
         self.high_classifier = nn.Conv2d(inter_channels, num_classes, 1)
 
@@ -30,8 +35,14 @@ class LRASPPHead(nn.Module):
 class LRASPP(nn.Module):
     """The head on a backbone that gives "low" and "high"."""
 
-    def __init__(self, backbone: nn.Module, low_channels: int, high_channels: int, num_classes: int,
-                 inter_channels: int = 128) -> None:
+    def __init__(
+        self,
+        backbone: nn.Module,
+        low_channels: int,
+        high_channels: int,
+        num_classes: int,
+        inter_channels: int = 128,
+    ) -> None:
         super().__init__()
         self.backbone = backbone
         self.classifier = LRASPPHead(low_channels, high_channels, num_classes, inter_channels)

@@ -3,6 +3,7 @@
 Each is the transform of the same name, drawn once for a sample. PIL images, tv_tensors and the first plain
 tensor of a sample without images are transformed.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ import numpy as np
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.base.pytree import flatten
+from rushlight._engine.core.pytree import flatten
 from rushlight_vision import transforms as v1
 from rushlight_vision.pillow import is_image
 from rushlight_vision.transforms.v2 import functional
@@ -37,11 +38,16 @@ class Transform(nn.Module):
         sample = inputs if len(inputs) > 1 else inputs[0]
         flat, nest = flatten(sample)
         plain = [isinstance(x, torch.Tensor) and not isinstance(x, TVTensor) for x in flat]
-        first = -1 if any(is_image(x) or isinstance(x, Image) for x in flat) or True not in plain else (
-            plain.index(True))
-        taken = [(not plain[k] or k == first) and any(isinstance(x, t) if isinstance(t, type) else t(x)
-                                                      for t in self._transformed_types)
-                 for k, x in enumerate(flat)]
+        first = (
+            -1
+            if any(is_image(x) or isinstance(x, Image) for x in flat) or True not in plain
+            else (plain.index(True))
+        )
+        taken = [
+            (not plain[k] or k == first)
+            and any(isinstance(x, t) if isinstance(t, type) else t(x) for t in self._transformed_types)
+            for k, x in enumerate(flat)
+        ]
         params = self.make_params([x for x, take in zip(flat, taken) if take])
         return nest.unflatten(self.transform(x, params) if take else x for x, take in zip(flat, taken))
 

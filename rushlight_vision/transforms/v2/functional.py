@@ -1,12 +1,13 @@
 """The functions of transforms.functional, and v2's names beside them."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import rushlight as torch
 from rushlight_vision.pillow import is_image
-from rushlight_vision.transforms.functional import *  # noqa: F403
 from rushlight_vision.transforms.conversion import convert_image_dtype, get_dimensions, most, pil_to_tensor
+from rushlight_vision.transforms.functional import *  # noqa: F403
 from rushlight_vision.transforms.geometry import hflip, vflip
 from rushlight_vision.tv_tensors import Image
 

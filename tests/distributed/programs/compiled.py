@@ -1,4 +1,5 @@
 """DistributedDataParallel and fully_shard around, and inside of, compiled functions: the losses are the eager ones."""
+
 import json
 
 import torch
@@ -41,7 +42,16 @@ def step_of(model):
 
 if __name__ == "__main__":
     dist.init_process_group("gloo")
-    print(json.dumps({"eager": losses(lambda m: twice(DDP(m))), "inside": losses(lambda m: twice(DDP(torch.compile(m)))),
-                      "around": losses(around), "function": losses(step_of), "sharded": losses(lambda m: twice(fully_shard(m))),
-                      "sharded compiled": losses(lambda m: (fully_shard(m), torch.compile(m)))}))
+    print(
+        json.dumps(
+            {
+                "eager": losses(lambda m: twice(DDP(m))),
+                "inside": losses(lambda m: twice(DDP(torch.compile(m)))),
+                "around": losses(around),
+                "function": losses(step_of),
+                "sharded": losses(lambda m: twice(fully_shard(m))),
+                "sharded compiled": losses(lambda m: (fully_shard(m), torch.compile(m))),
+            }
+        )
+    )
     dist.destroy_process_group()

@@ -1,7 +1,8 @@
 """Trains FSDP by one way for some steps from a checkpoint, and saves one.
 
-    python dcp.py WAY FOLDER STEPS LOAD     LOAD: whether to load from FOLDER first
+python dcp.py WAY FOLDER STEPS LOAD     LOAD: whether to load from FOLDER first
 """
+
 import json
 import sys
 
@@ -38,8 +39,10 @@ def main(way, folder, steps, load):
         dist.all_reduce(total)
         losses.append(total.item() / world)
     model_state, optim_state = get_state_dict(net, opt)
-    dcp.save({"model": model_state, "optim": optim_state, "begin": {"step": begin["step"] + steps}},
-             checkpoint_id=folder)
+    dcp.save(
+        {"model": model_state, "optim": optim_state, "begin": {"step": begin["step"] + steps}},
+        checkpoint_id=folder,
+    )
     print(json.dumps({"rank": rank, "losses": losses}))
     dist.destroy_process_group()
 

@@ -1,4 +1,5 @@
 """Cases of DistributedDataParallel, for two ranks: prints {case: what this rank got}. Runs under both frameworks."""
+
 import copy
 import io
 import json
@@ -117,8 +118,14 @@ def unused_are_not_sent():
         sent.append(bucket.buffer().numel())
         work = dist.all_reduce(bucket.buffer().div_(2), async_op=True)
         return work.get_future().then(lambda future: future.value()[0])
-    m = DDP(net(), find_unused_parameters=True, skip_all_reduce_unused_params=True, batched_grad_copy=True,
-            bucket_cap_mb=1e-5)
+
+    m = DDP(
+        net(),
+        find_unused_parameters=True,
+        skip_all_reduce_unused_params=True,
+        batched_grad_copy=True,
+        bucket_cap_mb=1e-5,
+    )
     m.register_comm_hook(None, counted)
     m.module.b.weight.grad = torch.full((3, 3), 5.0)
     found = []
@@ -133,6 +140,7 @@ def part_of_the_outputs():
     class Pair(Two):
         def forward(self, x):
             return self.a(x), self.b(x)
+
     m = DDP(net(Pair), find_unused_parameters=True)
     m.module.c.requires_grad_(False)
     m(batch())[dist.get_rank()].sum().backward()
@@ -144,8 +152,11 @@ def unused_is_an_error():
     m = DDP(net())
     m(batch(), "a").sum().backward()
     kind, text = failure(lambda: m(batch()))
-    return [kind, text.split(". ")[0], "Parameter indices which did not receive grad for rank "
-            f"{dist.get_rank()}: 2 3" in text]
+    return [
+        kind,
+        text.split(". ")[0],
+        f"Parameter indices which did not receive grad for rank {dist.get_rank()}: 2 3" in text,
+    ]
 
 
 @case
@@ -167,6 +178,7 @@ def static_graph():
         def forward(self, x):
             x = checkpoint(self.a, checkpoint(self.a, x, use_reentrant=True), use_reentrant=True)
             return self.c(x)
+
     m = DDP(net(Twice), static_graph=True)
     found = []
     for step in range(3):
@@ -181,6 +193,7 @@ def checkpointed():
     class Saved(Two):
         def forward(self, x):
             return self.c(checkpoint(lambda t: torch.tanh(self.b(self.a(t))), x, use_reentrant=False))
+
     m = DDP(net(Saved))
     for step in range(2):
         m.zero_grad()
@@ -197,18 +210,27 @@ def hooks():
         future = torch.futures.Future()
         future.set_result(bucket.buffer() * 2)
         return future
+
     found, log = {}, []
-    for name, hook, state in (("allreduce", known.allreduce_hook, None), ("bf16", lambda state, bucket: known.bf16_compress_hook(state, bucket),
-                               None), ("fp16", known.fp16_compress_hook, None), ("keep", keep, log),
-                              ("wrapped", known.fp16_compress_wrapper(known.allreduce_hook), None)):
+    for name, hook, state in (
+        ("allreduce", known.allreduce_hook, None),
+        ("bf16", lambda state, bucket: known.bf16_compress_hook(state, bucket), None),
+        ("fp16", known.fp16_compress_hook, None),
+        ("keep", keep, log),
+        ("wrapped", known.fp16_compress_wrapper(known.allreduce_hook), None),
+    ):
         m = DDP(net())
         m.register_comm_hook(state, hook)
         for step in range(2):
             m.zero_grad()
             m(batch(step)).sum().backward()
         found[name] = grads(m)
-    return found, log, failure(lambda: m.register_comm_hook(None, 3)), failure(
-        lambda: m.register_comm_hook(None, known.allreduce_hook))[0]
+    return (
+        found,
+        log,
+        failure(lambda: m.register_comm_hook(None, 3)),
+        failure(lambda: m.register_comm_hook(None, known.allreduce_hook))[0],
+    )
 
 
 def joined(**options):
@@ -227,8 +249,11 @@ def joined(**options):
 
 @case
 def joins():
-    return joined(), joined(divide_by_initial_world_size=False), failure(
-        lambda: joined(throw_on_early_termination=True))
+    return (
+        joined(),
+        joined(divide_by_initial_world_size=False),
+        failure(lambda: joined(throw_on_early_termination=True)),
+    )
 
 
 @case
@@ -237,13 +262,20 @@ def refusals():
         def __init__(self):
             super().__init__()
             self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(1 + dist.get_rank())])
+
     sync = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [failure(lambda: DDP(net(), device_ids=[0])), failure(lambda: DDP(net(), device_ids=[0, 1])),
-                failure(lambda: DDP(nn.Flatten())), failure(lambda: DDP(nn.LazyLinear(3))),
-                failure(lambda: DDP(Other()))[0], failure(lambda: sync(batch())), failure(lambda: DDP(sync)),
-                failure(lambda: DDP(net(), process_group=dist.group.WORLD, device_mesh=3))]
+        return [
+            failure(lambda: DDP(net(), device_ids=[0])),
+            failure(lambda: DDP(net(), device_ids=[0, 1])),
+            failure(lambda: DDP(nn.Flatten())),
+            failure(lambda: DDP(nn.LazyLinear(3))),
+            failure(lambda: DDP(Other()))[0],
+            failure(lambda: sync(batch())),
+            failure(lambda: DDP(sync)),
+            failure(lambda: DDP(net(), process_group=dist.group.WORLD, device_mesh=3)),
+        ]
 
 
 @case

@@ -1,4 +1,5 @@
 """A rank that goes wrong: argument 1 says how. The others print how long they waited and what they were told."""
+
 import os
 import signal
 import sys

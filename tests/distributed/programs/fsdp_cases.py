@@ -1,5 +1,6 @@
 """Cases of FullyShardedDataParallel, fully_shard and DTensor, for two or four ranks: prints {case: what this rank got}.
 Runs under both frameworks."""
+
 import functools
 import json
 import sys
@@ -10,11 +11,23 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import (
-    FullStateDictConfig, FullyShardedDataParallel as FSDP, MixedPrecision, MixedPrecisionPolicy,
-    ShardingStrategy, StateDictType, fully_shard)
+    FullStateDictConfig,
+    FullyShardedDataParallel as FSDP,
+    MixedPrecision,
+    MixedPrecisionPolicy,
+    ShardingStrategy,
+    StateDictType,
+    fully_shard,
+)
 from torch.distributed.fsdp.wrap import (
-    CustomPolicy, ModuleWrapPolicy, always_wrap_policy, enable_wrap, lambda_auto_wrap_policy,
-    size_based_auto_wrap_policy, wrap)
+    CustomPolicy,
+    ModuleWrapPolicy,
+    always_wrap_policy,
+    enable_wrap,
+    lambda_auto_wrap_policy,
+    size_based_auto_wrap_policy,
+    wrap,
+)
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from torch.utils.checkpoint import checkpoint
 
@@ -186,8 +199,12 @@ def mixed_precision():
     found["grads of one"] = [str(p.grad.dtype) for p in m.parameters() if p.grad is not None]
     found["whole"] = {k: v[0] for k, v in whole(m).items()}
     found["dtype"] = str(m(batch()).dtype), str(next(m.parameters()).dtype)
-    two = fully_shard(net(), mp_policy=MixedPrecisionPolicy(param_dtype=low, reduce_dtype=torch.float32,
-                                                            output_dtype=torch.float32))
+    two = fully_shard(
+        net(),
+        mp_policy=MixedPrecisionPolicy(
+            param_dtype=low, reduce_dtype=torch.float32, output_dtype=torch.float32
+        ),
+    )
     found["two"] = str(two(batch()).dtype)
     step(two)
     found["grads"] = [str(p.grad.dtype) for p in two.parameters()]
@@ -200,8 +217,7 @@ def state_dicts():
     for name in ("flat", "orig"):
         m = WAYS[name](net())
         step(m)
-        with FSDP.state_dict_type(m, StateDictType.FULL_STATE_DICT,
-                                  FullStateDictConfig(rank0_only=True)):
+        with FSDP.state_dict_type(m, StateDictType.FULL_STATE_DICT, FullStateDictConfig(rank0_only=True)):
             saved = m.state_dict()
         found[name] = sorted(saved), FSDP.get_state_dict_type(m).state_dict_type.name
         kept = whole(m)
@@ -212,8 +228,9 @@ def state_dicts():
     m = WAYS["fully"](net())
     state = m.state_dict()
     found["fully"] = [[type(v).__name__, list(v.to_local().shape)] for v in state.values()]
-    m.load_state_dict({k: distribute_tensor(torch.ones(v.shape), v.device_mesh, v.placements)
-                       for k, v in state.items()})
+    m.load_state_dict(
+        {k: distribute_tensor(torch.ones(v.shape), v.device_mesh, v.placements) for k, v in state.items()}
+    )
     found["loaded"] = whole(m)
     return found
 
@@ -247,7 +264,9 @@ def optimizer_states():
             opt.step()
         state = FSDP.optim_state_dict(m, opt)
         if name == "flat":  # PyTorch's exp_avg are exp_avg_sq of parameters with names of their own
-            found[name] = {k: {a: value(b) for a, b in sorted(v.items())} for k, v in sorted(state["state"].items())}
+            found[name] = {
+                k: {a: value(b) for a, b in sorted(v.items())} for k, v in sorted(state["state"].items())
+            }
         twin = WAYS[name](net())
         twin.load_state_dict(m.state_dict())
         again = torch.optim.Adam(twin.parameters(), lr=0.01)
@@ -266,7 +285,9 @@ def clipping():
     for name, way in WAYS.items():
         m = way(net())
         m(batch()).pow(2).sum().backward()
-        clip = getattr(m, "clip_grad_norm_", functools.partial(nn.utils.clip_grad_norm_, list(m.parameters())))
+        clip = getattr(
+            m, "clip_grad_norm_", functools.partial(nn.utils.clip_grad_norm_, list(m.parameters()))
+        )
         found[name] = [value(clip(n)) for n in (1.0, 0.5)]
         if dist.get_world_size() == 2:  # PyTorch's shards of four ranks are empty, and have no such norm
             found[name].append(value(clip(0.1, norm_type=float("inf"))))
@@ -278,14 +299,26 @@ def policies():
     def count(policy):
         m = flatly(net(), auto_wrap_policy=policy)
         return [n.replace("_fsdp_wrapped_module", "*") for n, c in m.named_modules() if isinstance(c, FSDP)]
+
     partial = functools.partial
     with enable_wrap(wrapper_cls=FSDP, device_id=CPU):
         inner = wrap(nn.Linear(2, 2))
-    return [count(partial(size_based_auto_wrap_policy, min_num_params=50)), count(always_wrap_policy),
-            count(partial(lambda_auto_wrap_policy, lambda_fn=lambda c: isinstance(c, nn.ReLU | nn.Linear))),
-            count(CustomPolicy(lambda c: {"sharding_strategy": ShardingStrategy.SHARD_GRAD_OP}
-                               if isinstance(c, nn.Sequential) else isinstance(c, nn.Linear))),
-            type(inner).__name__, type(wrap(nn.Linear(2, 2))).__name__]
+    return [
+        count(partial(size_based_auto_wrap_policy, min_num_params=50)),
+        count(always_wrap_policy),
+        count(partial(lambda_auto_wrap_policy, lambda_fn=lambda c: isinstance(c, nn.ReLU | nn.Linear))),
+        count(
+            CustomPolicy(
+                lambda c: (
+                    {"sharding_strategy": ShardingStrategy.SHARD_GRAD_OP}
+                    if isinstance(c, nn.Sequential)
+                    else isinstance(c, nn.Linear)
+                )
+            )
+        ),
+        type(inner).__name__,
+        type(wrap(nn.Linear(2, 2))).__name__,
+    ]
 
 
 @case
@@ -318,8 +351,10 @@ def adam_states_are_distributed():
     m(batch()).sum().backward()
     opt.step()
     state = opt.state_dict()["state"]
-    return [[type(s["exp_avg"]).__name__, value(s["exp_avg"]), list(s["exp_avg"].to_local().shape)]
-            for s in state.values()]
+    return [
+        [type(s["exp_avg"]).__name__, value(s["exp_avg"]), list(s["exp_avg"].to_local().shape)]
+        for s in state.values()
+    ]
 
 
 @case
@@ -331,16 +366,37 @@ def dtensors():
     columns = distribute_tensor(full, mesh, [Shard(1)])
     spread = DTensor.from_local(torch.ones(2, 3) * dist.get_rank(), mesh, [Shard(0)])
     r = d.redistribute(mesh, [Replicate()])
-    found = [value(d + 1), value(d * d), value((d * 2).to(torch.float64)), list(d.shape), d.numel(),
-             list(d.to_local().shape), list(columns.to_local().shape), value(columns.full_tensor()), value(spread),
-             list(r.to_local().shape), value(torch.zeros_like(d)), value(d.sum()), value(torch.linalg.vector_norm(d)),
-             str(d.placements), d.stride(), d.device_mesh.mesh_dim_names, value(d.clone().mul_(2)),
-             value(torch.stack([torch.linalg.vector_norm(d), torch.linalg.vector_norm(columns)]).norm())]
+    found = [
+        value(d + 1),
+        value(d * d),
+        value((d * 2).to(torch.float64)),
+        list(d.shape),
+        d.numel(),
+        list(d.to_local().shape),
+        list(columns.to_local().shape),
+        value(columns.full_tensor()),
+        value(spread),
+        list(r.to_local().shape),
+        value(torch.zeros_like(d)),
+        value(d.sum()),
+        value(torch.linalg.vector_norm(d)),
+        str(d.placements),
+        d.stride(),
+        d.device_mesh.mesh_dim_names,
+        value(d.clone().mul_(2)),
+        value(torch.stack([torch.linalg.vector_norm(d), torch.linalg.vector_norm(columns)]).norm()),
+    ]
     leaf = nn.Parameter(d)
     (leaf * 3).to_local().sum().backward()
     found += [type(leaf.grad).__name__, value(leaf.grad), isinstance(leaf, nn.Parameter), leaf.is_leaf]
-    found += [failure(lambda: d + torch.ones(5, 3))[0], mesh.get_local_rank(), mesh["dp"].size(), repr(mesh),
-              failure(lambda: mesh["tp"])[0], failure(lambda: init_device_mesh("cpu", (2, 1), mesh_dim_names=("a",)))]
+    found += [
+        failure(lambda: d + torch.ones(5, 3))[0],
+        mesh.get_local_rank(),
+        mesh["dp"].size(),
+        repr(mesh),
+        failure(lambda: mesh["tp"])[0],
+        failure(lambda: init_device_mesh("cpu", (2, 1), mesh_dim_names=("a",))),
+    ]
     return found
 
 
@@ -350,19 +406,27 @@ def refusals():
         def __init__(self):
             super().__init__()
             self.s = nn.Parameter(torch.tensor(1.0))
+
     mixed = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())
-    return [failure(lambda: flatly(Scalar())), failure(lambda: fully_shard(Scalar())), failure(lambda: flatly(mixed))[0],
-            failure(lambda: FSDP(net()))[0], failure(lambda: FSDP(net(), device_id=0))[0],
-            failure(lambda: fully_shard(nn.ModuleList([nn.Linear(2, 2)])))[0],
-            failure(lambda: flatly(net(), sharding_strategy=ShardingStrategy.HYBRID_SHARD))[0],
-            failure(lambda: fully_shard(fully_shard(net())))[0]]
+    return [
+        failure(lambda: flatly(Scalar())),
+        failure(lambda: fully_shard(Scalar())),
+        failure(lambda: flatly(mixed))[0],
+        failure(lambda: FSDP(net()))[0],
+        failure(lambda: FSDP(net(), device_id=0))[0],
+        failure(lambda: fully_shard(nn.ModuleList([nn.Linear(2, 2)])))[0],
+        failure(lambda: flatly(net(), sharding_strategy=ShardingStrategy.HYBRID_SHARD))[0],
+        failure(lambda: fully_shard(fully_shard(net())))[0],
+    ]
 
 
 def hybrid():
     """Of four ranks: two halves with equal shards."""
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard"))
     two = fully_shard(net(), mesh=mesh)
-    one = flatly(net(), device_mesh=mesh, sharding_strategy=ShardingStrategy.HYBRID_SHARD, use_orig_params=True)
+    one = flatly(
+        net(), device_mesh=mesh, sharding_strategy=ShardingStrategy.HYBRID_SHARD, use_orig_params=True
+    )
     for n in range(2):
         step(one, n)
         step(two, n)

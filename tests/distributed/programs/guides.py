@@ -1,7 +1,8 @@
 """The guides' distributed programs on the CPU: gloo for nccl, no device ids; fewer samples. Rank 0 prints the losses.
 
-    torchrun --nproc_per_node=2 guides.py
+torchrun --nproc_per_node=2 guides.py
 """
+
 import functools
 import json
 import os
@@ -164,8 +165,13 @@ if __name__ == "__main__":
     rank = int(os.environ["RANK"])
     world_size = int(os.environ["WORLD_SIZE"])
     dist.init_process_group(backend="gloo", rank=rank, world_size=world_size)
-    found = {"A17": seeded(reference_17), "A22.6": seeded(exercise_6), "B7": seeded(tutorial_7),
-             "D": seeded(fundamentals, rank, world_size), "E": seeded(reference_card)}
+    found = {
+        "A17": seeded(reference_17),
+        "A22.6": seeded(exercise_6),
+        "B7": seeded(tutorial_7),
+        "D": seeded(fundamentals, rank, world_size),
+        "E": seeded(reference_card),
+    }
     dist.barrier()
     if rank == 0:
         print(json.dumps(found))

@@ -1,4 +1,5 @@
 """Operations that overlap: groups, threads, transfers, handles waited for in different orders; prints "fine"."""
+
 import os
 import sys
 import threading
@@ -30,7 +31,9 @@ def waited_for_in_another_order():
     other = dist.new_group()
     for _ in range(5):
         tensors = [torch.full((5000,), float(rank + i)) for i in range(8)]
-        works = [dist.all_reduce(t, group=other if i % 2 else None, async_op=True) for i, t in enumerate(tensors)]
+        works = [
+            dist.all_reduce(t, group=other if i % 2 else None, async_op=True) for i, t in enumerate(tensors)
+        ]
         for i in sorted(range(8), key=lambda i: (i * (rank + 3)) % 8):
             works[i].wait()
             same(tensors[i], total + i * size)
@@ -63,7 +66,7 @@ def transfers_around_collectives():
     going.wait()
     assert coming.is_completed()
     same(received, before)
-    for tag in (3, 1):      # tags, in another order than sent
+    for tag in (3, 1):  # tags, in another order than sent
         if rank == 0:
             dist.isend(torch.tensor([float(4 - tag)]), 1, tag=4 - tag)
     if rank == 1:
@@ -78,7 +81,10 @@ def of_two_bytes_of_any_length():
         for length in (1, 7, 33_000, 100_001):
             x = torch.arange(length).remainder(13).to(dtype) + rank
             dist.all_reduce(x)
-            assert torch.equal(x, (torch.arange(length).remainder(13) * size + total).to(dtype)), (dtype, length)
+            assert torch.equal(x, (torch.arange(length).remainder(13) * size + total).to(dtype)), (
+                dtype,
+                length,
+            )
             y = torch.arange(length).remainder(13).to(dtype)
             dist.all_reduce(y, dist.ReduceOp.AVG)
             assert torch.equal(y, torch.arange(length).remainder(13).to(dtype))
@@ -86,7 +92,7 @@ def of_two_bytes_of_any_length():
 
 def in_parts_of_a_tensor():
     whole = torch.zeros(4, 2 * size)
-    dist.all_gather([whole[:, 2 * r:2 * r + 2] for r in range(size)], torch.full((4, 2), float(rank)))
+    dist.all_gather([whole[:, 2 * r : 2 * r + 2] for r in range(size)], torch.full((4, 2), float(rank)))
     assert whole[0].tolist() == [float(r) for r in range(size) for _ in range(2)]
     dist.all_reduce(whole[:, ::2])
     assert whole[1].tolist() == [float(r * size if not i else r) for r in range(size) for i in range(2)]
@@ -94,19 +100,27 @@ def in_parts_of_a_tensor():
 
 def beside_children():
     from torch.utils.data import DataLoader, TensorDataset
-    for batch, in DataLoader(TensorDataset(torch.arange(20.)), batch_size=5, num_workers=2):
+
+    for (batch,) in DataLoader(TensorDataset(torch.arange(20.0)), batch_size=5, num_workers=2):
         dist.all_reduce(batch)
     pid = os.fork()
     if pid == 0:
-        sys.exit(0)     # a child's end is not the rank's
+        sys.exit(0)  # a child's end is not the rank's
     os.waitpid(pid, 0)
     dist.barrier()
 
 
-for check in (some_wait_and_some_do_not, waited_for_in_another_order, in_threads, transfers_around_collectives,
-              of_two_bytes_of_any_length, in_parts_of_a_tensor, beside_children):
+for check in (
+    some_wait_and_some_do_not,
+    waited_for_in_another_order,
+    in_threads,
+    transfers_around_collectives,
+    of_two_bytes_of_any_length,
+    in_parts_of_a_tensor,
+    beside_children,
+):
     check()
-for _ in range(2):      # a world may be begun again
+for _ in range(2):  # a world may be begun again
     dist.destroy_process_group()
     dist.init_process_group("gloo")
     some_wait_and_some_do_not()

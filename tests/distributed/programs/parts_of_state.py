@@ -1,4 +1,5 @@
 """Optimizers, scalers and tensors of which each of two ranks has a part; PyTorch prints the same."""
+
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing

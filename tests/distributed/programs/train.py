@@ -3,6 +3,7 @@ and how many bytes of parameters and states this rank has. The launcher's enviro
 
     python train.py WAY STEPS         ways: one, ddp, ddp_view, ddp_static, ddp_unused, flat, orig, zero2, none, fully
 """
+
 import functools
 import json
 import sys
@@ -43,8 +44,13 @@ def wrapped(net, way):
     if way == "one":
         return net
     if way.startswith("ddp"):
-        return DDP(net, gradient_as_bucket_view=way == "ddp_view", static_graph=way == "ddp_static",
-                   find_unused_parameters=way == "ddp_unused", bucket_cap_mb=0.01)
+        return DDP(
+            net,
+            gradient_as_bucket_view=way == "ddp_view",
+            static_graph=way == "ddp_static",
+            find_unused_parameters=way == "ddp_unused",
+            bucket_cap_mb=0.01,
+        )
     from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, ShardingStrategy, fully_shard
     from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
 
@@ -53,12 +59,19 @@ def wrapped(net, way):
             fully_shard(block)
         return fully_shard(net)
     strategy = {"zero2": ShardingStrategy.SHARD_GRAD_OP, "none": ShardingStrategy.NO_SHARD}.get(way)
-    return FSDP(net, sharding_strategy=strategy, use_orig_params=way != "flat", device_id=CPU,
-                auto_wrap_policy=functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={Block}))
+    return FSDP(
+        net,
+        sharding_strategy=strategy,
+        use_orig_params=way != "flat",
+        device_id=CPU,
+        auto_wrap_policy=functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={Block}),
+    )
 
 
 def size(tensors):
-    return sum(t.numel() * t.element_size() for t in (getattr(t, "to_local", lambda t=t: t)() for t in tensors))
+    return sum(
+        t.numel() * t.element_size() for t in (getattr(t, "to_local", lambda t=t: t)() for t in tensors)
+    )
 
 
 def main(way, steps):
@@ -83,8 +96,17 @@ def main(way, steps):
         losses.append(total.item() / world)
     states = [t for s in opt.state.values() for t in s.values() if torch.is_tensor(t) and t.ndim]
     norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
-    print(json.dumps({"rank": rank, "losses": losses, "norm": norm.item(), "parameters": size(net.parameters()),
-                      "states": size(states)}))
+    print(
+        json.dumps(
+            {
+                "rank": rank,
+                "losses": losses,
+                "norm": norm.item(),
+                "parameters": size(net.parameters()),
+                "states": size(states),
+            }
+        )
+    )
     dist.barrier()  # PyTorch's ranks may be aborted where the first one has gone
     dist.destroy_process_group()
 

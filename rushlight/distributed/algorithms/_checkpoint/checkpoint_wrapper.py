@@ -1,6 +1,7 @@
 """Modules under activation checkpointing, or whose saved tensors wait elsewhere
 (torch.distributed.algorithms._checkpoint.checkpoint_wrapper).
 """
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -69,7 +70,7 @@ def _renamed(state_dict: Any, old: str, new: str) -> None:
         return
     for key in [*state_dict]:
         if key.startswith(old):
-            state_dict[new + key[len(old):]] = state_dict.pop(key)
+            state_dict[new + key[len(old) :]] = state_dict.pop(key)
 
 
 class OffloadWrapper(ActivationWrapper):
@@ -84,13 +85,19 @@ class CheckpointWrapper(ActivationWrapper):
     """The module is computed again in backward. checkpoint_fn: in place of
     torch.utils.checkpoint.checkpoint."""
 
-    def __init__(self, mod: nn.Module, checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
-                 checkpoint_fn: Callable[..., Any] | None = None, **checkpoint_fn_kwargs: Any) -> None:
+    def __init__(
+        self,
+        mod: nn.Module,
+        checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
+        checkpoint_fn: Callable[..., Any] | None = None,
+        **checkpoint_fn_kwargs: Any,
+    ) -> None:
         super().__init__(mod)
         self.checkpoint_impl = checkpoint_impl
         if checkpoint_fn is None:
             self.checkpoint_fn: Callable[..., Any] = partial(
-                checkpoint, use_reentrant=checkpoint_impl is CheckpointImpl.REENTRANT, **checkpoint_fn_kwargs)
+                checkpoint, use_reentrant=checkpoint_impl is CheckpointImpl.REENTRANT, **checkpoint_fn_kwargs
+            )
         else:
             self.checkpoint_fn = partial(checkpoint_fn, **checkpoint_fn_kwargs)
 
@@ -112,9 +119,12 @@ def offload_wrapper(module: nn.Module) -> nn.Module:
     return OffloadWrapper(module)
 
 
-def checkpoint_wrapper(module: nn.Module, checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
-                       checkpoint_fn: Callable[..., Any] | None = None,
-                       **checkpoint_fn_kwargs: Any) -> nn.Module:
+def checkpoint_wrapper(
+    module: nn.Module,
+    checkpoint_impl: CheckpointImpl = CheckpointImpl.NO_REENTRANT,
+    checkpoint_fn: Callable[..., Any] | None = None,
+    **checkpoint_fn_kwargs: Any,
+) -> nn.Module:
     """The module in a CheckpointWrapper."""
     return CheckpointWrapper(module, checkpoint_impl, checkpoint_fn, **checkpoint_fn_kwargs)
 
@@ -123,13 +133,21 @@ def _all(module: Any) -> bool:
     return True
 
 
-def apply_activation_checkpointing(model: nn.Module,
-                                   checkpoint_wrapper_fn: Callable[..., Any] = checkpoint_wrapper,
-                                   check_fn: Callable[[Any], bool] = _all,
-                                   auto_wrap_policy: Any = None) -> None:
+def apply_activation_checkpointing(
+    model: nn.Module,
+    checkpoint_wrapper_fn: Callable[..., Any] = checkpoint_wrapper,
+    check_fn: Callable[[Any], bool] = _all,
+    auto_wrap_policy: Any = None,
+) -> None:
     """Wrap submodules of a model in place: those that `check_fn` or the policy says."""
     if isinstance(auto_wrap_policy, _Policy):
         auto_wrap(model, auto_wrap_policy, checkpoint_wrapper_fn, set(), {})
         return
-    _recursive_wrap(model, auto_wrap_policy or partial(lambda_auto_wrap_policy, lambda_fn=check_fn),
-                    checkpoint_wrapper_fn, set(), set(), only_wrap_children=True)
+    _recursive_wrap(
+        model,
+        auto_wrap_policy or partial(lambda_auto_wrap_policy, lambda_fn=check_fn),
+        checkpoint_wrapper_fn,
+        set(),
+        set(),
+        only_wrap_children=True,
+    )

@@ -1,4 +1,5 @@
 """Communication hooks: the all-reduce itself, and with gradients of two bytes."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -43,6 +44,7 @@ def _wrapper(dtype: Any, hook: Callable[..., Any]) -> Callable[..., Any]:
         whole = bucket.buffer()
         bucket.set_buffer(whole.to(dtype))
         return hook(hook_state, bucket).then(lambda fut: whole.copy_(fut.value()))
+
     return compressed
 
 
@@ -56,5 +58,10 @@ def bf16_compress_wrapper(hook: Callable[..., Any]) -> Callable[..., Any]:
     return _wrapper(torch.bfloat16, hook)
 
 
-__all__ = ["allreduce_hook", "fp16_compress_hook", "bf16_compress_hook", "fp16_compress_wrapper",
-           "bf16_compress_wrapper"]
+__all__ = [
+    "allreduce_hook",
+    "fp16_compress_hook",
+    "bf16_compress_hook",
+    "fp16_compress_wrapper",
+    "bf16_compress_wrapper",
+]

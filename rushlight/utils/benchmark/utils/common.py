@@ -1,4 +1,5 @@
 """What was timed (TaskSpec), and how long it took (Measurement)."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -16,8 +17,12 @@ _MAX_SIGNIFICANT_FIGURES = 4
 _MIN_CONFIDENCE_INTERVAL = 25e-9  # seconds: no clock is better than this
 _IQR_WARN, _IQR_GROSS = 0.1, 0.25  # parts of the median
 
-_UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3),
-          "s": ("second", 1)}
+_UNITS = {
+    "ns": ("nanosecond", 1e-9),
+    "us": ("microsecond", 1e-6),
+    "ms": ("millisecond", 1e-3),
+    "s": ("second", 1),
+}
 
 
 @dataclass(init=True, repr=False, eq=True, frozen=True)
@@ -109,7 +114,7 @@ class Measurement:
     def significant_figures(self) -> int:
         """How many digits (1 to 4) the median is good for, by the spread of the middle half of `times`."""
         times = sorted(self.times)
-        middle = times[len(times) // 4:ceil(3 * len(times) / 4)]
+        middle = times[len(times) // 4 : ceil(3 * len(times) / 4)]
         interval = max(1.645 * float(np.std(middle)) / sqrt(len(middle)), _MIN_CONFIDENCE_INTERVAL)
         digits = floor(log10(self.median / interval)) if self.median > 0 else 1
         return min(max(digits, 1), _MAX_SIGNIFICANT_FIGURES)
@@ -131,24 +136,34 @@ class Measurement:
     def __repr__(self) -> str:
         count, threads = len(self.raw_times), self.num_threads
         unit, scale = select_unit(self.median)
-        lines = [object.__repr__(self), self.task_spec.summarize(),
-                 f"  {'Median: ' if count > 1 else ''}{self.median / scale:.2f} {unit}"]
+        lines = [
+            object.__repr__(self),
+            self.task_spec.summarize(),
+            f"  {'Median: ' if count > 1 else ''}{self.median / scale:.2f} {unit}",
+        ]
         if count >= 4:
             low, high = self._quartiles()
             lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit} ({low / scale:.2f} to {high / scale:.2f})")
         several, per = ("s", "per measurement") if count > 1 else ("", "")
-        lines.append(f"  {count} measurement{several}, {self.number_per_run} runs {per}, "
-                     f"{threads} thread{'s' if threads > 1 else ''}")
+        lines.append(
+            f"  {count} measurement{several}, {self.number_per_run} runs {per}, "
+            f"{threads} thread{'s' if threads > 1 else ''}"
+        )
         return "\n".join(lines + self._warnings())
 
     def _warnings(self) -> list[str]:
         if self.meets_confidence():
             return []
-        advice = ("This could indicate system fluctuation." if self.meets_confidence(_IQR_GROSS)
-                  else "This suggests significant environmental influence.")
+        advice = (
+            "This could indicate system fluctuation."
+            if self.meets_confidence(_IQR_GROSS)
+            else "This suggests significant environmental influence."
+        )
         percent = f"{self.iqr / self.median * 100:.1f}%"
-        return [f"  WARNING: Interquartile range is {percent} of the median measurement.",
-                f"           {advice}"]
+        return [
+            f"  WARNING: Interquartile range is {percent} of the median measurement.",
+            f"           {advice}",
+        ]
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:

@@ -1,12 +1,18 @@
 """Compare: measurements as tables, one for each label."""
+
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
 from math import ceil, log10
 
-from rushlight.utils.benchmark.utils.common import (Measurement, ordered_unique, select_unit, trim_sigfig,
-                                                    unit_to_english)
+from rushlight.utils.benchmark.utils.common import (
+    Measurement,
+    ordered_unique,
+    select_unit,
+    trim_sigfig,
+    unit_to_english,
+)
 
 _BEST, _GOOD, _POOR, _BAD = "\x1b[92m\x1b[1m", "\x1b[34m\x1b[1m", "\x1b[2m\x1b[91m", "\x1b[31m\x1b[1m"
 _END = "\x1b[0m\x1b[0m"
@@ -65,7 +71,8 @@ class Compare:
             groups.setdefault(result.label, []).append(result)
         return "\n".join(
             _Table(group, self._colorize, self._trim_significant_figures, self._highlight_warnings).render()
-            for group in groups.values())
+            for group in groups.values()
+        )
 
 
 class _Table:
@@ -128,14 +135,16 @@ class _Table:
 class _Column:
     """The measurements of one description, and how wide their numbers are."""
 
-    def __init__(self, name: str, cells: dict[_RowKey, Measurement], scale: float, trim: bool,
-                 highlight: bool) -> None:
+    def __init__(
+        self, name: str, cells: dict[_RowKey, Measurement], scale: float, trim: bool, highlight: bool
+    ) -> None:
         self.name, self.cells, self.scale, self.trim, self.highlight = name, cells, scale, trim, highlight
         leading = [_digits(result.median / scale) for result in cells.values()]
         self.decimals = 1
         if trim:
-            self.decimals = min(max(result.significant_figures - digits, 0)
-                                for digits, result in zip(leading, cells.values()))
+            self.decimals = min(
+                max(result.significant_figures - digits, 0) for digits, result in zip(leading, cells.values())
+            )
         self.length = max(leading) + self.decimals + (1 if self.decimals else 0)
         self.warned = highlight and any(result.has_warnings for result in cells.values())
         self.width = max(len(name), *(len(self.text(key)) for key in cells))

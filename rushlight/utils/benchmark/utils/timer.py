@@ -1,4 +1,5 @@
 """Timer: timeit with warm-up, a fixed number of threads, and as many runs as it takes."""
+
 from __future__ import annotations
 
 import enum
@@ -33,17 +34,28 @@ class Timer:
     Raises ValueError for code that is no str; NotImplementedError for C++.
     """
 
-    def __init__(self, stmt: str = "pass", setup: str = "pass", global_setup: str = "",
-                 timer: Callable[[], float] = timer, globals: dict[str, Any] | None = None,
-                 label: str | None = None, sub_label: str | None = None, description: str | None = None,
-                 env: str | None = None, num_threads: int = 1,
-                 language: Language | str = Language.PYTHON) -> None:
+    def __init__(
+        self,
+        stmt: str = "pass",
+        setup: str = "pass",
+        global_setup: str = "",
+        timer: Callable[[], float] = timer,
+        globals: dict[str, Any] | None = None,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        env: str | None = None,
+        num_threads: int = 1,
+        language: Language | str = Language.PYTHON,
+    ) -> None:
         if not isinstance(stmt, str):
             raise ValueError("Currently only a `str` stmt is supported.")
         _require_python(language)
         if global_setup:
-            raise ValueError(f"global_setup is C++ only, got `{global_setup}`. Most likely this code can "
-                             "simply be moved to `setup`.")
+            raise ValueError(
+                f"global_setup is C++ only, got `{global_setup}`. Most likely this code can "
+                "simply be moved to `setup`."
+            )
         stmt, setup = (textwrap.dedent(code).strip() for code in (stmt, setup))
         self._globals = {"torch": torch, **(globals or {})}
         self._timer = timeit.Timer(stmt, setup, timer, self._globals)
@@ -78,19 +90,32 @@ class Timer:
         """
         return self._repeated(min_run_time, lambda found: True, min_run_time, None, callback)
 
-    def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01,
-                           max_run_time: float = 10.0, callback: _Callback | None = None) -> Measurement:
+    def adaptive_autorange(
+        self,
+        threshold: float = 0.1,
+        *,
+        min_run_time: float = 0.01,
+        max_run_time: float = 10.0,
+        callback: _Callback | None = None,
+    ) -> Measurement:
         """As `blocked_autorange`, until the distance of the quartiles is below `threshold` medians.
 
         Takes four blocks and `min_run_time` seconds at least, and ends after `max_run_time` seconds.
         """
+
         def steady(found: Measurement) -> bool:
             return len(found.raw_times) > 3 and found.meets_confidence(threshold)
 
         return self._repeated(0.05, steady, min_run_time, max_run_time, callback)
 
-    def _repeated(self, trial_time: float, enough: Callable[[Measurement], bool], min_run_time: float,
-                  max_run_time: float | None, callback: _Callback | None) -> Measurement:
+    def _repeated(
+        self,
+        trial_time: float,
+        enough: Callable[[Measurement], bool],
+        min_run_time: float,
+        max_run_time: float | None,
+        callback: _Callback | None,
+    ) -> Measurement:
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(trial_time)
             found, total = self._measurement(number, []), 0.0
@@ -117,14 +142,18 @@ class Timer:
 
     def collect_callgrind(self, number: int = 100, **options: Any) -> Any:
         """Not offered: instruction counts need Valgrind."""
-        raise NotImplementedError("Timer.collect_callgrind is not in Rushlight: it counts a C++ program's "
-                                  "instructions; use blocked_autorange")
+        raise NotImplementedError(
+            "Timer.collect_callgrind is not in Rushlight: it counts a C++ program's "
+            "instructions; use blocked_autorange"
+        )
 
 
 def _require_python(language: Language | str) -> None:
     name = language.name if isinstance(language, Language) else str(language)
     if name.lower() in ("cpp", "c++"):
-        raise NotImplementedError("Timer: language C++ is not in Rushlight, which has no C++ interface; give "
-                                  "the statement in Python")
+        raise NotImplementedError(
+            "Timer: language C++ is not in Rushlight, which has no C++ interface; give "
+            "the statement in Python"
+        )
     if name.lower() not in ("py", "python"):
         raise ValueError(f"Invalid language `{language}`.")

@@ -1,4 +1,5 @@
 """torch.distributed.elastic.multiprocessing.errors: `record`, which keeps what a worker failed of."""
+
 from __future__ import annotations
 
 import functools
@@ -18,6 +19,7 @@ def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., A
     The file is JSON, {"message": {"message": "ValueError: ...", "extraInfo": {"py_callstack", "timestamp"}}};
     the launcher names it with --log-dir. The exception goes on.
     """
+
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         try:

@@ -1,0 +1,1 @@
+"""The engine: everything below PyTorch's names. docs/design.md says where to begin reading."""

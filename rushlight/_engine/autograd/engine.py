@@ -1,0 +1,483 @@
+"""The engine: runs a graph backwards.
+
+A node's number is higher than those of all nodes it leads to, so the waiting node with the
+highest number has received everything that will flow into it: a heap of numbers is the whole
+schedule. Nothing recurses, so depth is no limit. Leaves come last by their numbers; where it shows when
+they get their gradients, in hooks or in memory, each comes right after the last node that leads to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from heapq import heappop, heappush
+from importlib import import_module
+from threading import get_ident
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd import hooks
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import WALKERS, AccumulateGrad, GradientEdge, Node, freed, listed
+from rushlight._engine.autograd.saved_tensor_hooks import Packed
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.errors import warn_once
+from rushlight._engine.core.profiling_ranges import SPANS
+from rushlight._engine.core.recording import TAPE, constant, escape
+from rushlight._engine.tensors.geometry import preserve_format, strided
+from rushlight._engine.tensors.gradient import Gradient
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, lookup, wrap
+
+Tensor = Any
+
+
+def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
+    """The nodes that gradients flow to from the roots, of those with a number of at least `lowest`."""
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen and node.seq >= lowest:
+            seen.add(node)
+            stack.extend(e[0] for e in node.next if e is not None)
+    return seen
+
+
+class _Wanted:
+    """grad()'s order: which (node, output) gradients to keep, and which nodes lead to them."""
+
+    def __init__(self, inputs: Sequence[Tensor], roots: list[Node]) -> None:
+        self.places: dict[tuple[Node, int], list[int]] = {}
+        for number, t in enumerate(inputs):
+            self.places.setdefault((t._g, t._i), []).append(number)
+        self.nodes = {node for node, _ in self.places}
+        self.found: list[Tensor | None] = [None] * len(inputs)
+        self.useful = self._ancestors(roots)
+
+    def _ancestors(self, roots: list[Node]) -> set[Node]:
+        lowest = min((node.seq for node in self.nodes), default=0)
+        useful: set[Node] = set()
+        for node in sorted(_below(roots, lowest), key=lambda n: n.seq):
+            if node in self.nodes or any(e is not None and e[0] in useful for e in node.next):
+                useful.add(node)
+        return useful
+
+    def stops_at(self, node: Node, grad: Any, accumulate: bool) -> bool:
+        """Keep what is wanted of a node's gradients; whether the node is not to run.
+
+        backward(inputs=...) runs the nodes of its inputs, too: hooks on them see that.
+        """
+        if node in self.nodes:
+            if accumulate:
+                return False
+            self.take(node, grad)
+            if node.__class__ is AccumulateGrad:
+                return True
+        return not any(e is not None and e[0] in self.useful for e in node.next)
+
+    def take(self, node: Node, grad: Any) -> None:
+        grads = grad if node.multi else [grad]
+        for number, g in enumerate(grads):
+            for place in self.places.get((node, number), ()):
+                self.found[place] = g
+
+
+def run(
+    roots: list[tuple[Node, int, Tensor]],
+    keep: bool,
+    create: bool,
+    wanted: _Wanted | None = None,
+    accumulate: bool = True,
+) -> None:
+    """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
+    before = LOCAL.enabled
+    LOCAL.enabled = create
+    current = hooks.begin_run(
+        wanted is not None, accumulate, partial(_reached, roots, wanted), partial(_order, roots, wanted)
+    )
+    if TAPE:
+        TAPE[-1].walk()
+    try:
+        walker = _walker(roots) if WALKERS and not TAPE else None
+        if walker is None:
+            _run(roots, keep, create, wanted, accumulate)
+        else:
+            walker.walk(_run, roots, keep, create, wanted, accumulate)
+        hooks.end_run(current)
+    finally:
+        LOCAL.enabled = before
+        hooks.leave_run(current)
+
+
+def _walker(roots: list[tuple[Node, int, Tensor]]) -> Any:
+    """Who is to be told of the walk of a matched call's graph; None where it is none."""
+    seen: set[Node] = set()
+    stack = [node for node, _, _ in roots]
+    while stack:
+        node = stack.pop()
+        if node in WALKERS:
+            return WALKERS[node]
+        if node not in seen:
+            seen.add(node)
+            stack.extend(e[0] for e in node.next if e is not None)
+    return None
+
+
+def _reached(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> set[Node]:
+    """The nodes that get a gradient."""
+    return _below([node for node, _, _ in roots]) if wanted is None else wanted.useful
+
+
+def _order(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> list[Node]:
+    """The same in the order of their turns."""
+    nodes = _reached(roots, wanted)
+    leaf = next((node for node in nodes if node.__class__ is AccumulateGrad), None)
+    turns = _turns(roots, leaf) if leaf is not None else {}
+    return sorted(nodes, key=lambda node: turns.get(node, -node.seq))
+
+
+def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, float]:
+    """When the turn of each leaf comes, where anybody could tell; `first`: the first leaf that is reached."""
+    leaf = first.variable
+    if not hooks.Hooks.made and (leaf is None or leaf.grad is None):
+        return {}
+    turns: dict[Node, float] = {}
+    for node in _below([node for node, _, _ in roots]):
+        for place, e in enumerate(node.next[:: node.leaves], 5000):
+            if e is not None and e[0].__class__ is AccumulateGrad:
+                turns[e[0]] = max(turns.get(e[0], -node.seq), place * 1e-4 - node.seq)
+    return turns
+
+
+def _run(
+    roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool, wanted: _Wanted | None, accumulate: bool
+) -> None:
+    buffers, heap = _entered(roots)
+    turns: dict[Node, float] | None = None
+    add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
+    kept = [log.records for log in SPANS if log.thread == get_ident()] if SPANS else ()
+    while heap:
+        node = heappop(heap)[1]
+        grad = buffers.pop(node)
+        if node.hooks is not None or wanted is not None:
+            grad = _arrived(node, grad, wanted, accumulate)
+            if grad is _STOP:
+                continue
+        if node.__class__ is AccumulateGrad:
+            if accumulate:
+                add(node, grad, create)
+            continue
+        # No frame in between: the rule tells by reference counts whether it may write to the gradient.
+        begin = perf_counter() if kept else 0.0
+        results = _through(node, grad)
+        for log in kept:
+            log += (node.place() if node.placed else node.__class__, begin, perf_counter())
+        if not keep:
+            node.release()
+        for e, g in zip(node.next, results):
+            if e is not None and g is not None:
+                target, number = e
+                if target in buffers or target.multi:
+                    _receive(buffers, heap, target, number, g)
+                else:
+                    buffers[target] = g
+                    if turns is None and target.__class__ is AccumulateGrad:
+                        turns = _turns(roots, target)
+                    heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
+        # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
+        results = g = e = None
+
+
+_STOP: Any = object()
+
+
+def _arrived(node: Node, grad: Any, wanted: _Wanted | None, accumulate: bool) -> Any:
+    """What a node is to run with, its hooks having seen it; _STOP where it is not to run."""
+    hooked = node.hooks is not None and (wanted is None or node in wanted.useful)
+    if hooked:
+        escape("a hook of the graph runs")
+        grad = hooks.received(node, grad)
+    if wanted is not None and wanted.stops_at(node, grad, accumulate):
+        return _STOP
+    return hooks.before(node, grad) if hooked else grad
+
+
+def apply(node: Node, grad: Any) -> Any:
+    """Run a node's rule on what it saved; RuntimeError where that has been freed."""
+    saved = node.saved
+    if saved is None:
+        raise freed()
+    if saved.__class__ is not Packed:
+        return node.apply(grad)
+    node.saved = saved.opened(node)
+    try:
+        return node.apply(grad)
+    finally:
+        node.saved = saved
+
+
+def _through(node: Node, grad: Any) -> Sequence[Any]:
+    if node.saved is None:
+        raise freed()
+    if hooks.GUARD is not None:
+        results = hooks.GUARD(node, grad)
+    elif node.saved.__class__ is Packed:
+        results = apply(node, grad)
+    else:
+        results = node.apply(grad)
+    if node.hooks is not None:
+        results = hooks.after(node, results, grad)
+    return results
+
+
+def _entered(roots: list[tuple[Node, int, Tensor]]) -> tuple[dict[Node, Any], list[tuple[float, Node]]]:
+    buffers: dict[Node, Any] = {}
+    heap: list[tuple[float, Node]] = []
+    for node, number, grad in roots:
+        _receive(buffers, heap, node, number, grad)
+    return buffers, heap
+
+
+def _receive(
+    buffers: dict[Node, Any], heap: list[tuple[float, Node]], node: Node, number: int, grad: Tensor
+) -> None:
+    if node not in buffers:
+        heappush(heap, (-node.seq, node))
+        if node.multi:
+            buffers[node] = slots = [None] * (number + 1)
+            slots[number] = grad
+        else:
+            buffers[node] = grad
+    elif node.multi:
+        slots = buffers[node]
+        if number >= len(slots):
+            slots.extend([None] * (number + 1 - len(slots)))
+        slots[number] = grad if slots[number] is None else slots[number] + grad
+    else:
+        buffers[node] = buffers[node] + grad
+
+
+def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
+    leaf = node.variable
+    if leaf is None:
+        return
+    if grad.dtype is not leaf.dtype:
+        grad = grad.to(leaf.dtype)
+    held = leaf.grad
+    if held is None:
+        # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
+        # differentiated again: a write to the leaf's must not reach another's.
+        leaf._grad = _recorded_copy(grad, leaf) if create else hooks.own(grad, leaf)
+    elif create or held.requires_grad:
+        leaf._grad = held + grad
+    else:
+        held.add_(grad)
+    if node.hooks is not None:
+        hooks.accumulated(node, leaf)
+
+
+def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
+    """A gradient of a leaf, which gradients flow through."""
+    if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
+        return grad.clone()
+    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)  # type: ignore[no-any-return]
+
+
+def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
+    if t._g is None:
+        raise RuntimeError(
+            "element 0 of tensors does not require grad and does not have a grad_fn; nothing "
+            "in its computation had requires_grad=True (or it ran under no_grad)"
+        )
+    if isinstance(t, GradientEdge):
+        if grad is None:
+            raise RuntimeError(
+                "grad can be implicitly created only for scalar outputs; the gradient of a "
+                "GradientEdge must be given"
+            )
+        return t._g, t._i, grad if create else grad.detach()
+    if grad is None:
+        if t._l.size != 1:
+            raise RuntimeError(
+                "grad can be implicitly created only for scalar outputs; call "
+                f"backward(gradient=...) with a tensor of shape {tuple(t._l.shape)}, "
+                "or reduce first, with .sum() or .mean()"
+            )
+        if not t._k.dtype.is_floating_point:
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {t._k.dtype}"
+            )
+        if LISTENING in WRAPPED:
+            return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
+        return t._g, t._i, wrap(constant(np.ones(t._l.shape, t._l.dtype)), t._k)
+    if grad._l.shape != t._l.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
+            f"output[0] has a shape of {t.shape}."
+        )
+    if grad._k.dtype.is_complex != t._k.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have "
+            f"the same dtype. Mismatch in dtype: grad_output[0] has a dtype of "
+            f"{grad.dtype} and output[0] has a dtype of {t.dtype}."
+        )
+    return t._g, t._i, grad if create else grad.detach()
+
+
+def _listed(value: Any, count: int) -> list[Any]:
+    if value is None:
+        return [None] * count
+    if isinstance(value, (list, tuple)):
+        if len(value) != count:
+            raise RuntimeError(f"got {count} tensors and {len(value)} gradients")
+        return list(value)
+    return [value]
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of `tensors` to the `.grad` of the leaves (only of `inputs`, if given)."""
+    if grad_variables is not None:
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if LOCAL.inference:
+        raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
+    if LOCAL.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please "
+            "use functorch.grad or functorch.vjp instead or call backward() outside of "
+            "functorch transforms."
+        )
+    outs = listed(tensors)
+    grads = _listed(grad_tensors, len(outs))
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
+    if create_graph:
+        warn_once(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and "
+            "its gradient which can cause a memory leak. We recommend using autograd.grad when "
+            "creating the "
+            "graph to avoid this. If you have to use this function, make sure to reset the .grad "
+            "fields of your parameters to None after use to break the cycle and avoid the leak."
+        )
+    if inputs is None:
+        run(roots, keep, create_graph)
+        return
+    targets = listed(inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    wanted = _Wanted(_tracked(targets), [node for node, _, _ in roots])
+    for t in targets:
+        if t._g.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
+            t.retain_grad()
+    run(roots, keep, create_graph, wanted)
+
+
+def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+    for t in inputs:
+        if t._g is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return inputs
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched."""
+    outs, ins = listed(outputs), listed(inputs)
+    if any(isinstance(t, Gradient) and t.layout is not strided for t in (*outs, *ins)):
+        found = grad(
+            _inner(outs),
+            _inner(ins),
+            _inner(_listed(grad_outputs, len(outs))),
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
+        return tuple(
+            t.map(lambda _, g=g: g) if t.layout is not strided and g is not None else g
+            for t, g in zip(ins, found, strict=True)
+        )
+    if is_grads_batched:
+        return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True,"
+            " but got: allow_unused=False."
+        )
+    keep = create_graph if retain_graph is None else retain_graph
+    grads = _listed(grad_outputs, len(outs))
+    if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
+        return import_module("rushlight._engine.transforms.pullback").pull(outs, _tracked(ins), grads)  # type: ignore[no-any-return]
+    roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
+    wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
+    run(roots, keep, create_graph, wanted, accumulate=False)
+    if materialize_grads:
+        return tuple(
+            _zeros(t, create_graph) if g is None else g for t, g in zip(ins, wanted.found, strict=True)
+        )
+    if not allow_unused and any(g is None for g in wanted.found):
+        place = next(i for i, g in enumerate(wanted.found) if g is None)
+        raise RuntimeError(
+            f"The differentiated Tensor at index {place} appears to not have been used in "
+            "the graph. Set allow_unused=True if this is the desired behavior."
+        )
+    return tuple(wanted.found)
+
+
+def _zeros(like: Tensor, tracked: bool) -> Tensor:
+    found = like.new_zeros(like.shape)
+    return found.requires_grad_() if tracked else found  # type: ignore[no-any-return]
+
+
+def _inner(tensors: list[Any]) -> list[Any]:
+    """Sparse tensors by their values, which are what the graph knows."""
+    return [t if t is None or t.layout is strided else t.parts[-1] for t in tensors]
+
+
+def _batched(
+    outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool, unused: bool | None
+) -> tuple[Any, ...]:
+    batches = _listed(grads, len(outs))
+    if None in batches:
+        raise ValueError(
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input "
+            "is a "
+            "Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0: give "
+            "each output its batch of gradients."
+        )
+    for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
+        if g._l.shape[1:] != o._l.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad as "
+                f"the batch dimension. A mismatch was detected: the rest of grad_output[{i}] "
+                f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {o.shape}."
+            )
+    with import_module("rushlight._engine.transforms.batching").Batching(len(batches[0])) as level:
+        found = grad(outs, ins, [level.wrap(g) for g in batches], retain, create, True, unused)
+        return tuple(level.whole(g) for g in found)

@@ -1,0 +1,523 @@
+"""torch.autograd.Function: ops whose gradients the user writes."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL, no_grad
+from rushlight._engine.autograd.in_place import rebase
+from rushlight._engine.autograd.node import Node, edge, freed, new
+from rushlight._engine.autograd.node_classes import DelayedError
+from rushlight._engine.autograd.saved_tensor_hooks import HOOKS, PackedTensor, pack
+from rushlight._engine.core.callers import warn
+from rushlight._engine.dispatch.interpreters import MODES, interpret, wrapped
+from rushlight._engine.dispatch.nodes.formula_nodes import fit
+from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage, wrap
+
+_FREED: Any = ("freed",)
+_VIEW = (
+    "Output {} of {} is a view and is being modified inplace. This view was created inside a custom "
+    "Function (or "
+    "because an input was returned as-is) and the autograd logic to handle view+inplace would override "
+    "the "
+    "custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
+    "is forbidden. You can fix this by cloning the output of the custom Function."
+)
+
+
+class FunctionNode(Node):
+    """The graph's node of a Function. What a program has of it is a FunctionCtx, whose attributes are `user`:
+    so no name of a program's own meets one of the graph's."""
+
+    __slots__ = (
+        "user",
+        "ctx",
+        "to_save",
+        "for_forward",
+        "forward",
+        "dirty",
+        "silent",
+        "materialize",
+        "shapes",
+        "inputs",
+    )
+    multi = True
+    function: Any = None
+
+    def __init__(self, inputs: tuple[Any, ...]) -> None:
+        super().__init__(tuple(edge(x) if isinstance(x, Tensor) else None for x in inputs), [])
+        self.user: dict[str, Any] = {
+            "needs_input_grad": tuple(isinstance(x, Tensor) and x._g is not None for x in inputs)
+        }
+        self.ctx: Any = None
+        self.inputs = [(x._l.shape, x._k) if isinstance(x, Tensor) and x._g else None for x in inputs]
+        self.to_save: tuple[Any, ...] = ()
+        self.for_forward: tuple[Any, ...] = ()
+        self.forward = False  # whether jvp runs, which has tensors of its own
+        self.dirty: tuple[Any, ...] = ()
+        self.silent: tuple[Any, ...] = ()
+        self.materialize = True
+        self.shapes: list[Any] = []
+
+    def settle(self) -> Any:
+        """The ctx, which is held weakly, or it and its node would be a cycle."""
+        found = None if self.ctx is None else self.ctx()
+        if found is None:
+            found = new(self.function._backward_cls)
+            found._node, found.__dict__ = self, self.user
+            self.ctx = weakref.ref(found)
+        return found
+
+    def tensors(self) -> tuple[Any, ...]:
+        """What was saved; RuntimeError once freed, or where it was written to since."""
+        if self.forward:
+            return self.for_forward
+        if self.saved is _FREED:
+            raise freed()
+        if not self.saved:
+            return self.to_save
+        return tuple(None if kept is None else self._unpack(kept) for kept in self.saved)
+
+    def _unpack(self, kept: Any) -> Any:
+        if kept.__class__ is PackedTensor:
+            return kept.restore(self)
+        t, version, number = kept
+        found = check_version(self, t, version)
+        return _attached(found, self, number) if number >= 0 and LOCAL.enabled else found
+
+    @property
+    def freed(self) -> bool:
+        """Whether what was saved is gone."""
+        return self.saved is _FREED
+
+    def close(self, outputs: tuple[Any, ...]) -> None:
+        """After forward: what was saved, as the graph must keep it."""
+        kept: list[Any] = []
+        for t in self.to_save:
+            if t is None:
+                kept.append(None)
+                continue
+            number = next((i for i, o in enumerate(outputs) if o is t), -1)
+            if HOOKS.stack:
+                kept.append(pack(self, t, number))
+            else:
+                kept.append(
+                    (
+                        t if number < 0 else t.detach() if t.__class__ in WRAPPED else result_alias(t),
+                        version_of(t),
+                        number,
+                    )
+                )
+        self.to_save = ()
+        self.saved = kept
+
+    def results(self) -> int:
+        """How many results forward gave."""
+        return len(self.shapes)
+
+    def release(self) -> None:
+        """Let go of what was saved: backward may run again if it does not ask for that."""
+        self.saved = _FREED
+
+    def apply(self, grads: Any) -> Any:
+        """Run the user's backward."""
+        grads = list(grads) + [None] * (len(self.shapes) - len(grads))
+        if self.materialize:
+            grads = [
+                _zeros(shape) if g is None and shape is not None else g
+                for g, shape in zip(grads, self.shapes, strict=True)
+            ]
+        found = _backward(self.function)(self.settle(), *grads)
+        found = found if isinstance(found, tuple) else (found,)
+        return _check_count(self, found)
+
+
+class FunctionCtx:
+    """The `ctx` of forward and backward, and the `grad_fn` of what apply() gave: a Function's node as a
+    program sees it, with whatever attributes it sets there."""
+
+    __slots__ = ("_node", "__dict__", "__weakref__")
+    _node: FunctionNode
+    needs_input_grad: tuple[bool, ...]
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for backward, where they are ctx.saved_tensors."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    "save_for_backward can only save variables, but argument is of type "
+                    f"{type(t).__name__}; keep other values as attributes of ctx"
+                )
+        self._node.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for jvp, where they are ctx.saved_tensors."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    "save_for_forward expects all arguments to be tensors; you should save "
+                    "non-tensors as attributes on ctx."
+                )
+        self._node.for_forward = tensors
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Say which inputs forward wrote to in place."""
+        self._node.dirty = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Long without a meaning."""
+        warn(
+            "function 'mark_shared_storage' is deprecated. Tensors with shared storages are "
+            "automatically "
+            "tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+        )
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say which results have no gradient."""
+        self._node.silent = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True) or None (False) for results without a gradient."""
+        self._node.materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved; RuntimeError once freed, or where it was written to since."""
+        return self._node.tensors()
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of saved_tensors."""
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self._node.tensors()
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, as it is held: each takes a pair of hooks of its own (register_hooks)."""
+        if self._node.freed:
+            raise freed()
+        from rushlight._engine.autograd.saved_values import of_function
+
+        return of_function(self._node)
+
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        """The nodes that this one's gradients flow into."""
+        return self._node.next_functions
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on the node."""
+        return self._node.metadata
+
+    def name(self) -> str:
+        """The node's name."""
+        return type(self).__name__
+
+    def _sequence_nr(self) -> int:
+        return self._node.seq
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_inputs, grad_outputs) after the node ran; a result replaces grad_inputs."""
+        return self._node.register_hook(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_outputs) before the node runs; a result replaces them."""
+        return self._node.register_prehook(hook)
+
+    def __call__(self, *grads: Any) -> Any:
+        return self._node(*grads)
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
+
+
+BackwardCFunction = FunctionCtx
+
+
+def _zeros(like: Any) -> Tensor:
+    shape, kind = like
+    return wrap(np.zeros(shape, kind.np), kind)
+
+
+def _check_count(ctx: FunctionNode, found: tuple[Any, ...]) -> tuple[Any, ...]:
+    wanted = len(ctx.next)
+    if len(found) > wanted and all(g is None for g in found[wanted:]):
+        found = found[:wanted]
+    if len(found) != wanted:
+        raise RuntimeError(
+            f"function {ctx.name()} returned an incorrect number of gradients (expected "
+            f"{wanted}, got {len(found)})"
+        )
+    return tuple(
+        g if g is None or of is None else _fitted(ctx, i, g, *of)
+        for i, (g, of) in enumerate(zip(found, ctx.inputs, strict=True))
+    )
+
+
+def _fitted(ctx: FunctionNode, number: int, g: Any, shape: tuple[int, ...], of: Any) -> Tensor:
+    """A gradient in its input's shape and dtype."""
+    if not isinstance(g, Tensor):
+        raise RuntimeError(f"function {ctx.name()}: expected Variable or None (got {type(g).__name__})")
+    have = g._l.shape
+    if have != shape and (
+        len(have) < len(shape) or any(n not in (1, m) for n, m in zip(shape[::-1], have[::-1], strict=False))
+    ):
+        raise RuntimeError(
+            f"Function {ctx.name()} returned an invalid gradient at index {number} - got "
+            f"{list(have)} but expected shape compatible with {list(shape)}"
+        )
+    return g if have == shape and g._k is of else fit(g, shape, of)
+
+
+class FunctionMeta(type):
+    """Gives each Function the classes of its nodes and of their ctx, named as PyTorch names them."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
+        super().__init__(name, bases, body)
+        cls._backward_cls = type(f"{name}Backward", (FunctionCtx,), {"__slots__": (), "_forward_cls": cls})
+        cls._node_cls = type(f"{name}Backward", (FunctionNode,), {"__slots__": (), "function": cls})
+
+
+class Function(metaclass=FunctionMeta):
+    """Subclass with static methods forward(ctx, ...) [or forward(...) and setup_context(ctx, inputs,
+    output)] and backward(ctx, *grads); call as Sub.apply(...)."""
+
+    _backward_cls: type[FunctionCtx]
+    _node_cls: type[FunctionNode]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you "
+            "should invoke them on the class itself. Instantiating an autograd function will raise "
+            "an error in a future version of PyTorch.",
+            DeprecationWarning,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please "
+            "use new-style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The op's computation."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what backward needs, where forward takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """One gradient per argument of forward."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+    generate_vmap_rule = False
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """One tangent per result, from one per argument of forward."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """(results, their batch dims) on batches; info has batch_size and randomness."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap "
+            "staticmethod or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward and record it."""
+        if MODES and wrapped(args):
+            return interpret(AsRow(cls), cls.apply, args, kwargs)
+        return run(cls, cls._node_cls(args), args, kwargs)
+
+
+class InplaceFunction(Function):
+    """A Function with a flag `inplace` on its instances: for programs that were written so."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+def _backward(of: type[Function]) -> Callable[..., Any]:
+    if of.vjp is Function.vjp:
+        return of.backward
+    if of.backward is not Function.backward:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+            "should only implement one of them."
+        )
+    return of.vjp
+
+
+def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`apply` with this node."""
+    recording = LOCAL.enabled and any(isinstance(a, Tensor) and a._g is not None for a in args)
+    ctx = node.settle()
+    before, LOCAL.enabled = LOCAL.enabled, False
+    try:
+        if of.setup_context is Function.setup_context:
+            output = of.forward(ctx, *args, **kwargs)
+        else:
+            output = of.forward(*args, **kwargs)
+            of.setup_context(ctx, args, output)
+    finally:
+        LOCAL.enabled = before
+    return _record(node, args, output, recording)
+
+
+class AsRow:
+    """A Function, as interpreters see it."""
+
+    kind, autocast = "function", "keep"
+
+    def __init__(self, of: type[Function]) -> None:
+        self.of, self.name = of, of.__name__
+
+
+def _attached(t: Tensor, node: Any, number: int) -> Tensor:
+    if t.__class__ in WRAPPED:
+        return t._again(_attached(t.value, node, number))  # type: ignore[attr-defined,no-any-return]
+    return reattach(t, node, number)
+
+
+def _record(node: FunctionNode, args: tuple[Any, ...], output: Any, recording: bool) -> Any:
+    """The results of forward, in the graph where that is recorded."""
+    outputs = output if isinstance(output, (tuple, list)) else (output,)
+    _check_dirty(node, args, outputs, recording)
+    fresh = tuple(_as_result(node, number, o, args) for number, o in enumerate(outputs))
+    if recording:
+        node.shapes = [(o._l.shape, o._k) if isinstance(o, Tensor) else None for o in fresh]
+        node.to_save = tuple(
+            next((f for f, o in zip(fresh, outputs, strict=True) if o is t), t) for t in node.to_save
+        )
+        node.close(fresh)
+        silent = {id(t) for t in node.silent}
+        for number, (o, original) in enumerate(zip(fresh, outputs, strict=True)):
+            if isinstance(o, Tensor):
+                _place(node, number, o, id(original) not in silent and o._k.dtype.category >= 2)
+    return fresh[0] if not isinstance(output, (tuple, list)) else type(output)(fresh)
+
+
+def _place(node: FunctionNode, number: int, o: Tensor, differentiable: bool) -> None:
+    """A result in the graph."""
+    if not differentiable:
+        if not any(o is d for d in node.dirty):
+            o._g, o._i = None, 0
+    elif any(o is d for d in node.dirty):
+        target = result_alias(o)
+        target._g, target._i = node, number
+        storage(o).version += 1
+        rebase(o, target)
+    else:
+        o._g, o._i = node, number
+
+
+def _check_dirty(node: FunctionNode, args: tuple[Any, ...], outputs: Any, recording: bool) -> None:
+    for d in node.dirty:
+        if not any(d is o for o in outputs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. "
+                "The inputs that are modified inplace must all be outputs of the Function."
+            )
+        if not any(d is a for a in args):
+            warn(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                "input, there is no need to pass it to mark_dirty()."
+            )
+        if recording and d._g is not None and d.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if recording and d._is_view() and sum(isinstance(o, Tensor) for o in outputs) > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+                "cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine. You "
+                "should "
+                "either make sure the input is not a view (using .clone() for example) or make your Function "
+                "only "
+                "return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
+                "returns a single Tensor and a second one that does the other operations)."
+            )
+
+
+def _as_result(node: FunctionNode, number: int, o: Any, args: tuple[Any, ...]) -> Any:
+    """A result of its own: an input that is handed through becomes a view; views may not be written to."""
+    if not isinstance(o, Tensor) or any(o is d for d in node.dirty):
+        return o
+    base = next((a for a in args if a is o), None)
+    if base is not None:
+        o = o.detach()
+    elif (base := o._base) is None or not any(
+        isinstance(a, Tensor) and (a is base or a._base is base) for a in args
+    ):
+        return o
+    if o.__class__ not in WRAPPED:
+        o._b = (base, None, _VIEW.format(number, type(node).__name__), None)
+    return o
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for a backward that cannot be differentiated again: doing so raises."""
+
+    @functools.wraps(function)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        recording = LOCAL.enabled
+        with no_grad():
+            found = function(ctx, *args)
+        if not recording or not any(isinstance(a, Tensor) and a._g is not None for a in args):
+            return found
+        outs = found if isinstance(found, tuple) else (found,)
+        refusing = DelayedError(
+            "trying to differentiate twice a function that was marked with @once_differentiable", len(outs)
+        )
+        return refusing(*[o.detach().requires_grad_() if isinstance(o, Tensor) else o for o in outs])
+
+    return wrapper
+
+
+class _Engine:
+    """`Variable._execution_engine`: the hook that distributed programs use."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], None]) -> None:
+        """Call `callback` when the running backward is through."""
+        from rushlight._engine.autograd.hooks import queue_callback
+
+        queue_callback(callback)
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """The old name of a tensor that tracks gradients."""
+
+    _execution_engine = _Engine()
+
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:  # noqa: D102
+        return data.detach().requires_grad_(requires_grad)

@@ -1,0 +1,187 @@
+"""Whether ops are recorded: grad mode and inference mode, per thread."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, Self, TypeVar, overload
+
+from rushlight._engine.tensors.storages.storage import FRESH, INFERENCE, INFERRING
+
+
+class _Local(threading.local):
+    enabled = True
+    inference = False
+    multithreading = True
+    # Of each function that torch.func differentiates right now, what it may read and not write.
+    transforms: tuple[Any, ...] = ()
+
+
+LOCAL = _Local()
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops on tensors that require gradients are recorded in this thread."""
+    return LOCAL.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    return LOCAL.inference
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Mode:
+    """A context manager and decorator that sets grad mode and puts it back."""
+
+    __slots__ = ("_before",)
+    _before: Any
+
+    def __enter__(self) -> None:
+        raise NotImplementedError("abstract: no_grad and its relatives define it")
+
+    def __exit__(self, *error: Any) -> None:
+        LOCAL.enabled = self._before
+
+    def _again(self) -> "_Mode":
+        return type(self)()
+
+    def __call__(self, function: F) -> F:
+        return decorate(function, self._again)  # type: ignore[return-value]
+
+
+def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callable[..., Any]:
+    """`function` (or generator function) run inside a fresh `context()` at every call."""
+    import inspect
+
+    if inspect.isclass(function):
+        raise RuntimeError(
+            "Cannot decorate classes; it is ambiguous whether or not only the constructor or "
+            "all methods should have the context manager applied; additionally, decorating a "
+            "class with `no_grad` has no effect on subclasses. Decorate the methods instead."
+        )
+    if inspect.isgeneratorfunction(function):
+        return _decorate_generator(function, context)
+
+    @functools.wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return function(*args, **kwargs)
+
+    return inside
+
+
+def _decorate_generator(function: Callable[..., Any], context: Callable[[], Any]) -> Any:
+    # The mode must hold while the generator's own code runs, and not in its consumer's between.
+    @functools.wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        resume: Callable[[], Any] = lambda: next(generator)  # noqa: E731
+        try:
+            while True:
+                with context():
+                    value = resume()
+                try:
+                    sent = yield value
+                except GeneratorExit:
+                    with context():
+                        generator.close()
+                    raise
+                except BaseException as error:  # noqa: B036 - handed on into the generator
+                    resume = functools.partial(generator.throw, error)
+                else:
+                    resume = functools.partial(generator.send, sent)
+        except StopIteration as stop:
+            return stop.value
+
+    return inside
+
+
+class _Switch(_Mode):
+    """A mode that is given no arguments, or the function to decorate."""
+
+    __slots__ = ()
+    enabled: bool
+
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = object.__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+    def __enter__(self) -> None:
+        self._before = LOCAL.enabled
+        LOCAL.enabled = self.enabled
+
+
+class no_grad(_Switch):
+    """Inside, nothing is recorded: results do not require gradients."""
+
+    __slots__ = ()
+    enabled = False
+
+
+class enable_grad(_Switch):
+    """Inside, ops are recorded again."""
+
+    __slots__ = ()
+    enabled = True
+
+
+class set_grad_enabled(_Mode):
+    """Set grad mode at once; as a context manager, put it back at the end."""
+
+    __slots__ = ("mode",)
+
+    def __init__(self, mode: bool) -> None:
+        self._before = LOCAL.enabled
+        self.mode = mode
+        LOCAL.enabled = bool(mode)
+
+    def __enter__(self) -> None:
+        LOCAL.enabled = bool(self.mode)
+
+    def __call__(self, function: F) -> F:
+        LOCAL.enabled = self._before
+        return decorate(function, lambda: set_grad_enabled(self.mode))  # type: ignore[return-value]
+
+
+class inference_mode(_Mode):
+    """No recording, and results that autograd refuses to track later."""
+
+    __slots__ = ("mode", "_fresh")
+
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...
+    def __new__(cls, mode: Any = True) -> Any:
+        made = object.__new__(cls)
+        if callable(mode) and not isinstance(mode, bool):
+            made.mode = True
+            return made(mode)
+        return made
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        self._before = (LOCAL.enabled, LOCAL.inference)
+        self._fresh = FRESH.storage
+        LOCAL.inference = bool(self.mode)
+        LOCAL.enabled = not self.mode
+        FRESH.storage = INFERENCE if self.mode else None
+        INFERRING.append(None)
+
+    def __exit__(self, *error: Any) -> None:
+        LOCAL.enabled, LOCAL.inference = self._before
+        FRESH.storage = self._fresh
+        INFERRING.pop()
+
+    def _again(self) -> "_Mode":
+        return inference_mode(self.mode)

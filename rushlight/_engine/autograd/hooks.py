@@ -1,0 +1,285 @@
+"""Hooks on tensors and nodes, and what the engine calls around them."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.node import AccumulateGrad, Node
+from rushlight._engine.ops.creation.copying import assign, duplicate
+from rushlight._engine.tensors.lazy_views import mark, memory
+from rushlight._engine.tensors.tensor import BELOW, wrap
+
+# Anomaly mode's wrapper around Node.apply, or None.
+GUARD: Callable[[Node, Any], Any] | None = None
+_ids = itertools.count()
+
+
+class Hooks:
+    """A node's hooks: on one result's gradient, before, after, and after accumulation."""
+
+    __slots__ = ("tensor", "pre", "post", "accumulated", "retained")
+    made = False  # whether there was ever a hook
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, tuple[int, Callable[..., Any]]] = {}
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.accumulated: dict[int, Callable[..., Any]] = {}
+        self.retained: dict[int, Any] = {}
+
+
+class Handle:
+    """Returned by register_*_hook: `remove()` takes the hook away; also a context manager."""
+
+    def __init__(self, table: dict[int, Any]) -> None:
+        self.id = next(_ids)
+        self._table = table
+
+    def remove(self) -> None:
+        """Take the hook away."""
+        self._table.pop(self.id, None)
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.remove()
+
+
+def _of(node: Node) -> Hooks:
+    if node.hooks is None:
+        node.hooks, Hooks.made = Hooks(), True
+    found: Hooks = node.hooks
+    return found
+
+
+def _added(table: dict[int, Any], entry: Any) -> Handle:
+    handle = Handle(table)
+    table[handle.id] = entry
+    return handle
+
+
+def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Handle:
+    """Register a hook on a tensor's gradient."""
+    if t._g is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    return _added(_of(t._g).tensor, (t._i, hook))
+
+
+def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Handle:
+    """Register a hook on a leaf that runs once its `.grad` is complete."""
+    if t._g.__class__ is not AccumulateGrad:
+        if t._g is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return _added(_of(t._g).accumulated, hook)
+
+
+def on_node(node: Node, hook: Callable[..., Any], when: str) -> Handle:
+    """Register a hook that runs before or after a node."""
+    return _added(getattr(_of(node), when), hook)
+
+
+def retain(t: Any) -> None:
+    """Keep a non-leaf tensor's gradient."""
+    if not t.retains_grad:
+        t.__dict__["_retains_grad"] = True
+        _of(t._g).retained[t._i] = weakref.ref(t)
+
+
+def move_retained(t: Any, old: Node, node: Node, number: int) -> None:
+    """What a tensor keeps of its gradient is kept at its new place."""
+    for at, reference in list(old.hooks.retained.items()) if old.hooks is not None else ():
+        if reference() is t:
+            del old.hooks.retained[at]
+            _of(node).retained[number] = reference
+
+
+def _listed(node: Node, grad: Any) -> list[Any]:
+    """The gradients of all results of a node, None where there is none."""
+    if not node.multi:
+        return [grad]
+    return [*grad, *[None] * (node.results() - len(grad))]
+
+
+def received(node: Node, grad: Any) -> Any:
+    """Run the tensors' hooks of a node on the gradients it has received; keep what is to be kept."""
+    h: Hooks = node.hooks
+    if not (h.tensor or h.retained):
+        return grad
+    grads = _listed(node, grad)
+    for number, hook in list(h.tensor.values()):
+        grads[number] = _replaced(hook(grads[number]), grads[number])
+    for number, reference in h.retained.items():
+        t = reference()
+        if t is not None and grads[number] is not None:
+            held = t.grad
+            t._grad = grads[number] if held is None else held + grads[number]
+    return grads if node.multi else grads[0]
+
+
+def before(node: Node, grad: Any) -> Any:
+    """Run the pre-hooks of a node that is about to run."""
+    if not node.hooks.pre:
+        return grad
+    grads = _listed(node, grad)
+    for hook in list(node.hooks.pre.values()):
+        found = hook(tuple(grads))
+        if found is not None:
+            grads = _counted(found, len(grads))
+    return grads if node.multi else grads[0]
+
+
+def _counted(found: Any, wanted: int) -> list[Any]:
+    """What a node's hook gives in place of gradients: as many."""
+    values = list(found) if isinstance(found, (tuple, list)) else [found]
+    if len(values) != wanted:
+        raise RuntimeError(
+            f"hook has returned an incorrect number of values (got {len(values)}, but expected {wanted})"
+        )
+    return values
+
+
+def _replaced(found: Any, grad: Any) -> Any:
+    if found is None:
+        return grad
+    if not hasattr(found, "_a"):
+        raise TypeError(f"hook should return a Tensor or None, got {type(found).__name__}")
+    if grad is None:
+        raise RuntimeError("can't replace a empty gradient with a non-empty value")
+    if found._l.shape != grad._l.shape:
+        raise RuntimeError(
+            f"hook has changed the size of value: expected {list(grad.shape)}, got {list(found.shape)}"
+        )
+    return found
+
+
+def after(node: Node, results: Any, grad: Any) -> Any:
+    """Run a node's post-hooks on (gradients of inputs, gradients of outputs)."""
+    h: Hooks = node.hooks
+    outputs = tuple(grad) if node.multi else (grad,)
+    for hook in list(h.post.values()):
+        found = hook(tuple(results), outputs)
+        if found is not None:
+            results = _counted(found, len(results))
+    return results
+
+
+def accumulated(node: Node, leaf: Any) -> None:
+    """Run a leaf's hooks after its gradient is complete."""
+    for hook in list(node.hooks.accumulated.values()):
+        hook(leaf)
+    for hook in list(node.hooks.post.values()):
+        hook((), (leaf.grad,))
+
+
+def own(grad: Any, leaf: Any) -> Any:
+    """`grad` as the leaf's own: itself where nobody else holds it or its memory, else a copy.
+
+    It lies as the leaf does where that is dense, else row by row.
+    """
+    if grad._k.lazy and sys.getrefcount(grad) <= _ALONE:
+        return mark(own(memory(grad), leaf), grad._k.conj, grad._k.neg)
+    a = grad._a
+    alone = a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
+    room = None if (like := leaf._a).flags.c_contiguous else np.empty_like(like)
+    if room is not None and any(
+        n > 1 and s != t for n, s, t in zip(like.shape, room.strides, like.strides, strict=True)
+    ):
+        room = np.empty(like.shape, like.dtype)
+    if alone and grad._g is None and (a.flags.c_contiguous if room is None else a.strides == room.strides):
+        return grad
+    if grad.is_sparse or grad.__class__ in BELOW:
+        return grad.detach()
+    return wrap(duplicate(a) if room is None else assign(room, a), grad._k)
+
+
+def _calibrate() -> int:
+    # How many references the engine's own frames hold on their way down to own(): it depends on
+    # the Python version, so it is measured on the same shape of calls.
+    def own(grad: Any, leaf: Any) -> int:
+        return sys.getrefcount(grad)
+
+    def accumulate(node: Any, grad: Any, create: bool) -> int:
+        return own(grad, node)
+
+    buffers = {0: object()}
+    grad = buffers.pop(0)
+    return accumulate(None, grad, False)
+
+
+_ALONE = _calibrate()
+
+
+# --- callbacks at the end of a run (Variable._execution_engine.queue_callback) --------------------
+
+
+_numbers = itertools.count()
+
+
+class Run:
+    """One run of the engine; `partial` where it looks for the gradients of given tensors only.
+
+    accumulates: whether leaves' `.grad` is added to. reached() tells the nodes that get a gradient, order()
+    in which order. number: one higher for each run.
+    """
+
+    __slots__ = ("callbacks", "partial", "accumulates", "reached", "order", "number", "__weakref__")
+
+    def __init__(
+        self,
+        partial: bool,
+        accumulates: bool,
+        reached: Callable[[], set[Node]],
+        order: Callable[[], list[Node]],
+    ) -> None:
+        self.callbacks: list[Callable[[], None]] = []
+        self.partial, self.accumulates, self.reached, self.order = partial, accumulates, reached, order
+        self.number = next(_numbers)
+
+
+class _Runs(threading.local):
+    stack: list[Run]
+
+    def __init__(self) -> None:
+        self.stack = []
+
+
+_runs = _Runs()
+
+
+def begin_run(*what: Any) -> Run:
+    """Open a run; callbacks queued inside belong to it."""
+    run = Run(*what)
+    _runs.stack.append(run)
+    return run
+
+
+def current_run() -> Run | None:
+    """This thread's innermost run, if it is in one."""
+    return _runs.stack[-1] if _runs.stack else None
+
+
+def end_run(run: Run) -> None:
+    """Call what was queued, in order."""
+    for callback in run.callbacks:
+        callback()
+
+
+def leave_run(run: Run) -> None:
+    """Close a run, also after an error."""
+    _runs.stack.remove(run)
+
+
+def queue_callback(callback: Callable[[], None]) -> None:
+    """Call `callback` when the running backward is through."""
+    if not _runs.stack:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    _runs.stack[-1].callbacks.append(callback)

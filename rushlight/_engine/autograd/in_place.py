@@ -1,0 +1,215 @@
+"""In-place writes and the graph: through views, gradients stay right.
+
+A write into a view is seen as: the base is a new tensor, equal to the old one except where the
+view looks, which holds the written result. CopySlices is the node of that step. All views of the
+base then get their nodes anew, by taking the view again of the new base.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import AccumulateGrad, Node, edge, set_apart
+from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.core.layout import check_apart_from_itself, shared
+from rushlight._engine.tensors.tensor import Tensor, storage
+
+
+def check_writable(target: Tensor, tracked: bool) -> None:
+    """Refuse writes that PyTorch refuses before it looks at the memory: to leaves that require grad, ..."""
+    a = target._m
+    if tracked or target._g is not None:
+        _check_view(target)
+    if LOCAL.enabled and target._g.__class__ is AccumulateGrad:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place "
+            "operation. Do it under torch.no_grad(), or on a clone()."
+        )
+    for t in chain.from_iterable(LOCAL.transforms):
+        if np.may_share_memory(t._m, a):
+            raise RuntimeError(
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
+                "in-place operation that would mutate a captured Tensor. This is not supported; please "
+                "rewrite the function being transformed to accept the mutated Tensor(s) as inputs."
+            )
+    refuse_inference(target)
+
+
+def refuse_inference(target: Tensor) -> None:
+    """Refuse to change a tensor of inference mode outside of it."""
+    s = target._s
+    if s is not None and s.inference and not LOCAL.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. "
+            "You can make a clone to get a normal tensor before doing inplace update."
+        )
+
+
+def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
+    """Refuse to write to expanded memory, or to some of which an operand reads a part, in another way."""
+    check_apart_from_itself(target._m)
+    for v in values:
+        if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
+            a, b = (_reach(t._m) for t in (target, v))
+            same = a == b and target._l.strides == v._l.strides
+            if a and b and not same and a[0] < b[1] and b[0] < a[1]:
+                raise shared("some elements of the input tensor and the written-to tensor refer")
+
+
+def _reach(a: Any) -> tuple[int, int] | None:
+    """The addresses of dense memory; None for an array with gaps, about which PyTorch does not ask."""
+    low, high = np.lib.array_utils.byte_bounds(a)
+    return (low, high) if a.size and high - low == a.nbytes else None
+
+
+def _check_view(target: Tensor) -> None:
+    if not LOCAL.enabled:
+        return
+    step, t = getattr(target, "_b", None), target
+    if step is not None and target._g.__class__ is AccumulateGrad and target._g.apart is not None:
+        _refuse_apart(target._g.apart.mode)
+    while step is not None:
+        if step[1] is None and " " in step[2]:
+            raise RuntimeError(step[2])
+        if step[1] is None:
+            raise RuntimeError(
+                f"Output {t._i} of {step[2]} is a view and is being modified inplace. "
+                "This view is the output of a function that returns multiple views. "
+                "Such functions do not allow the output views to be modified inplace. "
+                "You should replace the inplace operation by an out-of-place one."
+            )
+        t = step[0]
+        step = getattr(t, "_b", None)
+    if t is not target and (t._g.__class__ is AccumulateGrad or t._g is None is not target._g):
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an "
+            "in-place operation. Do it under torch.no_grad(), or on a clone()."
+        )
+
+
+def _refuse_apart(mode: str) -> None:
+    if mode:
+        name, normal = (
+            (mode, "with grad mode enabled") if mode == "no_grad" else ("inference", "in normal mode")
+        )
+        raise RuntimeError(
+            f"A view was created in {name} mode and is being modified inplace {normal}. Given "
+            "that this use case is ambiguous and error-prone, it is forbidden. You can "
+            "clarify "
+            "your code by moving both the view and the inplace either both inside the "
+            f"{mode} block (if "
+            "you don't want the inplace to be tracked) or both outside (if you want the "
+            "inplace to be tracked)."
+        )
+
+
+def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...], step: Any = None) -> None:
+    """Note that `view` is again(base, *args), so that writes through it can reach the base; step: see()'s."""
+    view._b = (base, again, args, step)
+    if base._g is not None and not LOCAL.enabled:
+        unrecorded(view)
+    if base._g.__class__ is not AccumulateGrad:  # no write can ever be recorded through a leaf's views
+        remember(view, view._s)
+
+
+def unrecorded(view: Tensor) -> None:
+    """Of a view of a tensor that requires grad, taken where nothing is recorded: so it requires grad, too."""
+    if view._k.dtype.category >= FLOATING and not view._s.inference:  # type: ignore[union-attr]
+        set_apart(view, "inference_mode" if LOCAL.inference else "no_grad")
+
+
+def remember(view: Tensor, s: Any) -> None:
+    """Let a view's storage know of it."""
+    known = s.views
+    if known is None:
+        s.views = [_reference(view)]
+        return
+    if len(known) >= s.prune_at:
+        known[:] = [r for r in known if r() is not None]
+        # Twice what is alive: pruning costs a constant for each view, however many there are.
+        s.prune_at = 2 * len(known) + 64
+    known.append(_reference(view))
+
+
+_reference = weakref.ref
+
+
+class CopySlices(Node):
+    """base with the part seen through a chain of views replaced: gradients to both."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::CopySlices"
+
+    def apply(self, grad: Any) -> Any:
+        """(gradient of the old base, gradient of what was written)."""
+        chain = self.saved
+        old = None
+        if self.next[0] is not None:
+            old = grad.clone()
+            replay(old, chain).zero_()
+        new = replay(grad, chain).clone() if self.next[1] is not None else None
+        return old, new
+
+
+def replay(base: Any, chain: tuple[Any, ...]) -> Any:
+    """Take a chain of views again."""
+    for again, args in chain:
+        base = again(base, *args)
+    return base
+
+
+def view_chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+    steps = []
+    t = view
+    while (step := getattr(t, "_b", None)) is not None:
+        steps.append((step[1], step[2]))
+        t = step[0]
+    return t, tuple(reversed(steps))
+
+
+def switched(base: Tensor) -> None:
+    """Let earlier views of a tensor know that it now requires grad as a leaf, or does so no more."""
+    for reference in base._s.views or ():  # type: ignore[union-attr]
+        view = reference()
+        if view is not None and view is not base and view_chain(view)[0] is base:
+            if base._g is None:
+                if view._g.__class__ is AccumulateGrad and view._g.apart is not None:
+                    view._g = None
+            elif view._g is None and view._k.dtype.category >= FLOATING:
+                set_apart(view, "")
+
+
+def moved(t: Tensor, node: Any, number: int) -> None:
+    """Give a tensor another place in the graph; a gradient that it keeps is that of the new place."""
+    old = t._g
+    t._g, t._i = node, number
+    if old is not None and old is not node and t.__dict__.get("_retains_grad"):
+        # Here: hooks are loaded by a program that has some.
+        from rushlight._engine.autograd.hooks import move_retained
+
+        move_retained(t, old, node, number)
+
+
+def rebase(target: Tensor, result: Tensor) -> None:
+    """After a write: `target` (and the base it is a view of) takes `result`'s place in the graph."""
+    root, chain = view_chain(target)
+    if root is target:
+        moved(root, result._g, result._i)
+    else:
+        moved(root, CopySlices((edge(root), edge(result)), chain), 0)
+    for reference in storage(root).views or ():
+        view = reference()
+        if view is not None and view is not root:
+            above, steps = view_chain(view)
+            if above is root and all(again is not None for again, _ in steps):
+                found = replay(root, steps)
+                moved(view, found._g, found._i)

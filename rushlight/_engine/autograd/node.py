@@ -1,0 +1,267 @@
+"""Nodes of the autograd graph: what an op leaves behind so that gradients can flow through it.
+
+`next` holds one edge (node, output number) per differentiable input, None where no gradient is
+wanted; `saved` what the rule needs, None once freed; `seq` grows with time, so that a node's
+number is higher than those of all nodes it leads to: the engine's order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+Edge = tuple["Node", int]
+next_seq = itertools.count(1).__next__
+new = object.__new__
+
+
+def freed() -> RuntimeError:
+    """The error of a second walk through a graph whose saved values are gone."""
+    return RuntimeError(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they "
+        "have already been freed). Saved intermediate values of the graph are freed when you call "
+        ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+        "graph a second time or if you need to access saved tensors after calling backward."
+    )
+
+
+class Node:
+    """A recorded op. `apply(grad)` gives one gradient per edge; nodes with several results set
+    `multi` and get a list of gradients, None where there is none."""
+
+    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
+    # Whether place() says what a profiler names it by, its class or what dispatch/node_names.py's `named` takes.
+    placed = False
+    multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
+    next: tuple[Edge | None, ...]
+    saved: Any
+    hooks: Any
+    seq: int
+
+    def __init__(self, edges: tuple[Edge | None, ...] = (), saved: Any = ()) -> None:
+        self.next = edges
+        self.saved = saved
+        self.hooks = None
+        self.seq = next_seq()
+        if TRACES.record is not None:
+            TRACES.record(self)
+
+    def apply(self, grad: Any) -> Any:
+        """One gradient per edge of `next`."""
+        raise NotImplementedError(f"{type(self).__name__} has no gradient rule")
+
+    def results(self) -> int:
+        """How many results the op had that may have gradients."""
+        return getattr(self, "count", 0) if self.multi else 1
+
+    def release(self) -> None:
+        """Let go of the tensors that were saved; a node that saved none may run again."""
+        saved = self.saved
+        if saved.__class__ is tuple:
+            # Formulas and x[i] keep tensors in the second place.
+            if saved and (len(saved) < 2 or saved[1]):
+                self.saved = None
+        elif saved is not None and saved.tensors():
+            self.saved = None
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
+        from rushlight._engine.autograd.engine import apply
+
+        wanted = self.results()
+        if wanted and len(grads) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(grads)} arguments instead")
+        found = apply(self, list(grads) if self.multi else grads[0])
+        return found[0] if isinstance(found, tuple) and len(found) == 1 else found
+
+    def name(self) -> str:
+        """The class name, as `repr` shows it."""
+        return type(self).__name__
+
+    def settle(self) -> "Node":
+        """This node, its class named as PyTorch names the overload that it was."""
+        return self
+
+    @property
+    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+        """The nodes that this one's gradients flow into."""
+        return tuple(
+            (None, 0) if edge is None or getattr(edge[0], "apart", None) else (edge[0].settle(), edge[1])
+            for edge in self.next
+        )
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on the node."""
+        try:
+            return self.metadata_
+        except AttributeError:
+            self.metadata_: dict[Any, Any] = {}
+            return self.metadata_
+
+    def __lt__(self, other: "Node") -> bool:
+        # For a heap of turns, where two may be the same after very many nodes.
+        return self.seq > other.seq
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_inputs, grad_outputs) after the node ran; a result replaces grad_inputs."""
+        from rushlight._engine.autograd.hooks import on_node
+
+        return on_node(self, hook, "post")
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_outputs) before the node runs; a result replaces them."""
+        from rushlight._engine.autograd.hooks import on_node
+
+        return on_node(self, hook, "pre")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from rushlight._engine.autograd.saved_values import look_up
+
+            return look_up(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from rushlight._engine.autograd.saved_values import names_of
+
+        return [*super().__dir__(), *names_of(self)]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+class _Traces:
+    """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody.
+
+    how: (function, result, operands) of an op's node that function(result, operands) makes, if `asked`.
+    """
+
+    record: Callable[[Node], None] | None = None
+    how: Any = None
+    asked = False
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Node], None]] = []
+
+    def add(self, listener: Callable[[Node], None]) -> None:
+        """Call `listener` with each new node; one that was added twice is called once."""
+        self._listeners.append(listener)
+        self._choose()
+
+    def remove(self, listener: Callable[[Node], None]) -> None:
+        """Undo one `add`."""
+        self._listeners.remove(listener)
+        self._choose()
+
+    def _choose(self) -> None:
+        listeners = list(dict.fromkeys(self._listeners))
+
+        def every(node: Node) -> None:
+            for listener in listeners:
+                listener(node)
+
+        self.record = every if len(listeners) > 1 else listeners[0] if listeners else None
+
+
+TRACES = _Traces()
+# Nodes of results of matched calls (trace/matching.py), and who matches the walk of their graphs, too.
+WALKERS: "weakref.WeakKeyDictionary[Node, Any]" = weakref.WeakKeyDictionary()
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ("_leaf",)
+
+    def __init__(self, leaf: Any) -> None:
+        super().__init__()
+        self._leaf = weakref.ref(leaf)
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def variable(self) -> Any:
+        """The leaf; None when nobody holds it any more."""
+        return self._leaf()
+
+    @property
+    def apart(self) -> "Apart | None":
+        """Of a view that was taken where nothing is recorded: where; None of a leaf of its own."""
+        return self._leaf if self._leaf.__class__ is Apart else None
+
+
+class Apart:
+    """Stands for the leaf where there is none: a view requires grad as its base does, but whoever took it
+    recorded nothing, so gradients that come to it are let go. mode: the mode in which it was taken."""
+
+    __slots__ = ("mode",)
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def __call__(self) -> None:
+        """There is no leaf."""
+
+
+_APART = {mode: Apart(mode) for mode in ("no_grad", "inference_mode", "")}
+
+
+def set_apart(view: Any, mode: str) -> None:
+    """Let a view of what requires grad say so too; mode: "no_grad" or "inference_mode" if it was taken there,
+    "" where its base began to require grad later."""
+    node = new(AccumulateGrad)
+    Node.__init__(node)
+    node._leaf = _APART[mode]
+    view._g = node
+
+
+def edge(t: Any) -> Edge | None:
+    """Where the gradient of tensor `t` flows to."""
+    g = t._g
+    return None if g is None else (g, t._i)
+
+
+def backward_name(op: str) -> str:
+    """PyTorch's name for the node of an op: layer_norm -> LayerNormBackward0, im2col -> Im2Col..."""
+    return re.sub(r"(?:^|_+|(?<=\d))([a-z])", lambda found: found[1].upper(), op.strip("_")) + "Backward0"
+
+
+class GradientEdge(NamedTuple):
+    """A result's place in the graph: the node and which of its results. It keeps the graph alive, no data."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+    @property
+    def _g(self) -> Node:
+        # A Function's node is its ctx for a program.
+        return getattr(self.node, "_node", self.node)
+
+    @property
+    def _i(self) -> int:
+        return self.output_nr
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """Where the gradient of `tensor` arrives; RuntimeError if it does not require gradients."""
+    if tensor._g is None:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    return GradientEdge(tensor._g.settle(), tensor._i)
+
+
+def listed(values: Any) -> list[Any]:
+    """One tensor or edge, or a list or tuple of them, as a list."""
+    many = isinstance(values, (list, tuple)) and not isinstance(values, GradientEdge)
+    return list(values) if many else [values]

@@ -1,0 +1,1 @@
+"""What has neither tensors nor kernels: dtypes, devices, sizes, layout arithmetic, type promotion, settings, errors."""

@@ -1,0 +1,62 @@
+"""Whose line it is that called: warnings name the user's."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from types import FrameType
+
+_ROOT = os.path.abspath(__file__).rpartition(os.path.join("rushlight", "_engine"))[0]
+# Files of ours: the packages, and what they write and compile (dispatch/generated_code.py).
+OURS = (_ROOT + "rushlight" + os.sep, _ROOT + "rushlight_vision" + os.sep, "<rushlight ")
+# Python's own machinery of imports may stand between.
+_PASSED = (*OURS, importlib.__file__, "<frozen importlib")
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs code of this package."""
+    return frame.f_code.co_filename.startswith(OURS)
+
+
+def caller() -> FrameType:
+    """The innermost frame that is not ours; the outermost of all where every one is."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PASSED):
+        frame = frame.f_back
+    return frame
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """warnings.warn, about the user's line, however deep in the package it is called."""
+    frame = caller()
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    # Without the frame's globals, as warnings.warn: the loader of a program given by -c cannot tell its
+    # source.
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        names.get("__name__", "<string>"),
+        registry,
+    )
+
+
+def asked_by_hasattr() -> bool:
+    """Whether the user's code is in a call of hasattr(): it asks, and does not use what it asks for."""
+    import dis  # only here: not loaded by `import rushlight`
+
+    frame = caller()
+    asked = False
+    for instruction in dis.get_instructions(frame.f_code):
+        calls = instruction.opname.startswith("CALL")
+        if instruction.offset >= frame.f_lasti:
+            return calls and asked
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            asked = asked or instruction.argval == "hasattr"
+        elif calls:
+            asked = False
+    return False

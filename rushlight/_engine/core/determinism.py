@@ -1,0 +1,56 @@
+"""torch.use_deterministic_algorithms: the switch, and what it makes ops do.
+
+Results here never depend on chance. What PyTorch refuses on the CPU while the switch is on is refused with
+its words all the same, and memory that nobody wrote to is filled, so that a program finds its mistakes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.callers import warn
+
+OFF, WARN, ERROR = range(3)
+
+
+class Determinism:
+    """The state: one for the process."""
+
+    level = OFF
+    fill_uninitialized_memory = True
+
+
+def alert(op: str) -> None:
+    """Refuse an op whose result PyTorch leaves to chance, or warn, as the switch says."""
+    if not Determinism.level:
+        return
+    on = f"does not have a deterministic implementation, but you set '{_SETTINGS[Determinism.level]}'."
+    if Determinism.level == WARN:
+        warn(
+            f"{op} {on} You can file an issue at https://github.com/pytorch/pytorch/issues to help "
+            "us prioritize adding deterministic support for this operation.",
+            UserWarning,
+        )
+        return
+    raise RuntimeError(
+        f"{op} {on} You can turn off determinism just for this operation, or you can use the "
+        "'warn_only=True' option, if that's acceptable for your application. You can also "
+        "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize "
+        "adding deterministic support for this operation."
+    )
+
+
+_SETTINGS = {
+    WARN: "torch.use_deterministic_algorithms(True, warn_only=True)",
+    ERROR: "torch.use_deterministic_algorithms(True)",
+}
+
+
+def fill_unwritten(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array: where the switch is on, filled with nan, or the largest integer, or True."""
+    if Determinism.level and Determinism.fill_uninitialized_memory:
+        kind = array.dtype.kind
+        array.fill(True if kind == "b" else np.iinfo(array.dtype).max if kind in "iu" else np.nan)
+    return array

@@ -1,0 +1,79 @@
+"""Devices: where a tensor's memory is. The engine runs on "cpu" and (shapes only) "meta"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.lazy import package
+
+_TYPES = ("cpu", "cuda", "meta", "mps", "xpu", "xla", "mkldnn", "hpu", "mtia")
+
+
+class device:
+    """device("cpu"), device("cuda:0"), device("cuda", 0): a type and an index or None."""
+
+    __module__ = package()
+    __slots__ = ("type", "index")
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any = None, index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        if isinstance(type, int) and not isinstance(type, bool):
+            type, index = "cuda", type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
+        name, colon, number = type.partition(":")
+        if colon:
+            if index is not None:
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
+            if not number.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(number)
+        if name not in _TYPES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(_TYPES)} device type at start of device string: {name}"
+            )
+        object.__setattr__(self, "type", name)
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        extra = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{extra})"
+
+    def __enter__(self) -> "device":
+        _outer.append(Default.value)
+        Default.value = self
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        Default.value = _outer.pop()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type,) if self.index is None else (self.type, self.index)
+
+
+class Default:
+    """The device of new tensors; `with device(...)` and set_default_device change it."""
+
+    value: device
+
+
+_outer: list[device] = []
+CPU = Default.value = device("cpu")
+META = device("meta")

@@ -1,0 +1,60 @@
+"""The one grammar of error messages: `op: expectation, got value`, with the remedy where one is known."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from rushlight._engine.core.callers import warn
+
+_warned: set[str] = set()
+
+
+class LinAlgError(RuntimeError):
+    """torch.linalg.LinAlgError: a matrix that an algorithm cannot do with."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # PyTorch's private name
+
+
+def missing(name: str, instead: str) -> NoReturn:
+    """Raise for a part of PyTorch that is not in Rushlight; says what to use instead."""
+    raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")
+
+
+def warn_once(text: str) -> None:
+    """A UserWarning, the first time that it is asked for."""
+    if text not in _warned:
+        _warned.add(text)
+        warn(text, UserWarning)
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front; a 0-d tensor accepts 0 and -1, as PyTorch does."""
+    limit = ndim or 1
+    if -limit <= dim < limit:
+        return dim + limit if dim < 0 else dim
+    raise IndexError(
+        f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+    )
+
+
+def wrap_dims(dims: int | tuple[int, ...] | list[int] | None, ndim: int) -> tuple[int, ...]:
+    """Several dims, each counted from the front; None or () means all of them."""
+    if dims is None or (not isinstance(dims, int) and len(dims) == 0):
+        return tuple(range(ndim))
+    wrapped = tuple(wrap_dim(int(d), ndim) for d in ((dims,) if isinstance(dims, int) else dims))
+    if len(set(wrapped)) != len(wrapped):
+        twice = next(d for d in wrapped if wrapped.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return wrapped if ndim else ()
+
+
+def check_size(op: str, a: Any, d: int | None, otherwise: type[Exception] = RuntimeError) -> None:
+    """A reduction of an array or tensor along d (of all of it, or `otherwise`) needs an element to pick."""
+    if d is None and 0 in a.shape:
+        raise otherwise(
+            f"{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
+    if d is not None and a.ndim and a.shape[d] == 0:
+        raise IndexError(f"{op}(): Expected reduction dim {d} to have non-zero size.")

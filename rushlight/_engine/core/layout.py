@@ -1,0 +1,280 @@
+"""Layout arithmetic: sizes, strides and offsets in elements, and memory for results; no data, no tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Ints = tuple[int, ...]
+Array = np.ndarray[Any, Any]
+
+
+def as_tuple(value: int | Sequence[int]) -> Ints:
+    """One int or several as a tuple."""
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+class Layout(NamedTuple):
+    """How a strided view sees its storage; strides and offset count elements."""
+
+    sizes: Ints
+    strides: Ints
+    offset: int = 0
+
+
+def contiguous_strides(sizes: Sequence[int]) -> Ints:
+    """Row-major strides; PyTorch counts a size of 0 as 1 here."""
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+@lru_cache(maxsize=4096)
+def strides_like(sizes: Ints, strides: Ints) -> Ints:
+    """Dense strides in the order of given ones: what `empty_like` (preserve_format) gives."""
+    return dense_strides(sizes, iteration_order(sizes, (strides,)))
+
+
+def dense_strides(sizes: Sequence[int], order: Sequence[int]) -> Ints:
+    """Dense strides, the dims in an order from the outermost to the innermost."""
+    strides, step = [0] * len(sizes), 1
+    for i in reversed(order):
+        strides[i] = step
+        step *= max(sizes[i], 1)
+    return tuple(strides)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
+    """The common shape by right-aligned broadcasting; RuntimeError in PyTorch's words."""
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return tuple(shapes[0])
+    ndim = max((len(s) for s in shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for i, size in enumerate(shape, ndim - len(shape)):
+            if result[i] == 1:
+                result[i] = size
+            elif size not in (1, result[i]):
+                raise RuntimeError(
+                    f"The size of tensor a ({result[i]}) must match the size of "
+                    f"tensor b ({size}) at non-singleton dimension {i}"
+                )
+    return tuple(result)
+
+
+def infer_size(shape: Sequence[int], numel: int) -> Ints:
+    """`shape` with its one -1 filled in so that it holds `numel` elements."""
+    known, hole = 1, None
+    for i, size in enumerate(shape):
+        if size == -1:
+            if hole is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            hole = i
+        elif size < 0:
+            raise RuntimeError(f"invalid shape dimension {size} at index {i} of shape {list(shape)}")
+        else:
+            known *= size
+    if hole is None:
+        if known == numel:
+            return tuple(shape)
+    elif known > 0 and numel % known == 0:
+        return (*shape[:hole], numel // known, *shape[hole + 1 :])
+    elif known == 0 and numel == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+            "unspecified dimension size -1 can be any value and is ambiguous"
+        )
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+
+
+def view_strides(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> Ints | None:
+    """Strides under which the same memory reads as `shape`, or None where it cannot.
+
+    Walks both shapes from the back: a run of old dims that are contiguous among themselves can be
+    cut anew in any way.
+    """
+    if math.prod(shape) == 0:
+        return tuple(strides) if tuple(shape) == tuple(sizes) else contiguous_strides(shape)
+    if not sizes:
+        return (1,) * len(shape)
+    out = [0] * len(shape)
+    new = len(shape) - 1
+    run, base = 1, strides[-1]
+    for old in range(len(sizes) - 1, -1, -1):
+        run *= sizes[old]
+        ends = old == 0 or (sizes[old - 1] != 1 and strides[old - 1] != run * base)
+        if not ends:
+            continue
+        used = 1
+        while new >= 0 and (used < run or shape[new] == 1):
+            out[new] = used * base
+            used *= shape[new]
+            new -= 1
+        if used != run:
+            return None
+        if old > 0:
+            run, base = 1, strides[old - 1]
+    return tuple(out) if new == -1 else None
+
+
+def extent(layout: Layout) -> int:
+    """One past the last storage element that a view touches."""
+    if 0 in layout.sizes:
+        return layout.offset
+    return layout.offset + 1 + sum((n - 1) * s for n, s in zip(layout.sizes, layout.strides, strict=True))
+
+
+def beyond_storage(layout: Layout, itemsize: int, needed: int, available: int) -> RuntimeError:
+    """The error for a view of more bytes than its storage has."""
+    return RuntimeError(
+        f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage "
+        f"offset {layout.offset}, and itemsize {itemsize} requiring a storage size of "
+        f"{needed} are out of bounds for storage of size {available}"
+    )
+
+
+def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether two indices may name one element (expanded tensors): conservative only for odd cases."""
+    step = 0
+    for stride, size in sorted((s, n) for s, n in zip(strides, sizes, strict=True) if n > 1):
+        if stride <= step:
+            return True
+        step += stride * (size - 1)
+    return False
+
+
+def shared(what: str) -> RuntimeError:
+    """The error for a write to memory where elements (`what`) share a place."""
+    return RuntimeError(
+        f"unsupported operation: {what} to a single memory location. Please clone() the "
+        "tensor before performing the operation."
+    )
+
+
+def check_apart_from_itself(a: Array) -> None:
+    """RuntimeError for memory that cannot be written to, as elements of it share a place."""
+    if 0 in a.strides and 0 not in a.shape and overlaps_itself(a.shape, a.strides):
+        raise shared("more than one element of the written-to tensor refers")
+
+
+def channels_last_strides(sizes: Sequence[int]) -> Ints:
+    """Strides of N, H, W, C order (or N, D, H, W, C) under sizes N, C, H, W."""
+    return dense_strides(sizes, (0, *range(2, len(sizes)), 1))
+
+
+def has_channels_last(sizes: Sequence[int], strides: Sequence[int], dims: Sequence[int] = (4, 5)) -> bool:
+    """Whether N, C, (D,) H, W lies so that results get channels last too; not where both orders fit.
+
+    dims: how many dims such an operand may have; with 3 also N, C, W, which is N, C, 1, W.
+    """
+    if len(sizes) not in dims or not strides[1]:
+        return False
+    least = 0
+    for d in (1, *range(len(sizes) - 1, 1, -1), 0):
+        if not sizes[d] or strides[d] < least or not d and least == strides[1]:
+            return False
+        least = strides[d] * max(sizes[d], 1)
+    return True
+
+
+def convolves_last(a: Any, b: Any) -> bool:
+    """Whether a convolution's result is in channels last: if an operand is, of lines if the second one is."""
+    return has_channels_last(a.shape, a.strides) or has_channels_last(b.shape, b.strides, (3, 4, 5))
+
+
+def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
+    """Strides of a copy in a memory format (by its name; None preserves dense strides)."""
+    name = getattr(memory_format, "name", "preserve_format")
+    if name == "contiguous_format":
+        return contiguous_strides(sizes)
+    if name == "preserve_format":
+        return strides_like(sizes, strides)
+    wanted = 4 if name == "channels_last" else 5
+    if len(sizes) != wanted:
+        raise RuntimeError(f"required rank {wanted} tensor to use {name} format")
+    return channels_last_strides(sizes)
+
+
+# --- the order of a result's dims -----------------------------------------------------------------
+
+
+def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
+    """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway.
+
+    copied: the places of operands that PyTorch converts into a dense copy first; none by default.
+    """
+    if all([a.flags.c_contiguous for a in operands]):
+        return None
+    given = [(a.shape, a.strides) for a in operands]
+    for k in copied:
+        given[k] = given[k][0], strides_like(*given[k])
+    return laid_out(*_broadcast(tuple(given)), dtype)
+
+
+@lru_cache(maxsize=4096)
+def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Ints, ...]]:
+    """The common shape, and each operand's strides over its dims."""
+    shape = np.broadcast_shapes(*[sizes for sizes, _ in operands])
+    return shape, tuple(
+        [
+            (0,) * (len(shape) - len(sizes))
+            + tuple(
+                [
+                    0 if n == 1 != k else s
+                    for n, k, s in zip(sizes, shape[len(shape) - len(sizes) :], strides, strict=True)
+                ]
+            )
+            for sizes, strides in operands
+        ]
+    )
+
+
+def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
+    """Fresh memory whose dims are in the order of these operands' strides."""
+    sizes, turned = _arranged(shape, operands)
+    return np.empty(sizes, dtype).transpose(turned) if turned else np.empty(sizes, dtype)
+
+
+@lru_cache(maxsize=4096)
+def _arranged(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, Ints | None]:
+    order = iteration_order(shape, operands)
+    turned = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return tuple([shape[i] for i in order]), None if order == sorted(order) else turned
+
+
+def iteration_order(shape: Ints, operands: tuple[Ints, ...]) -> list[int]:
+    """Dims from the slowest to the fastest in memory, as PyTorch allocates results.
+
+    An insertion sort by strides: the first operand that has two dims neither of which is
+    broadcast decides between them; where none does, they keep their order.
+    """
+    order = list(range(len(shape)))[::-1]  # fastest first
+    for i in range(1, len(shape)):
+        moving = i
+        for other in range(i - 1, -1, -1):
+            verdict = _swap(shape, operands, order[other], order[moving])
+            if verdict > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
+            elif verdict < 0:
+                break
+    return order[::-1]
+
+
+def _swap(shape: Ints, operands: tuple[Ints, ...], fast: int, slow: int) -> int:
+    """1 where dim `fast` should be the slower one, -1 where it is right as it is, 0 unknown."""
+    for strides in operands:
+        a, b = strides[fast], strides[slow]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[fast] > shape[slow]:
+            return 1
+    return 0

@@ -1,0 +1,33 @@
+"""The pages of freed memory: kept for the next large results, or given back to the system.
+
+glibc gives large freed blocks back at once, and a new page must be zeroed by the system before it is written:
+for a result of some megabytes that takes as long as an addition does. So it is told to keep up to 256 MB at
+the heap's end (mallopt(3)), unless the environment sets how it allocates. Other C libraries keep their ways.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from typing import Any
+
+# mallopt's numbers of its parameters; how large blocks are kept (with their heads), and before glibc 2.35.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST, _MOST_BEFORE = -1, -3, (64 << 20) + 4096, 32 << 20
+
+
+def _libc(name: str, *arguments: int) -> Any:
+    if sys.platform == "linux":
+        return getattr(ctypes.CDLL(None), name, lambda *_: None)(*arguments)
+
+
+def keep(size: int = 256 << 20) -> None:
+    """Keep up to `size` bytes of freed memory, in blocks of up to 64 MB (32 MB by old libraries)."""
+    if not any(name.startswith(("MALLOC_TRIM_", "MALLOC_MMAP_", "GLIBC_TUNABLES")) for name in os.environ):
+        _libc("mallopt", _MMAP_THRESHOLD, _MOST) or _libc("mallopt", _MMAP_THRESHOLD, _MOST_BEFORE)
+        _libc("mallopt", _TRIM_THRESHOLD, size)
+
+
+def give_back() -> None:
+    """Give all that is free back to the system, between blocks in use too."""
+    _libc("malloc_trim", 0)

@@ -1,0 +1,65 @@
+"""Who records what is computed: everything that runs kernels tells the recorder in TAPE, if there is one.
+
+A recorder (trace/recorder.py) has these methods:
+  run(function, operands, result, values)   result was function(*operands); values: the operands as tensors
+  write(function, operands, values)         memory was written by function(*operands)
+  call(function, *args)                     do it unrecorded now, and again at every replay
+  accumulate(function, node, grad, create)  a leaf receives its gradient
+  walk()                                    gradients are computed from here on
+  constant(array)                           made from Python values alone
+  escape(what)                              a value left for Python, or something that cannot be repeated
+  once                                      why the call's graph may not be walked before backward() comes
+  fuses                                     whether it fuses what composites are made of
+It may have settle(): memory is to be written to past the door, so what was put off is computed first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+TAPE: list[Any] = []
+
+
+def constant(array: Any) -> Any:
+    """The array, which was made from Python values alone: the recorder, if any, is told so."""
+    if TAPE:
+        TAPE[-1].constant(array)
+    return array
+
+
+def fusing() -> bool:
+    """Whether composites are taken apart and fused with what is around, not run by kernels of their own."""
+    return bool(TAPE) and TAPE[-1].fuses
+
+
+def settle() -> None:
+    """Tell the recorder, if any, that memory is to be written to: what it has put off is computed first."""
+    put_off = getattr(TAPE[-1], "settle", None) if TAPE else None
+    if put_off is not None:
+        put_off()
+
+
+def escape(what: str) -> None:
+    """Tell the recorder, if any, that what follows depends on values."""
+    if TAPE:
+        TAPE[-1].escape(what)
+
+
+def replayed(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that a recorder calls again at every replay: what it does depends on what it finds."""
+
+    @wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if TAPE:
+            return TAPE[-1].call(partial(method, self, *args, **kwargs))
+        return method(self, *args, **kwargs)
+
+    return called
+
+
+def walked_once(why: str) -> None:
+    """Tell the recorder, if any, that backward() alone may walk the graph that the call leaves."""
+    if TAPE:
+        TAPE[-1].once = f"{why}: compile the whole step, with backward() in it"

@@ -1,0 +1,42 @@
+"""torch.Size: the tuple of a tensor's sizes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rushlight._engine.lazy import package
+
+
+class Size(tuple):  # type: ignore[type-arg]
+    """A tuple of ints; slicing and adding give a Size again."""
+
+    __module__ = package()
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this size."""
+        return math.prod(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        found = tuple.__add__(self, tuple(other)) if isinstance(other, tuple) else NotImplemented
+        return found if found is NotImplemented else Size(found)
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        found = tuple.__mul__(self, other)
+        return found if found is NotImplemented else Size(found)
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)

@@ -1,0 +1,207 @@
+"""From what a caller wrote to what a row takes: binding, checking, PyTorch's TypeErrors."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.device import device
+from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords, text
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.tensor import Tensor
+
+
+def bind(
+    row: Row, args: tuple[Any, ...], kwargs: dict[str, Any], params: tuple[Param, ...] | None = None
+) -> dict[str, Any]:
+    """Every parameter's value by name, in order; TypeError in PyTorch's manner."""
+    params = row.params if params is None else params
+    if kwargs:
+        kwargs = rename_keywords(params, row.name, without_missing(kwargs))
+    positional = [p for p in params if not p.keyword_only]
+    args = _spread(row, positional, args)
+    if len(args) > len(positional):
+        raise TypeError(
+            f"{row.name}() takes {len(positional)} positional arguments but {len(args)} "
+            f"were given; the signature is {text(row.name, params)}"
+        )
+    bound = {p.name: v for p, v in zip(positional, args, strict=False)}
+    for key, value in kwargs.items():
+        if key in bound:
+            raise TypeError(f"{row.name}() got multiple values for argument '{key}'")
+        bound[key] = value
+    values = {}
+    for position, p in enumerate(params):
+        value = bound.get(p.name, p.default)
+        if value is REQUIRED and p.varargs:
+            value = ()
+        if value is REQUIRED:
+            raise TypeError(
+                f'{row.name}() missing 1 required positional arguments: "{p.name}"; '
+                f"the signature is {text(row.name, params)}"
+            )
+        values[p.name] = check(row.name, p, value, position)
+    return values
+
+
+def without_missing(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keywords without those that a generated function handed on though nobody gave them."""
+    return {name: value for name, value in kwargs.items() if value is not REQUIRED}
+
+
+def _spread(row: Row, positional: Sequence[Param], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    # x.view(2, 3) means x.view((2, 3)): the ints from a *Ints parameter's place on are one value.
+    for place, p in enumerate(positional):
+        several = p.type == "*Any" and len(args) > place + 1
+        if p.varargs and len(args) > place and (several or not isinstance(args[place], (tuple, list))):
+            if args[place] is None or isinstance(args[place], dt.dtype):
+                return args
+            return (*args[:place], tuple(args[place:]))
+    return args
+
+
+def check(op: str, p: Param, value: Any, position: int) -> Any:
+    """One argument against its schema type; converts what PyTorch converts."""
+    if p.is_list:
+        return _tensor_list(op, p, value, position)
+    if p.is_tensor:
+        if isinstance(value, Tensor) or value is p.default or (value is None and "None" in p.type):
+            return value
+        if p.takes_number and is_number(value):
+            return plain_number(value)
+        _mismatch(op, p, "Tensor", value, position)
+    if p.is_number:
+        if value is p.default or value is None and "None" in p.type:
+            return value
+        if isinstance(value, Tensor) and value._l.ndim == 0:
+            return value.item()
+        if is_number(value):
+            return plain_number(value)
+        _mismatch(op, p, "Number", value, position)
+    checker = _CHECKS.get(p.plain_type)
+    if checker is None or value is p.default:
+        return value
+    if value is None:
+        if p.type.endswith("None"):
+            return value
+        _mismatch(op, p, p.type, value, position)
+    return checker(op, p, value, position)
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` stands for a Python number (NumPy scalars do)."""
+    return isinstance(value, (int, float, complex, np.number, np.bool_, numbers.Number))
+
+
+def plain_number(value: Any) -> Any:
+    """A NumPy scalar as the Python number it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _mismatch(op: str, p: Param, wanted: str, value: Any, position: int) -> Any:
+    place = "" if p.keyword_only else f" (position {position + 1})"
+    raise TypeError(f"{op}(): argument '{p.name}'{place} must be {wanted}, not {type(value).__name__}")
+
+
+def _tensor_list(op: str, p: Param, value: Any, position: int) -> Any:
+    if isinstance(value, Tensor):
+        _mismatch(op, p, "tuple of Tensors", value, position)
+    if not isinstance(value, (list, tuple)):
+        if value is None and "None" in p.type:
+            return value
+        _mismatch(op, p, "tuple of Tensors", value, position)
+    for i, v in enumerate(value):
+        if not isinstance(v, Tensor) and not (v is None and "None" in p.type):
+            raise TypeError(
+                f"expected Tensor as element {i} in argument {position}, but got {type(v).__name__}"
+            )
+    return value
+
+
+def _int(op: str, p: Param, value: Any, position: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        if isinstance(value, Tensor) and value._l.ndim == 0 and value._l.dtype.kind in "iu":
+            return int(value)
+        if isinstance(value, bool):
+            _mismatch(op, p, "int", value, position)
+        if not hasattr(value, "__index__") or isinstance(value, Tensor):
+            _mismatch(op, p, "int", value, position)
+    return int(value.__index__())
+
+
+def _ints(op: str, p: Param, value: Any, position: int) -> Any:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Tensor):
+        if value._l.dtype.kind in "iu" and value._l.ndim <= 1:
+            return value.tolist()
+        _mismatch(op, p, "tuple of ints", value, position)
+    if not isinstance(value, (tuple, list)):
+        try:
+            value = tuple(value)
+        except TypeError:
+            _mismatch(op, p, "tuple of ints", value, position)
+    return tuple([_int_item(op, p, v, i, position) for i, v in enumerate(value)])
+
+
+def _int_item(op: str, p: Param, value: Any, i: int, position: int) -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Tensor) and value._l.size == 1 and value._l.dtype.kind in "iu":
+        return int(value)
+    if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
+        return int(value.__index__())
+    raise TypeError(
+        f"{op}(): argument '{p.name}' (position {position + 1}) must be tuple of ints, "
+        f"but found element of type {type(value).__name__} at pos {i}"
+    )
+
+
+def _float(op: str, p: Param, value: Any, position: int) -> float:
+    if isinstance(value, Tensor) and value._l.ndim == 0:
+        return float(value)
+    if not isinstance(value, (int, float, np.number)):
+        _mismatch(op, p, "float", value, position)
+    return float(value)
+
+
+def _bool(op: str, p: Param, value: Any, position: int) -> bool:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, Tensor) and value._l.size == 1:
+        return bool(value)
+    if isinstance(value, int):
+        return bool(value)
+    return bool(_mismatch(op, p, "bool", value, position))
+
+
+def _str(op: str, p: Param, value: Any, position: int) -> str:
+    return value if isinstance(value, str) else str(_mismatch(op, p, "str", value, position))
+
+
+def _dtype(op: str, p: Param, value: Any, position: int) -> dt.dtype:
+    if isinstance(value, dt.dtype):
+        return value
+    builtin = dt.OF_PYTHON.get(value) if isinstance(value, type) else None
+    if builtin is None:
+        _mismatch(op, p, "torch.dtype", value, position)
+    return builtin  # type: ignore[return-value]
+
+
+def _device(op: str, p: Param, value: Any, position: int) -> device:
+    return value if isinstance(value, device) else device(value)
+
+
+_CHECKS: dict[str, Any] = {
+    "int": _int,
+    "Ints": _ints,
+    "float": _float,
+    "bool": _bool,
+    "str": _str,
+    "dtype": _dtype,
+    "device": _device,
+}

@@ -1,0 +1,167 @@
+"""What the caller of an op wrote: which arguments were positional, and which were not given at all.
+
+A generated function has bound its arguments before anybody asks, but torch functions of classes and of modes
+are to be handed what was given. The instruction that is running in the caller's frame tells how many
+arguments were positional, and the names of the others. A call with `*args` or `**kwargs` does not tell; a
+dict of the caller that holds the very values is then taken for its keywords.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from os.path import dirname
+from types import CodeType, FrameType
+from typing import Any
+
+from rushlight._engine.ops.signature import REQUIRED, SYNONYMS, Param
+from rushlight._engine.ops.table import Row
+
+_PACKAGE = dirname(dirname(dirname(__file__)))
+# Functions of nn.functional that PyTorch has in compiled code: the others, in Python, hand all of their
+# arguments on, those with a default by keyword.
+OF_NN = frozenset(
+    "gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
+    "avg_pool3d scaled_dot_product_attention".split()
+)
+OF_TORCH = frozenset(
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
+    "avg_pool1d bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle "
+    "channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity "
+    "hardshrink threshold_ adaptive_avg_pool1d".split()
+)
+
+
+def as_written(
+    row: Row, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """(args, kwargs) of a call of a row's public function, as its caller gave them."""
+    caller = _caller(row)
+    if caller is None:
+        return args, kwargs
+    params = {p.name: p for p in row.params}
+    given = dict(zip(params, args, strict=False)) | kwargs
+    if len(args) > len(params) or any(p.varargs for p in row.params) and args:
+        # Spread over positional arguments, which were handed on as they are.
+        return _spread(row, args, kwargs)
+    if function.__module__ == "rushlight.nn.functional" and not OF_NN | OF_TORCH >= {function.__name__}:
+        needed = tuple(given.pop(name) for name, p in params.items() if p.default is REQUIRED)
+        given.pop("out", None)
+        return needed, given
+    return _divided(params, given, *_instruction(caller), _dicts(caller))
+
+
+def _caller(row: Row) -> FrameType | None:
+    """The frame that called the row's generated function; None where no such function is running."""
+    frame: FrameType | None = sys._getframe(2)
+    names, found = (row.name, f"{row.name}_"), None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith("<rushlight ") and frame.f_code.co_name in names:
+            found = frame
+        elif found is not None:
+            return frame
+        elif not file.startswith((_PACKAGE, "<rushlight ")):
+            return None
+        frame = frame.f_back
+    return None
+
+
+def _spread(
+    row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    defaults = {p.name: p.default for p in row.params} | {"out": None}
+    given = {
+        name: value for name, value in kwargs.items() if name not in defaults or value is not defaults[name]
+    }
+    first = row.params[0].name
+    return ((given.pop(first), *args) if first in given else args), given
+
+
+def _instruction(frame: FrameType) -> tuple[int | None, tuple[str, ...]]:
+    """How many arguments the call that a frame is in has by position (None: unknown), and its keywords."""
+    return _calls(frame.f_code).get(frame.f_lasti, (None, ()))
+
+
+@lru_cache(maxsize=1024)
+def _calls(code: CodeType) -> dict[int, tuple[int | None, tuple[str, ...]]]:
+    """By the place of each call's instruction: how many arguments are positional, and names of the others."""
+    import dis  # not loaded before a class or a mode takes a function over
+
+    found: dict[int, tuple[int | None, tuple[str, ...]]] = {}
+    names: tuple[str, ...] = ()
+    constant: Any = ()
+    told: tuple[int | None, tuple[str, ...]] = None, ()
+
+    for step in dis.get_instructions(code, show_caches=True):
+        if step.opname == "CACHE":  # of the instruction before, which a frame may point behind
+            found[step.offset] = told
+            continue
+        if step.opname == "KW_NAMES":
+            names = code.co_consts[step.arg or 0]
+        elif step.opname in ("CALL", "CALL_KW"):
+            names = constant if step.opname == "CALL_KW" else names
+            told = (step.arg or 0) - len(names), names
+            names = ()
+        elif step.opname in _OPERATORS:
+            told = 2 if step.opname in ("BINARY_OP", "COMPARE_OP") else 1, ()
+        else:
+            told = None, ()
+        found[step.offset] = told
+        constant = step.argval if step.opname == "LOAD_CONST" else ()
+    return found
+
+
+_OPERATORS = frozenset({"BINARY_OP", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE"})
+
+
+def _dicts(frame: FrameType) -> list[dict[str, Any]]:
+    return [value for value in frame.f_locals.values() if value.__class__ is dict]
+
+
+def _divided(
+    params: dict[str, Param],
+    given: dict[str, Any],
+    count: int | None,
+    names: tuple[str, ...],
+    dicts: list[dict[str, Any]],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, as a call of `count` positional ones and of these names gave them."""
+
+    def left_out(name: str) -> bool:
+        default = params[name].default if name in params else None
+        return given[name] is default and default is not REQUIRED
+
+    ours = {_ours(name, given) for name in names}
+    positional = [name for name, p in params.items() if not p.keyword_only and name in given]
+    if count is not None:
+        # A method's first argument stands before the dot.
+        for several in (count, count + 1):
+            first = positional[:several]
+            rest = [name for name in given if name not in first and name not in ours]
+            if several <= len(positional) and ours.isdisjoint(first) and all(map(left_out, rest)):
+                return tuple(given[name] for name in first), {
+                    name: given[_ours(name, given)] for name in names if _ours(name, given) in given
+                }
+    kept = {name: value for name, value in given.items() if not left_out(name)}
+    keywords = {
+        name: value
+        for name, value in given.items()
+        if any(name in d and d[name] is value for d in dicts) and (name in kept or len(params) > 1)
+    }
+    first = []
+    for name in positional:
+        if name in keywords:
+            break
+        first.append(name)
+    while first and first[-1] not in kept:
+        first.pop()
+    return tuple(given[name] for name in first), {
+        name: value
+        for name, value in given.items()
+        if name not in first and (name in kept or name in keywords)
+    }
+
+
+def _ours(name: str, given: dict[str, Any]) -> str:
+    return name if name in given else "input" if name == "self" else SYNONYMS.get(name, name)

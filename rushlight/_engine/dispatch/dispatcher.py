@@ -1,0 +1,122 @@
+"""The door: from a public name to the callable generated from its row.
+
+`lookup("torch", "add")`, `lookup("Tensor", "add_")`, `lookup("nn.functional", "gelu")`: built at
+first use and kept. A name's callable is shared by all namespaces that publish the row.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from rushlight._engine.core.tracebacks import own
+from rushlight._engine.dispatch import methods, operators, signatures
+from rushlight._engine.dispatch.runners import general, in_place, pointwise
+from rushlight._engine.lazy import LazyPackage
+from rushlight._engine.names import completion
+from rushlight._engine.names.alternatives import attribute
+from rushlight._engine.numerics import accumulate, box_muller, random_integers, rng
+from rushlight._engine.ops import kernel_lookup
+from rushlight._engine.ops.linalg import matmul
+from rushlight._engine.ops.row_kernels import RowKernel
+from rushlight._engine.ops.table import NAMES, Row, public
+from rushlight._engine.tensors import tensor
+
+# Methods that have to do with sparse layouts.
+_SPARSE = frozenset(
+    "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc "
+    "to_dense coalesce sparse_mask indices values crow_indices ccol_indices col_indices "
+    "row_indices is_coalesced".split()
+)
+_built: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
+    """The callable behind a public name, or None where the table has no such name."""
+    return own(_lookup(namespace, name))  # type: ignore[no-any-return]
+
+
+def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
+    if namespace == "operator":
+        return operators.build(name)
+    extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
+    if name in extra and namespace in ("Tensor", "torch"):
+        return extra[name]
+    if name.startswith("_foreach_") and namespace == "torch":
+        return import_module("rushlight._engine.dispatch.foreach").build(name)  # type: ignore[no-any-return]
+    found = NAMES.get((namespace, name))
+    if found is None and namespace == "Tensor" and name in _SPARSE:
+        return import_module("rushlight.sparse").method(name)  # type: ignore[no-any-return]
+    if found is None:
+        return None
+    row, variant = found
+    if variant == "function":
+        return function(row)
+    key = (row.name, variant)
+    built = _built.get(key)
+    if built is None:
+        built = _built[key] = in_place.build(row)
+        built.__signature__ = signatures.of(row, writes=True)  # type: ignore[attr-defined]
+    return built
+
+
+def function(row: Row) -> Callable[..., Any]:
+    """The functional form of a row."""
+    key = (row.name, "function")
+    found = _built.get(key)
+    if found is None:
+        build = pointwise.build if row.kind == "pointwise" else general.build
+        found = _built[key] = build(row)
+        found.__doc__ = row.doc
+        found.__module__, found.__qualname__ = _home(row)
+        found.__signature__ = signatures.of(row)  # type: ignore[attr-defined]
+    return found
+
+
+def _home(row: Row) -> tuple[str, str]:
+    """(module, name) under which a row's function is found, for pickle."""
+    space, name = next(
+        (
+            (space, name)
+            for space, name, variant in public(row)
+            if variant == "function" and space not in ("Tensor", "aten")
+        ),
+        ("torch", row.name),
+    )
+    return ("rushlight" if space == "torch" else f"rushlight.{space}"), name
+
+
+def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """__getattr__ and __dir__ of a module whose names are the table's."""
+
+    def find(name: str) -> Any:
+        found = lookup(space, name)
+        if found is None:
+            return attribute(f"rushlight.{space}", name)
+        setattr(import_module(f"rushlight.{space}"), name, found)
+        return found
+
+    sys.modules[f"rushlight.{space}"].__class__ = LazyPackage
+    return own(find), lambda: sorted(completion.names(space))
+
+
+def _machine(module: str, name: str) -> Callable[..., Any]:
+    """A function of the compiler, imported when it is first called."""
+    return lambda *given: kernel_lookup.find(module, name)(*given)
+
+
+kernel_lookup.find = lru_cache(None)(
+    lambda module, name: getattr(import_module(f"rushlight._engine.kernels.{module}"), name)
+)
+accumulate.machine = _machine("moves.scatter", "add_rows")
+matmul.machine = _machine("products.gemm", "multiplier")
+RowKernel.compile = staticmethod(_machine("loops.rows", "rows"))
+rng.machine = _machine("moves.mersenne_twister", "words")
+box_muller.machine = _machine("moves.box_muller", "normals")
+random_integers.machine = _machine("moves.shuffle", "exchanges")
+Row.binder = staticmethod(function)  # type: ignore[assignment]
+tensor.lookup = lookup
+own(tensor.Tensor)

@@ -1,0 +1,218 @@
+"""The callables of factories: rows that make tensors out of sizes and numbers.
+
+A generated prologue lets sizes, numbers and a dtype through to the row's body; device, layout,
+pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.device import CPU, Default, device
+from rushlight._engine.core.layout import check_apart_from_itself
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.size import Size
+from rushlight._engine.dispatch import arguments, interpreters as state, out_arguments, overrides
+from rushlight._engine.dispatch.generated_code import forget, keep, key
+from rushlight._engine.dispatch.number_operands import NUMBERS
+from rushlight._engine.dispatch.runners.meta import as_meta
+from rushlight._engine.ops import signature
+from rushlight._engine.ops.creation.filled import Fill
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.construction.placement import refuse_placement, track
+from rushlight._engine.tensors.kind import META, kind
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+# Parameters that bodies do not see, and the ones that only `general` handles.
+_PLACEMENT = frozenset({"device", "layout", "pin_memory", "requires_grad"})
+_GENERAL = frozenset({"layout", "pin_memory", "memory_format", "generator"})
+_HERE = frozenset({None, "cpu", CPU})
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The callable of a factory row."""
+    sized = [(i, p.name) for i, p in enumerate(row.params) if p.varargs]
+
+    def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        for at, name in sized:
+            if len(args) <= at and name not in kwargs:
+                raise TypeError(f'{row.name}() missing 1 required positional arguments: "{name}"')
+        if out is not None and not row.out:
+            kwargs["out"] = out
+        bound = arguments.bind(row, args, kwargs)
+        if out is not None:
+            return _into(row, out, bound)
+        return place(row, bound)
+
+    return _prologue(row, overrides.entrance(row, direct), direct)
+
+
+def place(row: Row, given: dict[str, Any]) -> Any:
+    """Make the tensor where the keywords say."""
+    where = _device(row, given)
+    refuse_placement(where, given.get("layout"), given.get("pin_memory", False))
+    if "device" in given:
+        given = {**given, "device": where}  # bodies that draw numbers draw none for meta
+    with np.errstate(all="ignore"):
+        found = _call(row, given)
+    if where.type == "cpu":
+        out = wrap(found.array() if found.__class__ is Fill else found)
+        if TAPE:
+            TAPE[-1].run(
+                *(
+                    (found.array, (), out, ())
+                    if found.__class__ is Fill
+                    else (_call, (row, given), out, tuple(given.values()))
+                )
+            )
+    elif found.__class__ is Fill:
+        of = dt.from_numpy_dtype(np.dtype(found.np))
+        out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
+    else:
+        out = as_meta(found)
+    return track(out) if given.get("requires_grad") else out
+
+
+def _call(row: Row, given: dict[str, Any]) -> Any:
+    """An array, or a Fill."""
+    unseen = {p.name for p in signature.placement_tail(row.body)}
+    values = {name: v._a if isinstance(v, Tensor) else v for name, v in given.items() if name not in unseen}
+    named = {p.name: values.pop(p.name) for p in row.params if p.keyword_only and p.name in values}
+    found = row.body(*values.values(), **named)
+    return found if found.__class__ in (np.ndarray, Fill) else found()
+
+
+def _device(row: Row, given: dict[str, Any]) -> device:
+    where = given.get("device")
+    if where is not None:
+        return where  # type: ignore[no-any-return]
+    source = given.get("input")
+    return source._k.device if source is not None else Default.value
+
+
+def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
+    """Make the numbers in out's dtype and write them there; its shape is taken over silently."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{row.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if "dtype" in given:
+        asked = given["dtype"]
+        if asked is not None and asked is not out._k.dtype:
+            raise RuntimeError(
+                f"dtype {asked.legacy} does not match dtype of out parameter ({out._k.dtype.legacy})"
+            )
+        given["dtype"] = out._k.dtype
+    found = place(row, {**given, "device": out._k.device, "requires_grad": False})
+    if found._l.shape != out._l.shape:
+        if row.options.get("counted") and found._l.size == out._l.size:
+            found = found.reshape(out._l.shape)  # written where out has its elements, whatever its shape
+        else:
+            _resize(row, out, found)
+    drawn = row.name != "randperm" and any(p.name == "generator" for p in row.params)
+    if drawn or row.options.get("counted"):
+        check_apart_from_itself(out._m)  # the others write, as PyTorch's do
+    if not row.options.get("unwritten"):
+        out_arguments.write(row.name, out, found)
+    return out
+
+
+def _resize(row: Row, out: Tensor, found: Tensor) -> None:
+    if row.name in ("arange", "range") and out._l.size:
+        warn(
+            f"The number of elements in the out tensor of shape {list(out._l.shape)} is "
+            f"{out._l.size} which does not match the computed number of elements {found._l.size}. "
+            "Note that this may occur as a result of rounding error. The out tensor will be "
+            f"resized to a tensor of shape ({found._l.size},).",
+            UserWarning,
+        )
+    out.resize_(found._l.shape)
+
+
+def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
+    params = row.params
+    sizes = [p for p in params if p.varargs or p.type == "Ints" and p.default is signature.REQUIRED]
+    checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
+    own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
+    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
+    again = f"return general({_again(params, row.out)}"
+    text = (
+        f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
+        f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
+        f"{''.join(_sized(p, again) for p in sizes)}"
+        f"    _key = ({', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
+        f"    make = PLANS.get(_key)\n"
+        f"    if make is None:\n"
+        f"        make = learn(_key, body({values}))\n"
+        f"    made = wrap(make if make.__class__ is ndarray else make())\n"
+        f"    return track(made) if requires_grad else made\n"
+    )
+    plans: dict[Any, Any] = {}
+    forget(plans)
+
+    def learn(key: Any, found: Any) -> Any:
+        found = found.array if found.__class__ is Fill else found
+        return found if found.__class__ is np.ndarray else keep(plans, key, found)
+
+    scope: dict[str, Any] = {
+        "PLAIN": state.PLAIN,
+        "DEFAULT": Default,
+        "DTYPE": dt.dtype,
+        "HERE": _HERE,
+        "CPU": CPU,
+        "track": track,
+        "general": general,
+        "INT": frozenset({int}),
+        "TUPLES": frozenset({tuple, list, Size}),
+        "REAL": NUMBERS - {complex},
+        "body": row.body,
+        "wrap": wrap,
+        "ndarray": np.ndarray,
+        "PLANS": plans,
+        "learn": learn,
+        **{f"_default_{p.name}": p.default for p in params},
+    }
+    return overrides.compile_door(text, row, scope, direct)
+
+
+def _sized(p: signature.Param, again: str) -> str:
+    """Code that makes sizes, which may be spread, a tuple of ints."""
+    n = p.name
+    given = f"{n}[0] if len({n}) == 1 and {n}[0].__class__ in TUPLES else {n}" if p.varargs else n
+    return (
+        f"    _sizes = {given}\n    if not INT.issuperset(map(type, _sizes)):\n        {again})\n"
+        f"    {n} = tuple(_sizes)\n"
+    )
+
+
+# When an argument of a schema type is not plain.
+_ODD = {
+    "Any": "{0}.__class__ is not int and not ({0}.__class__ is tuple and INT.issuperset(map(type, {0})))",
+    "Ints": "{0}.__class__ not in TUPLES",
+    "dtype": "{0}.__class__ is not DTYPE",
+    "Tensor": "{0}.__class__ not in PLAIN or {0}._k.special",
+    **dict.fromkeys(("Number", "Tensor | Number"), "{0}.__class__ not in REAL"),
+    **{name: "{0}.__class__ is not " + name for name in ("int", "bool", "float")},
+}
+
+
+def _check(p: signature.Param) -> str:
+    """The condition under which a parameter is not plain."""
+    if p.name == "device":
+        return "device not in HERE"
+    if p.varargs:
+        return f"not {p.name}"
+    given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
+    return f"({given}({'True' if p.name in _GENERAL else _ODD.get(p.plain_type, 'True').format(p.name)}))"
+
+
+def _again(params: Sequence[signature.Param], out: bool) -> str:
+    """The arguments handed on to `general`."""
+    parts = [
+        f"*{p.name}" if p.varargs else f"{p.name}={p.name}" if p.keyword_only else p.name for p in params
+    ]
+    return ", ".join([*parts, *(["out=out"] if out else [])])

@@ -1,0 +1,149 @@
+"""torch._foreach_NAME: the op NAME on each tensor of a list, for the ops that PyTorch has in that form.
+
+What stands beside the list is a letter: T a list of tensors, N that or a number or numbers, D that or a
+0-d tensor, P a number, numbers or a 1-d tensor of numbers (1 by default), S a number (2 by default).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import Tensor
+
+_PLACES = {
+    **dict.fromkeys(
+        (
+            "exp acos asin atan cos cosh log log10 log2 tan tanh sin sinh neg sqrt rsqrt ceil erf "
+            "erfc expm1 floor log1p round frac reciprocal sigmoid trunc abs zero sign lgamma clone "
+            "max"
+        ).split(),
+        "",
+    ),
+    **dict.fromkeys(("add", "sub", "mul", "div"), "D"),
+    "lerp": "TN",
+    "copy": "T",
+    "mm": "T",
+    **dict.fromkeys(("clamp_min", "clamp_max", "minimum", "maximum", "pow"), "N"),
+    "addcmul": "TTP",
+    "addcdiv": "TTP",
+    "norm": "S",
+    "powsum": "S",
+}
+_NO_INPLACE, _ONLY_INPLACE = ("clone", "max", "mm", "norm", "powsum"), ("copy", "zero")
+_KEYWORDS = (
+    "self",
+    "tensors1",
+    "tensor1",
+    "tensor2",
+    "other",
+    "mat2",
+    "src",
+    "exponent",
+    "weight",
+    "weights",
+    "ord",
+    "scalar",
+    "scalars",
+    "value",
+)
+_OPTIONS = {
+    "add": "alpha",
+    "sub": "alpha",
+    "clone": "memory_format",
+    "copy": "non_blocking",
+    "norm": "dtype",
+    "powsum": "dtype",
+}
+# What a number as second operand makes of an op of two tensors.
+_BY_NUMBER = {"maximum": "clamp_min", "minimum": "clamp_max"}
+_Number = (bool, int, float, complex)
+
+
+def build(name: str) -> Callable[..., Any] | None:
+    """The function of this name, or None where PyTorch has none."""
+    base = name.removeprefix("_foreach_").removesuffix("_")
+    if base not in _PLACES or base in (_NO_INPLACE if name.endswith("_") else _ONLY_INPLACE):
+        return None
+    found = partial(_run, name, base)
+    found.__doc__ = f"{base} of each tensor of a list."
+    return found
+
+
+def _run(name: str, base: str, *args: Any, **kwargs: Any) -> Any:
+    given = [*args, *(kwargs.pop(n) for n in _KEYWORDS if n in kwargs)]
+    places = _PLACES[base]
+    if places[-1:] in "PS" and places and len(given) == len(places):
+        given.append(2 if places == "S" else 1)
+    if len(given) != len(places) + 1 or set(kwargs) - {_OPTIONS.get(base)}:
+        raise _combination(name, [*given, *kwargs])
+    if name == "_foreach_pow" and isinstance(given[0], _Number):
+        return tuple(ROWS["pow"](given[0], t) for t in _tensors(name, given[1]))
+    tensors = _tensors(name, given[0])
+    rest = [_spread(name, place, value, len(tensors)) for place, value in zip(places, given[1:], strict=True)]
+    if "alpha" in kwargs and isinstance(rest[0][0], _Number):
+        raise _combination(name, [*given, *kwargs])
+    f = _each(name, base, rest)
+    found = [f(t, *others, **kwargs) for t, *others in zip(tensors, *rest, strict=True)]
+    return given[0] if name.endswith("_") else tuple(found)
+
+
+def _each(name: str, base: str, rest: list[Sequence[Any]]) -> Callable[..., Any]:
+    if base == "norm":
+        return lambda t, ord, dtype=None: ROWS["vector_norm"](t, ord, dtype=dtype)
+    if base == "powsum":
+        return lambda t, ord, dtype=None: t.abs().pow(ord).sum(dtype=dtype)
+    if rest and not isinstance(rest[-1][0], Tensor):
+        base = _BY_NUMBER.get(base, base)
+    method = getattr(Tensor, base + "_" * name.endswith("_"))
+    return (lambda t, a, b, value: method(t, a, b, value=value)) if base.startswith("addc") else method
+
+
+def _tensors(name: str, value: Any) -> Sequence[Tensor]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(t, Tensor) for t in value):
+        raise TypeError(
+            f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {type(value).__name__}"
+        )
+    if not value:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    return value
+
+
+def _spread(name: str, place: str, value: Any, count: int) -> Sequence[Any]:
+    """What stands at a place, for each tensor."""
+    if isinstance(value, (list, tuple)) and place != "S":
+        kind = "tensors" if value and isinstance(value[0], Tensor) and place != "P" else "scalars"
+        if kind == "scalars" and (place == "T" or not all(isinstance(v, _Number) for v in value)):
+            raise _combination(name, [value])
+        if len(value) != count:
+            raise RuntimeError(
+                f"Tensor lists must have the same number of tensors, got {count} and {len(value)}"
+                if kind == "tensors"
+                else "Tensor list must have same number of elements as scalar list. Got "
+                f"{count} and {len(value)}"
+            )
+        return value
+    if isinstance(value, Tensor) and place in "DP":
+        if value.ndim != (place == "P"):
+            raise RuntimeError(_WRONG_DIMS[place].format(value.ndim, value.numel()))
+        return _spread(name, place, value.tolist(), count) if place == "P" else [value] * count
+    if isinstance(value, _Number) and place != "T":
+        return [value] * count
+    raise _combination(name, [value])
+
+
+_WRONG_DIMS = {
+    "D": "scalar tensor expected to be 0 dim but it has {} dimensions and {} elements.",
+    "P": "Expected packed scalar Tensor to be of dimension 1. Got {} instead.",
+}
+
+
+def _combination(name: str, given: Sequence[Any]) -> TypeError:
+    kinds = ", ".join(g if isinstance(g, str) else type(g).__name__ for g in given)
+    return TypeError(
+        f"{name}() received an invalid combination of arguments - got ({kinds}), but expected a "
+        f"tuple of Tensors and: {_PLACES[name.removeprefix('_foreach_').removesuffix('_')]!r} "
+        "(T tensors; N tensors, a number or numbers; D these or a 0-d tensor; P, S numbers)"
+    )

@@ -1,0 +1,68 @@
+"""Generated Python: functions written as text, which tracebacks show like any other."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from rushlight._engine.core import dtype as dt, settings
+from rushlight._engine.ops.table import LENIENCE
+from rushlight._engine.tensors.storages.storage import INFERRING, fresh
+from rushlight._engine.tensors.tensor import Tensor
+
+_MADE = """{t} = new(Tensor)
+{t}._a = {a}
+{t}._k = {k}
+{t}._g = None
+{t}._s = fresh() if INFERRING else None
+{t}._i = 0
+"""
+MAKING: dict[str, Any] = {"new": object.__new__, "Tensor": Tensor, "INFERRING": INFERRING, "fresh": fresh}
+
+
+def made(t: str, array: str, of: str, indent: int) -> str:
+    """Lines of `t = wrap(array, of)`, written out, over the names of MAKING."""
+    return "".join([" " * indent + line for line in _MADE.format(t=t, a=array, k=of).splitlines(True)])
+
+
+def compile_function(
+    text: str, name: str, scope: dict[str, Any], title: str | None = None
+) -> Callable[..., Any]:
+    """The function `name` that `text` defines over the names of `scope`; `title` of its file."""
+    file = f"<rushlight {title or name}>"
+    scope.setdefault("__name__", "rushlight")
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), scope)  # noqa: S102 - our own generated source
+    return scope[name]  # type: ignore[no-any-return]
+
+
+def key(p: Any, n: str) -> str:
+    """Code for what tells arguments called `n` of a parameter apart, but for numbers in tensors."""
+    of = "{0}._k, {0}._l.shape, {0}._l.strides"
+    if p.is_list:
+        return f"tuple([({of.format('t')}) for t in {n}])"
+    if p.is_tensor and not p.takes_number:
+        return of.format(n) if p.type == "Tensor" else f"{n} if {n} is None else ({of.format(n)})"
+    if p.is_tensor:
+        return f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
+    return n if p.plain_type in _EXACT else f"{n} is _default_{p.name} or ({n} or repr({n}), {n}.__class__)"
+
+
+# Attributes that are equal only if they are the same (0.0 and -0.0 are not).
+_EXACT = frozenset(("int", "bool", "str", "int | Tensor", "Ints", "*Ints", "dtype"))
+
+
+def forget(*plans: dict[Any, Any]) -> None:
+    """Plans that hold for the default dtype and the knobs."""
+    for on_change in (dt.on_default_change, settings.on_change):
+        on_change.extend([p.clear for p in plans])
+
+
+def keep(plans: dict[Any, Any], key: Any, plan: Any) -> Any:
+    """Note how a call is done; all is forgotten when there is very much. The plan."""
+    if len(plans) > 1 << 13:
+        plans.clear()
+    if not LENIENCE.passed:
+        plans[key] = plan
+    return plan

@@ -1,0 +1,94 @@
+"""What stands in the door: the interpreters of this thread, and the classes that pass freely.
+
+MODES is true while any thread has an interpreter (autocast, a profiler, vmap, a torch function
+mode): the door's one check. An interpreter is an object with `run(row, call, args, kwargs)`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED, Tensor
+
+MODES: list[Any] = []
+# The one profiler that doors leave records with, which stands in its thread's stack, and these records.
+LONE: list[Any] = [None]
+RECORDS: list[Any] = []
+# The profilers that are to see operands, and so every op that an op consists of.
+DETAILED: list[Any] = []
+# Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
+PLAIN: set[type] = {Tensor}
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.modes: list[Any] = []
+
+
+STACK = _Stack()
+
+
+class _Classes(threading.local):
+    """Whether classes with __torch_function__ are asked in this thread, and those with __torch_dispatch__."""
+
+    asked = True
+    below = True
+
+
+CLASSES = _Classes()
+
+
+def push(mode: Any) -> None:
+    """Put an interpreter in this thread's door."""
+    STACK.modes.append(mode)
+    MODES.append(mode)
+
+
+def pop(mode: Any) -> None:
+    """Take it away again."""
+    STACK.modes.remove(mode)
+    MODES.remove(mode)
+
+
+class Interpreter:
+    """A context that stands in this thread's door; subclasses define `run`."""
+
+    def __enter__(self) -> Any:
+        push(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pop(self)
+
+
+def wrapped(values: Iterable[Any]) -> bool:
+    """Whether a level of vmap or of forward mode must see an op on these."""
+    return bool(MODES and STACK.modes and WRAPPED) and not WRAPPED.isdisjoint([v.__class__ for v in values])
+
+
+def listening() -> bool:
+    """Whether this thread's innermost interpreter also hears of writes that are no rows (compile()'s)."""
+    return bool(STACK.modes) and hasattr(STACK.modes[-1], "matched_formula")
+
+
+def interpret(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an op under this thread's innermost interpreter, which itself runs under the next."""
+    modes = STACK.modes
+    if not modes:
+        return call(*args, **kwargs)
+    mode = modes.pop()
+    try:
+        return mode.run(row, call, args, kwargs)
+    finally:
+        modes.append(mode)
+
+
+def within(mode: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """body(...) for an interpreter that is running an op: the ops inside come to it again."""
+    STACK.modes.append(mode)
+    try:
+        return body(*args, **kwargs)
+    finally:
+        STACK.modes.pop()

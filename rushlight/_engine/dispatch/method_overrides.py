@@ -1,0 +1,127 @@
+"""Methods and attributes of tensors that are no ops, for classes and modes that take functions over.
+
+Ops come by the door, which asks who takes them over. `x.shape` and `x.detach()` do not: they are as fast as
+Python makes them. While a mode of a program's own is active these names of Tensor hold listeners, and so do,
+for good, those of a subclass that has a `__torch_function__` of its own. What the listeners hand on is the
+plain method (`Tensor.detach`, `Tensor.shape.__get__`), by which programs know it; that is also what the class
+itself shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from importlib.resources import files
+from typing import Any
+
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.ops.table import NAMES
+from rushlight._engine.tensors.operators import OPERATORS
+from rushlight._engine.tensors.tensor import Tensor, lookup
+
+# How many modes are active, and what they have displaced in Tensor's own dict.
+_ACTIVE: list[Any] = []
+_DISPLACED: dict[str, Any] = {}
+_ABSENT = object()
+# What would put itself into the class at its first call.
+_LATE = ("__getitem__", "__setitem__")
+
+
+@lru_cache(None)
+def lines() -> list[tuple[str, str, str]]:
+    """(space, name, parameters) of all that PyTorch lets classes take over; "ignored" is the space of
+    others."""
+    text = (files("rushlight") / "dispatch" / "overridable.tsv").read_text(encoding="utf-8")
+    return [tuple(line.split("\t")) for line in text.splitlines()]  # type: ignore[misc]
+
+
+@lru_cache(None)
+def heard() -> tuple[str, ...]:
+    """The names of Tensor's that are no ops of the table."""
+    found = dict.fromkeys(name.partition(".")[0] for space, name, _ in lines() if space == "torch.Tensor")
+    return tuple(
+        name
+        for name in found
+        if ("Tensor", name) not in NAMES and name not in OPERATORS and getattr(Tensor, name, None) is not None
+    )
+
+
+class Listener:
+    """Stands for a method or an attribute; of the class it shows what it stands for."""
+
+    def __init__(self, plain: Any, name: str) -> None:
+        self.plain, self.name, self.is_method = plain, name, callable(plain)
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        if owner is None:
+            return self.plain
+        if not self.is_method:
+            return answer(self.plain.__get__, owner, (), {})
+
+        @wraps(self.plain)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return answer(self.plain, owner, args, kwargs)
+
+        return method
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        if self.is_method:
+            owner.__dict__[self.name] = value
+        else:
+            answer(self.plain.__set__, owner, (value,), {})
+
+
+def answer(plain: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """plain(owner, ...) by the innermost mode, else by the classes among the arguments that take it over."""
+    from rushlight._engine.dispatch.overrides import ask, foreign
+
+    modes = interpreters.STACK.modes
+    if modes and hasattr(modes[-1], "__torch_function__"):
+        mode = modes.pop()
+        try:
+            types = tuple(map(type, foreign((owner, *args), kwargs)))
+            return mode.__torch_function__(plain, types, (owner, *args), kwargs)
+        finally:
+            modes.append(mode)
+    classes = foreign((owner, *args), kwargs)
+    return ask(plain, plain, classes, (owner, *args), kwargs) if classes else plain(owner, *args, **kwargs)
+
+
+def listener(name: str) -> Listener:
+    """What listens to a name of Tensor's."""
+    return Listener(getattr(Tensor, name), name)
+
+
+def enter() -> None:
+    """A mode begins: Tensor's own names listen."""
+    if not _ACTIVE:
+        for name in _LATE:
+            setattr(Tensor, name, lookup("operator", name))
+        for name in heard():
+            _DISPLACED[name] = Tensor.__dict__.get(name, _ABSENT)
+            setattr(Tensor, name, listener(name))
+    _ACTIVE.append(None)
+
+
+def leave() -> None:
+    """It ends."""
+    _ACTIVE.pop()
+    if not _ACTIVE:
+        for name, plain in _DISPLACED.items():
+            if plain is _ABSENT:
+                delattr(Tensor, name)
+            else:
+                setattr(Tensor, name, plain)
+        _DISPLACED.clear()
+
+
+def adopt(cls: type) -> None:
+    """A class of a program's own with a `__torch_function__`: what it has of Tensor's listens."""
+    from rushlight._engine.dispatch.overrides import disabled
+
+    if cls.__torch_function__ is disabled:  # type: ignore[attr-defined]
+        return
+    for name in heard():
+        found = getattr(cls, name)
+        if found is getattr(Tensor, name) or getattr(found, "tells", False):
+            setattr(cls, name, Listener(found, name))

@@ -1,0 +1,472 @@
+"""Tensor methods that write or reinterpret memory: they are no ops, so they have no rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import check_writable, refuse_overlap, track_view
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.conversion import convert, needs_care, number
+from rushlight._engine.core.determinism import fill_unwritten
+from rushlight._engine.core.device import device
+from rushlight._engine.core.layout import broadcast_shapes, contiguous_strides, format_strides
+from rushlight._engine.core.promotion import of_number
+from rushlight._engine.core.recording import TAPE, constant, escape, settle
+from rushlight._engine.dispatch import node_names
+from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
+from rushlight._engine.dispatch.number_operands import NUMBERS
+from rushlight._engine.dispatch.runners import in_place
+from rushlight._engine.ops.signature import REQUIRED
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.construction.factories import new_tensor
+from rushlight._engine.tensors.construction.legacy import new
+from rushlight._engine.tensors.geometry import MemoryFormat, contiguous_format, preserve_format
+from rushlight._engine.tensors.kind import Kind, kind
+from rushlight._engine.tensors.lazy_views import place
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.storages.storage import strided
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap, wrap_view
+
+Array = np.ndarray[Any, Any]
+
+
+def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, other: Any = REQUIRED) -> Tensor:
+    """Write src (PyTorch's keyword: other), broadcast and converted, into this tensor; it may be a number."""
+    src = other if src is REQUIRED else src
+    if src is REQUIRED:
+        raise TypeError('copy_() missing 1 required positional arguments: "other"')
+    if src.__class__ in NUMBERS:
+        src = wrap(np.asarray(src, of_number(src).np))
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    if MODES and (wrapped((self, src)) or listening()):
+        return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
+    if self._k.lazy:
+        return in_place.through(lambda own: copy_(own, src), self, src)
+    a, b = self._a, src._a
+    tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
+    check_writable(self, tracked)
+    refuse_overlap(self, (src,))
+    if a.shape != b.shape and broadcast_shapes(a.shape, b.shape) != a.shape:
+        raise RuntimeError(
+            f"output with shape {list(a.shape)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes(a.shape, b.shape))}"
+        )
+    if tracked:
+        in_place.write(self, ROWS["_overwritten"](self, src))
+        return self
+    if not self._k.on_meta:
+        if src._k.on_meta:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        settle()
+        assign(a, b)
+        if TAPE:
+            TAPE[-1].write(assign, (a, b), (self, src))
+    storage(self).version += 1
+    return self
+
+
+def _follow_(self: Tensor, src: Any) -> Tensor:
+    """copy_ as kernels write running values: also where a function that only reads them is differentiated."""
+    captured, LOCAL.transforms = LOCAL.transforms, ()
+    try:
+        return copy_(self, src)
+    finally:
+        LOCAL.transforms = captured
+
+
+def assign(a: Array, b: Any) -> None:
+    """a[...] = b with PyTorch's conversions."""
+    with np.errstate(all="ignore"):
+        a[...] = convert(b, a.dtype) if needs_care(b.dtype, a.dtype) else b
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number (or 0-d tensor) everywhere."""
+    return _fill(self, value, "FillBackward2")
+
+
+def _fill(self: Tensor, value: Any, node: str) -> Tensor:
+    if not MODES and value.__class__ in NUMBERS and in_place.free(self):
+        self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
+        storage(self).version += 1
+        return self
+    if MODES and (wrapped((self, value)) or listening()):
+        return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
+    if self._k.lazy:
+        return in_place.through(lambda own: _fill(own, value, node), self, value)
+    if isinstance(value, Tensor):
+        if value._l.ndim:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{value._l.ndim} dimensions."
+            )
+        found = copy_(self, value)
+        return found if found.is_leaf else node_names.rename(found, "FillBackward3")
+    tracked = LOCAL.enabled and self._g is not None
+    check_writable(self, tracked)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError(
+            "fill_() received an invalid combination of arguments - got "
+            f"({type(value).__name__}), but expected a number or a tensor without dimensions"
+        )
+    written = number(value, self._k.dtype)
+    if tracked:
+        # Recorded as an op that forgets its operand: the gradient stops here, as zeros.
+        in_place.write(
+            self, node_names.rename(self.masked_fill(wrap(constant(np.ones((), bool))), value), node)
+        )
+    else:
+        if not self._k.on_meta:
+            settle()
+            self._a[...] = written
+            if TAPE:
+                TAPE[-1].write(np.copyto, (self._a, written), (self,))
+        storage(self).version += 1
+    return self
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros everywhere."""
+    if MODES or not in_place.free(self):
+        return _fill(self, 0, "ZeroBackward0")
+    self._a.fill(0)
+    storage(self).version += 1
+    return self
+
+
+def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+    """This tensor if its elements lie in that order, else a copy."""
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if self.is_contiguous(memory_format):
+        return self
+    found: Tensor = ROWS["clone"](self, memory_format=memory_format)
+    return found
+
+
+def view(self: Tensor, *given: Any, size: Any = None, dtype: Any = None) -> Tensor:
+    """The same elements in another shape, or the same bytes as another dtype."""
+    size = given if size is None else (size,)
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
+        return _view_dtype(self, dtype or size[0])
+    found: Tensor = ROWS["_view"].call(self, *size) if size else ROWS["_view"](self, ())
+    return found
+
+
+def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
+    if self._k.lazy:
+        which = "conjugate view tensors" if self._k.conj else "tensors with negative bit set"
+        raise RuntimeError(
+            f"torch.Tensor.view is not supported for {which} when converting to a different dtype."
+        )
+    a = self._a
+    if a.itemsize == dtype.itemsize:
+        array = a.view(dtype.np)
+    else:
+        if not a.ndim:
+            raise RuntimeError(
+                f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)"
+            )
+        if a.shape[-1] != 1 and self.stride(-1) != 1:
+            raise RuntimeError(
+                "self.stride(-1) must be 1 to view "
+                f"{self.dtype} as {dtype} (different element sizes), but got "
+                f"{self.stride(-1)}"
+            )
+        if (a.shape[-1] * a.itemsize) % dtype.itemsize:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
+                f"view {self.dtype} as {dtype} (different element sizes), but got "
+                f"{a.shape[-1]}"
+            )
+        times = dtype.itemsize // a.itemsize
+        odd = next((i for i in range(a.ndim - 1) if times > 1 and self.stride(i) % times), None)
+        if odd is not None:
+            raise RuntimeError(
+                f"self.stride({odd}) must be divisible by {times} to view {self.dtype} as "
+                f"{dtype} (different element sizes), but got {self.stride(odd)}"
+            )
+        size = a.shape[-1] * a.itemsize // dtype.itemsize
+        array = a.view(dtype.np) if a.size else np.empty((*a.shape[:-1], size), dtype.np)
+    out = wrap_view(array, self, kind(dtype, self._k.device))
+    track_view(out, self, Tensor.view, (dtype,))
+    return out
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
+    where, dtype, copy, order = _to_arguments(args, kwargs)
+    where = self._k.device if where is None else where
+    dtype = self._k.dtype if dtype is None else dtype
+    target = self._k if (dtype is self._k.dtype and where == self._k.device) else kind(dtype, where)
+    kept = order is None or order is preserve_format or self.is_contiguous(order)
+    if target is self._k and not copy and kept:
+        return self
+    if target.device != self._k.device:
+        return _move(self, target)
+    if dtype is self._k.dtype:
+        found: Tensor = ROWS["clone"](self, memory_format=order)
+        return found
+    converted: Tensor = ROWS["_to_dtype"](self, dtype, order)
+    return converted
+
+
+def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    where, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    kwargs.pop("non_blocking", None)
+    copy, order = kwargs.pop("copy", False), kwargs.pop("memory_format", None)
+    other = kwargs.pop("other", None)
+    if kwargs:
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got unexpected keyword "
+            f"{sorted(kwargs)}; expected dtype, device, other, non_blocking, copy, "
+            "memory_format"
+        )
+    rest = list(args)
+    if rest and (isinstance(rest[0], Tensor) or other is not None):
+        other = rest.pop(0) if other is None else other
+    if other is not None:
+        return other._k.device, other._k.dtype, copy, order
+    if rest and isinstance(rest[0], (str, device)) or rest and type(rest[0]) is int:
+        where = rest.pop(0)
+    elif rest and rest[0] is None:
+        rest.pop(0)
+    if rest and rest[0] is None:
+        rest.pop(0)
+    elif rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
+        found = rest.pop(0)
+        dtype = dt.OF_PYTHON.get(found, found)
+    if rest:
+        if not isinstance(rest[0], bool):
+            raise TypeError(
+                "to() received an invalid combination of arguments - got ("
+                f"{', '.join(type(a).__name__ for a in args)}), but expected a dtype, a "
+                "device, a tensor, or (device, dtype)"
+            )
+        rest.pop(0)
+    if rest:
+        copy = rest.pop(0)
+    return None if where is None else device(where), dtype, copy, order
+
+
+def _move(self: Tensor, target: Kind) -> Tensor:
+    if self.is_sparse or self.is_sparse_csr:
+        raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
+    if target.on_meta:
+        step = self._l.itemsize
+        return wrap(meta_array(self._l.shape, target.np, tuple(s // step for s in self._l.strides)), target)
+    raise NotImplementedError(
+        "Cannot copy out of meta tensor; no data! Please use "
+        "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+        "module from meta to a different device."
+    )
+
+
+def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        if memory_format is not None or self._k.on_meta:
+            return to(self, dtype, memory_format=memory_format)
+        found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
+        return found
+
+    convert.__doc__ = f"to({dtype!r})."
+    return convert
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The legacy type's name; with an argument, a conversion."""
+    if dtype is None:
+        return f"torch.{self._k.dtype.legacy}Tensor"
+    if isinstance(dtype, str):
+        by_legacy = {f"torch.{d.legacy}Tensor": d for d in dt.ALL}
+        if dtype not in by_legacy:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = by_legacy[dtype]
+    dtype = getattr(dtype, "dtype", dtype)
+    return to(self, dtype)
+
+
+def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
+    """In the CPU's memory."""
+    return to(self, device("cpu"))
+
+
+def cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format
+) -> Tensor:
+    """Refused: there is no CUDA in this build."""
+    from rushlight._engine.tensors.kind import unavailable
+
+    raise unavailable(globals()["device"]("cuda"))
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -> Tensor:
+    """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
+    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
+    if self._g is not None and LOCAL.enabled:
+        raise RuntimeError("cannot resize variables that require grad")
+    a = self._m
+    if a.shape == size:
+        return self
+    flat = storage(self).bytes(a)
+    need = int(np.prod(size, dtype=np.int64)) * a.itemsize
+    offset = self.storage_offset()
+    if flat.size < need + offset * a.itemsize:
+        if storage(self).foreign:
+            raise RuntimeError(
+                "Trying to resize storage that is not resizable: it belongs to a NumPy "
+                "array; clone() the tensor first"
+            )
+        grown = np.empty(need + offset * a.itemsize, np.uint8)
+        grown[: flat.size] = flat
+        fill_unwritten(grown[flat.size // a.itemsize * a.itemsize :].view(a.dtype))
+        storage(self)._bytes = flat = grown
+    strides = format_strides(size, contiguous_strides(size), memory_format)
+    place(self, strided(flat, a.dtype, size, strides, offset), self._k)
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Give this tensor another's shape."""
+    return resize_(self, the_template._l.shape)
+
+
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Make this tensor see another tensor's (or a storage's) memory."""
+    if source is None:
+        place(self, np.empty((0,), self._k.np), self._k.plain)
+        self._s = None
+        return self
+    if isinstance(source, Tensor) and size is None:
+        storage(source)
+        self._s = source._s
+        place(self, source._m, kind(source._k.dtype, source._k.device, self._k.conj, self._k.neg))
+        return self
+    if hasattr(source, "_untyped_storage"):
+        if source.dtype is not self._k.dtype:
+            raise RuntimeError(
+                f"Expected a Storage of type {self._k.dtype.legacy} or an UntypedStorage, but "
+                f"got type {source.dtype.legacy} for argument 1 'storage'"
+            )
+        source = source.untyped()
+    flat = storage(source).bytes(source._m) if isinstance(source, Tensor) else source._bytes()
+    shared = storage(source) if isinstance(source, Tensor) else source._shared
+    sizes = (flat.size // self._k.dtype.itemsize,) if size is None else tuple(size)
+    steps = contiguous_strides(sizes) if stride is None else tuple(stride)
+    place(self, strided(flat, self._k.np, sizes, steps, storage_offset), self._k)
+    self._s = shared
+    return self
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Move this tensor's storage, and all tensors that see it, into memory that other processes can see.
+
+    A forked process, or one that the tensor is sent to by torch.multiprocessing, reads and writes it.
+    """
+    from rushlight._engine.tensors.storages.sharing import share
+
+    share(self._storage(), self)
+    return self
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Refused: page-locked memory needs CUDA."""
+    raise RuntimeError(
+        "Cannot access accelerator device when none is available: pin_memory() needs "
+        "CUDA; leave it away on the CPU"
+    )
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by callable(element), Python numbers both, in place: any dtype and shape; slow.
+
+    RuntimeError for a tensor that requires grad, TypeError for a result that is no number.
+    """
+    return _each("apply_", callable, self)
+
+
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element a by callable(a, b), b from `other`: of the same dtype, expanded to this shape."""
+    return _each("map_", callable, self, other=other)
+
+
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each element a by callable(a, b, c), from `x` and `y` as in map_."""
+    return _each("map2_", callable, self, x=x, y=y)
+
+
+def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
+    if any(getattr(t, "requires_grad", False) for t in (out, *others.values())):
+        use = f"Use var.detach().{op}() instead."
+        raise RuntimeError(f"Can't call {op}() on Variable that requires grad. {use}")
+    for i, (n, t) in enumerate({"self": out, **others}.items()):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{op}(): argument '{n}' (position {i}) must be Tensor, not {type(t).__name__}")
+        if t.dtype is not out.dtype:
+            raise TypeError(f"{op}: expected {out.type()} for '{n}' (got {t.type()})")
+    escape(f".{op}()")
+    given = [out, *[t.expand(out.shape) for t in others.values()]]
+    # One after the other, as elements that lie in the same memory demand.
+    for at in np.ndindex(*out._l.shape) if not out._k.on_meta else ():
+        found = function(*[t[at].item() for t in given])
+        if not isinstance(found, (int, float, complex if out.is_complex() else int)):
+            found = math.ldexp(found, 0)  # what is no real number raises Python's TypeError
+        settle()
+        out._a[at] = number(found, out.dtype)
+    return out
+
+
+# For interpreters, which see the functional rows.
+copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
+METHODS: dict[str, Callable[..., Any]] = {
+    "copy_": copy_,
+    "_follow_": _follow_,
+    "fill_": fill_,
+    "zero_": zero_,
+    "contiguous": contiguous,
+    "view": view,
+    "to": to,
+    "type": type_,
+    "cpu": cpu,
+    "cuda": cuda,
+    "resize_": resize_,
+    "resize_as_": resize_as_,
+    "set_": set_,
+    "new_tensor": new_tensor,
+    "new": new,
+    "share_memory_": share_memory_,
+    "pin_memory": pin_memory,
+    "apply_": apply_,
+    "map_": map_,
+    "map2_": map2_,
+    "float": _converter(dt.float32),
+    "double": _converter(dt.float64),
+    "half": _converter(dt.float16),
+    "bfloat16": _converter(dt.bfloat16),
+    "int": _converter(dt.int32),
+    "long": _converter(dt.int64),
+    "short": _converter(dt.int16),
+    "char": _converter(dt.int8),
+    "byte": _converter(dt.uint8),
+    "bool": _converter(dt.bool_),
+    "cfloat": _converter(dt.complex64),
+    "cdouble": _converter(dt.complex128),
+}
+# Functions of the same meaning at the top level.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "fill_": fill_,
+    "zero_": zero_,
+    "resize_as_": resize_as_,
+    "detach": Tensor.detach,
+    "detach_": Tensor.detach_,
+}

@@ -1,0 +1,71 @@
+"""What nodes of pointwise formulas keep, and how they hand gradients on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, result_alias, version_of
+from rushlight._engine.dispatch.number_operands import NUMBERS
+from rushlight._engine.tensors.kind import Kind
+from rushlight._engine.tensors.tensor import Tensor
+
+
+def keep(v: Any) -> tuple[Any, int]:
+    """An operand as nodes hold it: with its version, -1 for a plain number."""
+    if v.__class__ in NUMBERS:
+        return v, -1
+    return v, 0 if v._s is None else version_of(v)
+
+
+def keep_result(t: Tensor) -> tuple[Tensor, int]:
+    """A node's own result, as it is held."""
+    return result_alias(t), version_of(t)
+
+
+def place(v: Any, shape: tuple[int, ...]) -> Any:
+    """(shape to sum the gradient to, or None; kind to convert it to) of a tensor operand."""
+    if v.__class__ in NUMBERS:
+        return None
+    return None if v._l.shape == shape else v._l.shape, v._k
+
+
+def apply(node: Any, grad: Tensor) -> list[Any]:
+    """One gradient per operand, by the formulas derived from the node's own."""
+    names, kept, places = node.saved
+    env = {"grad": grad}
+    for name, (value, version) in zip(names, kept, strict=True):
+        if version >= 0:
+            value = check_version(node, value, version)
+            if name == "result" and LOCAL.enabled:
+                value = reattach(value, node)
+        env[name] = value
+    results: list[Any] = []
+    for number, e in enumerate(node.next):
+        if e is None:
+            results.append(None)
+            continue
+        formula, uses = node.formula.gradient(number, node.complex_)
+        if formula is None:
+            g = grad * 0
+        elif formula == "grad":
+            g = grad
+        else:
+            g = formula(*[env[u] for u in uses])
+        if places is not None:
+            shape, of = places[number]
+            if shape is not None or g._k is not of:
+                g = fit(g, shape, of)
+        results.append(g)
+    return results
+
+
+def fit(g: Tensor, shape: Any, of: Kind) -> Tensor:
+    """A gradient summed to an operand's shape and given its dtype."""
+    if shape is not None and g._l.shape != shape:
+        g = g.sum_to_size(shape)
+    if g._k is not of:
+        if g._k.dtype.is_complex and not of.dtype.is_complex:
+            g = g.real
+        g = g.to(of.dtype)
+    return g

@@ -1,0 +1,121 @@
+"""The `s` of declared gradients: what a node kept of its op's arguments and result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.saved_tensor_hooks import PackedTensor
+from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach, version_of
+from rushlight._engine.tensors.tensor import Tensor
+
+
+class Saved:
+    """The `s` of a declared gradient (see Row): arguments, result, shapes, needs.
+
+    shapes, kinds: of its operands in order, None for what is no tensor; a list of shapes for a list.
+    """
+
+    __slots__ = ("_node", "_values", "_shapes", "_kinds", "_results")
+
+    def __init__(self, values: dict[str, Any], shapes: Any, kinds: Any, results: Any) -> None:
+        self._values, self._shapes, self._kinds, self._results = values, shapes, kinds, results
+        self._node: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "result":
+            return Results(self) if self._results[0] else self._result(0)
+        try:
+            value = self._values[name]
+        except KeyError:
+            raise AttributeError(
+                f"gradient rule of {self._node.name()}: no argument {name!r}; it has {sorted(self._values)}"
+            ) from None
+        if value.__class__ is Kept:
+            return check_version(self._node, value.tensor, value.version)
+        if value.__class__ is KeptList:
+            return [
+                v if not isinstance(v, Kept) else check_version(self._node, v.tensor, v.version)
+                for v in value.items
+            ]
+        return value
+
+    def _result(self, number: int) -> Any:
+        kept = self._results[1][number]
+        if kept is None:
+            return None
+        found = check_version(self._node, kept.tensor, kept.version)
+        return reattach(found, self._node, number) if LOCAL.enabled else found
+
+    def tensors(self) -> bool:
+        """Whether tensors are kept."""
+        return bool(self._results and self._results[1]) or not _KEEPING.isdisjoint(
+            [v.__class__ for v in self._values.values()]
+        )
+
+    def packed(self, pack: Callable[[Tensor, int], Any]) -> "Saved":
+        """The same with pack(tensor, number of the result, -1 for arguments) for each kept tensor."""
+        return self._mapped(Kept, lambda kept, number: pack(kept.tensor, number))
+
+    def opened(self, kind: type, node: Any) -> "Saved":
+        """What `packed` was made of, its items of class `kind` restored."""
+        return self._mapped(kind, lambda item, number: Kept(item.restore(node)))
+
+    def _mapped(self, kind: type, change: Callable[[Any, int], Any]) -> "Saved":
+        def changed(value: Any, number: int = -1) -> Any:
+            if value.__class__ is KeptList:
+                return KeptList([changed(v) for v in value.items])
+            return change(value, number) if value.__class__ is kind else value
+
+        many, results = self._results or (False, [])
+        results = self._results and (many, [changed(k, i) for i, k in enumerate(results)])
+        return Saved({n: changed(v) for n, v in self._values.items()}, self._shapes, self._kinds, results)
+
+    def shape(self, name: str) -> Any:
+        """The shape of a tensor argument (a list of shapes for a list of tensors)."""
+        return self._shapes[self._node.rules.places[name]]
+
+    def needs(self, name: str) -> bool:
+        """Whether the gradient of this argument is wanted."""
+        start = 0
+        for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
+            count = len(shape or ()) if p.is_list else 1
+            if p.name == name:
+                return self._node.next[start : start + count] != (None,) * count
+            start += count
+        return False
+
+
+class Results(Sequence):
+    """The results of an op of several; those that a rule does not look at may have been written to."""
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+
+    def __len__(self) -> int:
+        return len(self._saved._results[1])
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._saved._result(number)
+
+
+class Kept:
+    """A tensor and the version that it had."""
+
+    __slots__ = ("tensor", "version")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor, self.version = tensor, version_of(tensor)
+
+
+class KeptList:
+    """A list of Kept, and of what was no tensor."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+
+
+_KEEPING = frozenset((Kept, KeptList, PackedTensor))

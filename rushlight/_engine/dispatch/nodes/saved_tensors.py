@@ -1,0 +1,50 @@
+"""What nodes keep for their gradient rules, and the check that nobody wrote over it since."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.tensors.tensor import Tensor, alias
+
+
+def version_of(t: Tensor) -> int:
+    """How often the tensor's storage has been written to in place."""
+    s = t._s
+    if s is None:
+        return 0
+    if s.inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make a "
+            "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+            "`torch.inference_mode()`."
+        )
+    return s.version
+
+
+# A result to be kept by its own node: the same data without the node, to make no cycle. With its place in
+# the graph again it is what gradients of gradients need.
+result_alias = reattach = alias
+
+
+def check_version(node: Any, t: Tensor, version: int) -> Tensor:
+    """The saved tensor, if it still holds what it held; RuntimeError otherwise."""
+    found = 0 if t._s is None else t._s.version
+    if found != version:
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: [torch.{t._k.dtype.legacy}Tensor {list(t._l.shape)}]{_maker(t, node)} is at "
+            f"version {found}; expected version {version} instead. Hint: enable anomaly detection to "
+            "find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )
+    return t
+
+
+def _maker(t: Tensor, node: Any) -> str:
+    from rushlight._engine.autograd.node import AccumulateGrad
+
+    if isinstance(t._g, AccumulateGrad):
+        return ""
+    name = (node if t._g is None else t._g).name()
+    return f", which is output {t._i} of {name.partition('Backward')[0]},"

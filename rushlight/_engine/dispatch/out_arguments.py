@@ -1,0 +1,135 @@
+"""`out=`: results written into a tensor that the caller brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import refuse_inference
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.layout import check_apart_from_itself, shared
+from rushlight._engine.core.promotion import can_cast
+from rushlight._engine.core.recording import TAPE, settle
+from rushlight._engine.ops.table import REFUSALS, ROWS, Row
+from rushlight._engine.tensors.lazy_views import memory, place, read
+from rushlight._engine.tensors.storages.storage import strided
+from rushlight._engine.tensors.tensor import Tensor, storage
+
+
+def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[], Any]) -> Any:
+    """Run `compute` without recording and write its result(s) into `out`; returns `out`.
+
+    Rows with the option `out_apart` refuse an `out` that shares memory with an operand, those
+    with `out_list` take a list and return nothing.
+    """
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for o in outs:
+        if not isinstance(o, Tensor):
+            raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(o).__name__}")
+    tracked = [v for v in (*values, *outs) if isinstance(v, Tensor) and v._g is not None]
+    if LOCAL.enabled and tracked:
+        raise RuntimeError(
+            f"{op}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad; leave out= away "
+            "or run it under torch.no_grad()"
+        )
+    for o in outs:
+        refuse_inference(o)
+    before, LOCAL.enabled = LOCAL.enabled, False
+    try:
+        result = compute()
+    finally:
+        LOCAL.enabled = before
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    _check(ROWS[op], outs, results, values)
+    for o, r in zip(outs, results, strict=True):
+        write(op, o, r)
+    if ROWS[op].options.get("out_list"):
+        return None
+    return (
+        out
+        if isinstance(out, Tensor)
+        else type(result)(outs)
+        if type(result) in (tuple, list)
+        else type(result)(*outs)
+    )
+
+
+def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:
+    usual = () if row.kind in ("pointwise", "reduce") else ("exact",)
+    exact = "exact" in REFUSALS.get(f"{row.name}/out", usual)
+    for o, r in zip(outs, results, strict=True):
+        check_apart_from_itself(o._m)
+        if exact and o._k.dtype is not r._k.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {r._k.dtype.legacy.lower()}, but "
+                f"got {o._k.dtype.legacy.lower()} instead"
+            )
+    if row.options.get("out_apart"):
+        _check_apart(outs, values)
+
+
+def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
+    for v in values:
+        for item in v if isinstance(v, (list, tuple)) else (v,):
+            if isinstance(item, Tensor) and any(np.may_share_memory(item._m, o._m) for o in outs):
+                raise shared("some elements of the input tensor and the written-to tensor refer")
+
+
+def write(op: str, out: Tensor, result: Tensor) -> None:
+    """Copy `result` into `out`, resized where the shape differs, as PyTorch does with a warning."""
+    if not can_cast(result._k.dtype, out._k.dtype):
+        raise (TypeError if "joined" in REFUSALS.get(f"{op}/out", ()) else RuntimeError)(
+            f"result type {result._k.dtype.legacy} can't be cast to the desired output type "
+            f"{out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}"
+        )
+    if out._k.device != result._k.device:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two "
+            f"devices, {result._k.device} and {out._k.device}!"
+        )
+    if out._l.shape != result._l.shape:
+        resize(out, result._l.shape)
+        place(
+            out,
+            strided(
+                storage(out).bytes(out._m),
+                out._l.dtype,
+                result._l.shape,
+                result.stride(),
+                out.storage_offset(),
+            ),
+            out._k,
+        )
+    overwrite(out, result)
+    storage(out).version += 1
+
+
+def overwrite(target: Tensor, result: Tensor) -> None:
+    """The memory of `target` takes the values of `result`."""
+    if not target._k.on_meta:
+        if target._k.lazy:
+            target, result = memory(target), read(result, target._k)
+        settle()
+        with np.errstate(all="ignore"):
+            target._a[...] = result._a
+        if TAPE:
+            TAPE[-1].write(np.copyto, (target._a, result._a, "unsafe"), (target, result))
+
+
+def resize(out: Tensor, sizes: tuple[int, ...]) -> None:
+    """Give `out` another shape; a warning unless it was empty."""
+    if out._l.size:
+        warn(
+            f"An output with one or more elements was resized since it had shape "
+            f"{list(out._l.shape)}, which does not match the required output shape "
+            f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
+            "outputs will not be resized unless they have zero elements. You can explicitly "
+            "reuse an out tensor t by resizing it, inplace, to zero elements with "
+            "t.resize_(0).",
+            UserWarning,
+        )
+    out.resize_(sizes)

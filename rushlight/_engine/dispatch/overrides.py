@@ -1,0 +1,209 @@
+"""Who may take an op over before it runs: interpreters, and classes with __torch_function__."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+from rushlight._engine.core.profiling_ranges import OP
+from rushlight._engine.core.pytree import tree_map
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch import interpreters as state
+from rushlight._engine.dispatch.arguments import without_missing
+from rushlight._engine.dispatch.caller_arguments import as_written
+from rushlight._engine.dispatch.generated_code import compile_function
+from rushlight._engine.dispatch.interpreters import LONE, MODES, RECORDS, STACK
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.tensor import Tensor
+
+
+def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """The op for whoever may take it over: the innermost interpreter, else classes among the operands'."""
+    past = past_interpreters(row, direct)
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        modes = STACK.modes if MODES else None
+        if not modes:
+            return past(*args, **kwargs)
+        mode = modes.pop()
+        try:
+            return mode.run(row, direct, args, without_missing(kwargs))
+        finally:
+            modes.append(mode)
+
+    general.__name__ = general.__qualname__ = row.name
+    return general
+
+
+@lru_cache(maxsize=None)
+def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """`entrance` without interpreters; what the op calls meets them."""
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        classes = foreign(args, kwargs)
+        if classes:
+            op = public(row, direct)
+            args, kwargs = as_written(row, op, args, without_missing(kwargs))
+            return ask(op, lower if state.BELOW else direct, classes, args, kwargs)
+        return lower(*args, **kwargs) if state.BELOW else direct(*args, **kwargs)
+
+    def lower(*args: Any, **kwargs: Any) -> Any:
+        if not state.CLASSES.below:
+            return direct(*args, **kwargs)
+        return import_module("rushlight._torch_dispatch.classes").answered(
+            row, direct, args, without_missing(kwargs)
+        )
+
+    return general
+
+
+def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
+    """An op's place in a profiler's log."""
+    return OP, row.name, "_" if getattr(direct, "writes", False) else ""
+
+
+# A thread without interpreters runs the op as if there were none, and so does one with a profiler alone: what
+# computes the result notes when. Whoever hands the op on to `general` leaves that to it.
+_PASS = """    _begin = None
+    if MODES:
+        _modes = STACK.modes
+        if TAPE or _modes != LONE:
+            if _modes or TAPE:
+                {away}
+        else:
+            _begin = clock()
+"""
+_NOTE = """{indent}_found = {value}
+{indent}if _begin is not None:
+{indent}    _end = clock()
+{indent}    if DETAILED:
+{indent}        _modes[0].detail(({shown}), {kept}, _found)
+{indent}    note((PLACE, _begin, _end))
+{indent}return _found"""
+
+
+def compile_door(
+    text: str, row: Row, scope: dict[str, Any], direct: Callable[..., Any], suffix: str = ""
+) -> Callable[..., Any]:
+    """A generated function that hands mistakes to scope's `general`, and interpreters the op."""
+    head, body = text.split("):\n", 1)
+    order = re.findall(r"[(,] ?\*?(\w+)", head)
+    shown = "".join(f"{n}, " for n in order if n not in ("out", "extra"))
+    kept = "{'out': out}" if "out" in order else "{}"
+    away = re.search(r"return general\(.*", body)[0]  # type: ignore[index]
+
+    def noted(exit: Any) -> str:
+        return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
+
+    body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
+    return compile_function(
+        f"{head}):\n{_PASS.format(away=away)}{body}",
+        row.name + suffix,
+        {
+            **scope,
+            "MODES": MODES,
+            "STACK": STACK,
+            "TAPE": TAPE,
+            "LONE": LONE,
+            "clock": perf_counter,
+            "note": RECORDS.extend,
+            "DETAILED": state.DETAILED,
+            "PLACE": place(row, direct),
+        },
+    )
+
+
+def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """One instance of each class among arguments that may take an op over, subclasses first."""
+    found: list[Any] = []
+    if not state.CLASSES.asked:
+        return found
+    for value in (*args, *kwargs.values()):
+        items = value if isinstance(value, (list, tuple)) else (value,)
+        for item in items:
+            cls = item.__class__
+            if cls in state.PLAIN or cls in _SIMPLE:
+                continue
+            if getattr(cls, "__torch_function__", None) and not any(type(f) is cls for f in found):
+                found.append(item)
+    return sorted(found, key=lambda item: -len(type(item).__mro__))
+
+
+_SIMPLE = {int, float, bool, str, type(None), complex}
+
+
+def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """An op as classes and modes get to see it."""
+    from rushlight._engine.dispatch.dispatcher import function, lookup
+
+    return lookup("Tensor", f"{row.name}_") if getattr(direct, "writes", False) else function(row)  # type: ignore[no-any-return]
+
+
+def ask(
+    op: Callable[..., Any],
+    direct: Callable[..., Any] | None,
+    classes: list[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """op(*args, **kwargs) by the first class that answers; `direct`: what PyTorch's default would run."""
+    types = tuple(type(f) for f in classes)
+    for item in classes:
+        hook = type(item).__torch_function__
+        if direct is not None and getattr(hook, "__func__", None) is default.__func__:  # type: ignore[attr-defined]
+            found = as_class(direct(*args, **kwargs), type(item))
+        else:
+            found = hook(op, types, args, kwargs)
+        if found is not NotImplemented:
+            return found
+    raise TypeError(
+        f"no implementation found for 'torch.{op.__name__}' on types that implement "
+        f"__torch_function__: {[t.__name__ for t in types]}"
+    )
+
+
+def as_class(value: Any, cls: type) -> Any:
+    """Tensors in a result as instances of the subclass, as PyTorch's default does."""
+    return tree_map(lambda v: v.as_subclass(cls) if type(v) in state.PLAIN else v, value)
+
+
+def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """A __torch_function__ of a subclass that is a plain tensor to every op; so are results."""
+    before, state.CLASSES.asked = state.CLASSES.asked, False
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        state.CLASSES.asked = before
+
+
+@classmethod  # type: ignore[misc]
+def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Tensor.__torch_function__: run the op and give the result the subclass."""
+    plain = disabled(func, types, args, kwargs)
+    return plain if cls in state.PLAIN or func in _unwrapped() else as_class(plain, cls)
+
+
+@lru_cache(None)
+def _unwrapped() -> frozenset[Any]:
+    """What PyTorch gives as it is, though a subclass was asked."""
+    return frozenset(getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad"))
+
+
+Tensor.__torch_function__ = default  # type: ignore[attr-defined]
+
+
+@classmethod  # type: ignore[misc]
+def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
+    before, state.CLASSES.below = state.CLASSES.below, False
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        state.CLASSES.below = before
+
+
+Tensor.__torch_dispatch__ = run_below  # type: ignore[attr-defined]

@@ -1,0 +1,1 @@
+"""How rows of each kind are run."""

@@ -1,0 +1,229 @@
+"""Runners of array-level bodies, generated for each row's parameters: no loop over metadata.
+
+A runner hands the operands' arrays to the body, wraps what it gives, and records the declared
+gradient. Rows with the option `quiet` (their kernels move or count elements and raise no
+floating-point flags) are spared NumPy's errstate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.numpy_warnings import hush, restore
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, key, made
+from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.dispatch.nodes.declared import Rules
+from rushlight._engine.dispatch.runners.formulas import check_dtype
+from rushlight._engine.dispatch.runners.meta import meta_run, refuse_meta
+from rushlight._engine.ops.signature import Param
+from rushlight._engine.ops.table import LENIENCE, Row
+from rushlight._engine.tensors.kind import CPU_KINDS
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+Run = Callable[..., Any]
+
+
+def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_name: bool = False) -> Run:
+    """The runner of `body` for a row.
+
+    otherwise: what to call where the body answers NotImplemented.  by_name: whether keyword-only
+    parameters are handed to the body by name.
+    """
+    names, operands = ", ".join(p.name for p in row.params), [p for p in row.params if _is_operand(p)]
+    arguments = [f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p) for p in row.params]
+    whole = by_keyword(row, body) if by_name else body
+    meta, grads = (
+        " or ".join(_any_of(p, fact) for p in operands) or "False"
+        for fact in ("_k.on_meta", "_g is not None")
+    )
+    lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
+    if hasattr(body, "way"):
+        arguments = [_by_way(row, body, operands, ", ".join(arguments), lines, scope)]
+    if row.refuse:
+        scope["_TAKEN"], scope["_taken"] = refusal(row)
+        lines.insert(0, f"    if {row.params[0].name}._k not in _TAKEN:\n        _taken({names})")
+    found = f"_found = _body({', '.join(arguments)})"
+    lines += (
+        [f"    {found}"]
+        if row.options.get("quiet")
+        else [
+            "    _token = _hush()",
+            "    try:",
+            f"        {found}",
+            "    finally:",
+            "        _restore(_token)",
+        ]
+    )
+    lines += [
+        "    if _found is NotImplemented:",
+        f"        return _otherwise({names})",
+        "    if _found.__class__ is not _ndarray and isinstance(_found, _generic):",
+        "        _found = _asarray(_found)",
+        "    if _found.__class__ is _ndarray:",
+        made("_out", "_found", "_KINDS[_found.dtype]", 8) + "    else:",
+        "        _out = _found if _found.__class__ is bool else _wrapped(_found)",
+        "    if _TAPE:",
+        f"        _TAPE[-1].run(_again, ({', '.join(map(_array, row.params))},), _out, ({names},))",
+    ]
+    if rules is not None:
+        lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
+    text = "\n".join([*lines, "    return _out", ""])
+    scope |= {
+        "_meta": _on_meta(row, whole, rules, otherwise),
+        "_hush": hush,
+        "_restore": restore,
+        "_otherwise": otherwise,
+        "_TAPE": TAPE,
+        "_again": silent(row, whole),
+        **MAKING,
+        "_KINDS": CPU_KINDS,
+        "_wrapped": wrapped,
+        "_ndarray": np.ndarray,
+        "_generic": np.generic,
+        "_asarray": np.asarray,
+        "_LOCAL": LOCAL,
+        "_record": None if rules is None else rules.record,
+    }
+    run = compile_function(f"def {row.name}({names}):\n{text}", row.name, scope)
+    # The door runs these lines itself.
+    run.text, run.scope, run.checks = text, scope, True  # type: ignore[attr-defined]
+    return run
+
+
+def _is_operand(p: Param) -> bool:
+    """Whether an argument may be a tensor or hold some."""
+    return p.is_tensor or p.is_list or p.type == "Any" and p.name != "generator"
+
+
+def _by_way(
+    row: Row, body: Any, operands: list[Param], arguments: str, lines: list[str], scope: dict[str, Any]
+) -> str:
+    """Adds lines that find the body's way for such arguments, and their names; gives what the way takes."""
+    # A way is kept for its arguments: not for a generator, which it would keep alive.
+    own = f"_way({arguments}) if generator is not None else " * any(p.name == "generator" for p in row.params)
+    lines += [
+        f"    _key = ({', '.join(key(p, p.name) for p in row.params)},)",
+        f"    _body = {own}_WAYS.get(_key)",
+        f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
+        "    if _body is NotImplemented:",
+        f"        return _otherwise({', '.join(p.name for p in row.params)})",
+    ]
+    scope.update(
+        {
+            "_WAYS": {},
+            "_keep": keep,
+            "_way": body.way,
+            "PLAIN": PLAIN,
+            **{f"_default_{p.name}": p.default for p in row.params},
+        }
+    )
+    forget(scope["_WAYS"])
+    return ", ".join(
+        _array(p)
+        if p.is_list or p.type == "Tensor"
+        else f"*(({p.name}._a,) if isinstance({p.name}, Tensor) else ())"
+        for p in operands
+    )
+
+
+def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
+    """The kinds that a row is known to take as its first operand's, and what asks of others."""
+    taken: set[Any] = set()
+
+    def check(t: Tensor, *rest: Any) -> None:
+        named = dict(zip([p.name for p in row.params[1:]], rest, strict=True))
+        check_dtype(
+            row.refuse,
+            t._k.dtype,
+            t._m,
+            "dim" in named and (lambda: row(wrap(np.zeros(t._l.shape)), **named)),
+        )
+        if t._k.on_meta:
+            refuse_meta(row)
+        if t._l.size and t._l.ndim and not LENIENCE.passed:
+            taken.add(t._k)
+
+    return taken, check
+
+
+_ABSENT = "None if _t is None else "
+
+
+def _array(p: Param) -> str:
+    """Code for what the body gets."""
+    if p.is_list:
+        return f"[{_ABSENT * ('None' in p.type)}_t._a for _t in {p.name}]"
+    if p.type == "Tensor":
+        return f"{p.name}._a"
+    return f"({p.name}._a if isinstance({p.name}, Tensor) else {p.name})" if _is_operand(p) else p.name
+
+
+def _any_of(p: Param, fact: str) -> str:
+    """Code for whether `fact` holds of the operand, or of one in the list."""
+    if p.is_list:
+        return f"any([{_ABSENT * ('None' in p.type)}_t.{fact} for _t in {p.name}])"
+    if p.type == "Tensor":
+        return f"{p.name}.{fact}"
+    return f"(isinstance({p.name}, Tensor) and {p.name}.{fact})"
+
+
+def silent(row: Row, body: Run) -> Run:
+    """The body without NumPy's warnings, as a recorder repeats it."""
+
+    def again(*arrays: Any) -> Any:
+        token = hush()
+        try:
+            return body(*arrays)
+        finally:
+            restore(token)
+
+    again.row, again.body = row, body  # type: ignore[attr-defined]
+    return again
+
+
+@lru_cache(maxsize=None)
+def by_keyword(row: Row, body: Run) -> Run:
+    """`body` called with the row's arguments in order, keyword-only ones by name."""
+    if not any(p.keyword_only for p in row.params):
+        return body
+    given = ", ".join([f"{p.name}={p.name}" if p.keyword_only else p.name for p in row.params])
+    text = f"def call({', '.join(p.name for p in row.params)}):\n    return _body({given})\n"
+    return compile_function(text, "call", {"_body": body}, f"arguments of {row.name}")
+
+
+def _on_meta(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
+    """The runner where an operand is on the meta device."""
+
+    def run(*values: Any) -> Any:
+        out = meta_run(row, body, values)
+        if out is NotImplemented:
+            return otherwise(*values)
+        if rules is not None and tracked(values):
+            rules.record(values, out)
+        return out
+
+    return run
+
+
+def tracked(values: Sequence[Any]) -> bool:
+    """Whether the op must be recorded."""
+    return LOCAL.enabled and any(
+        [
+            v._g is not None if isinstance(v, Tensor) else v.__class__ in (list, tuple) and tracked(v)
+            for v in values
+        ]
+    )
+
+
+def wrapped(found: Any) -> Any:
+    """An array-level result as tensors."""
+    if isinstance(found, (tuple, list)):
+        items = [wrap(f) if f.__class__ is np.ndarray else wrapped(f) for f in found]
+        return items if found.__class__ is list else tuple.__new__(found.__class__, items)
+    return wrap(found) if isinstance(found, (np.ndarray, np.generic)) else found

@@ -1,0 +1,433 @@
+"""Formulas: pointwise meaning made callable.
+
+A Formula is a scalar expression over named operands with a dtype rule. It keeps one Entry per
+combination of operand kinds (the compiled kernel and the kind of the result), records autograd
+nodes, and derives its own gradients, which are Formulas again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import TRACES, Node, backward_name, new, next_seq
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.device import META
+from rushlight._engine.core.layout import broadcast_shapes, result_room
+from rushlight._engine.core.promotion import of_number
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.derive import cast, vjp
+from rushlight._engine.dispatch import node_names as names
+from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
+from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_result, place
+from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
+from rushlight._engine.dispatch.runners.meta import refuse_devices
+from rushlight._engine.ops.atoms import ATOMS
+from rushlight._engine.ops.expressions import Expr, inputs, m, narrowed, substitute, symbol, toposort
+from rushlight._engine.ops.table import LENIENCE, WIDE
+from rushlight._engine.tensors.kind import Kind, kind
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, wrap
+
+
+def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, before: Any = None) -> None:
+    """Raise a Row's refusal of a dtype, if there is one, as the exception that PyTorch has for such a text.
+
+    of: the array; the marks behind a text (`REFUSALS`) say which arrays are taken nevertheless.
+    before: what raises an IndexError for dims that PyTorch refuses before a kernel refuses a dtype.
+    """
+    text = refusals.get(given.name)
+    if text is not None and LENIENCE.passed is not None and given.name in WIDE.split():
+        LENIENCE.passed, text = True, None
+    text = refusals.get(CATEGORY[given.category]) if text is None else text
+    marks = "" if text is None else text[len(text.rstrip("?*!")) :]
+    if text is None or of is not None and ("?" in marks and not of.size or "*" in marks and not of.ndim):
+        return
+    text = text.rstrip("?*!")
+    if before and ("!" in marks or "implemented for '" in text):
+        with suppress(RuntimeError, TypeError, ValueError):
+            before()
+    words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
+    lacking = any(w in text for w in words)
+    raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
+
+
+Array = np.ndarray[Any, Any]
+# From this many elements on a kernel is split over threads.
+BIG = 65536
+
+
+class Entry:
+    """A formula compiled for one combination of operand kinds."""
+
+    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans", "copied")
+
+    def __init__(
+        self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any, copied: Sequence[int]
+    ) -> None:
+        self.kernel = kernel
+        self.copied = copied  # the places of operands that PyTorch converts first
+        # The class of the nodes, None where the result has no gradient; what they keep, by the
+        # set of operands whose gradients are wanted (one bit each).
+        self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
+        self.plans: dict[int, tuple[tuple[str, ...], tuple[int, ...]]] = {}
+        self.fn: Callable[..., Any] = kernel.fn
+        self.kind = result
+        self.large: Callable[..., Any] = kernel.large
+        self.scalar_np = scalar_np
+        self.complex_ = complex_
+        kernel.on_ready(self._ready)
+
+    def _ready(self, ufunc: Callable[..., Any]) -> None:
+        self.fn = ufunc
+
+
+class Formula:
+    """A scalar expression with named operands; call it with one tensor or number for each."""
+
+    kind, autocast = "formula", "keep"
+
+    def __init__(
+        self,
+        name: str,
+        root: Expr,
+        operands: Sequence[str],
+        dtypes: str = "same",
+        result: str = "same",
+        refuse: dict[str, str] | None = None,
+        promoting: Sequence[str] | None = None,
+        label: Any = None,
+        fixed: dict[str, Any] | None = None,
+        narrow: Sequence[str] = (),
+        wide: Sequence[str] = (),
+    ) -> None:
+        self.name, self.root, self.operands = name, root, tuple(operands)
+        self.dtypes, self.result, self.refuse = dtypes, result, refuse or {}
+        # Operands that take part in promotion: all but conditions and plain scalars.
+        self.promoting = frozenset(self.operands if promoting is None else promoting)
+        # Numbers that PyTorch rounds to the dtype of the computation, however narrow, and operands that keep
+        # the digits of the arithmetic where they are numbers or of no dims.
+        self.narrow, self.wide = frozenset(narrow), frozenset(wide)
+        self.entries: dict[Any, Entry] = {}
+        # The generated door's own table: one kind, or (kind, number class), for same-kind operands.
+        self.fast: dict[Any, Entry] = {}
+        self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
+        # Functions without a gradient (d of their atom is None) leave no node behind.
+        self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
+        self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
+        # What PyTorch calls the nodes: see dispatch/node_names.py, which also reads fixed attributes.
+        self.label, self.fixed = label, fixed or {}
+        called = label if isinstance(label, str) else backward_name(name)
+        _all.add(self)
+        self.nodes = {
+            flag: type(called, (Node,), {"__slots__": (), "apply": apply, "formula": self, "complex_": flag})
+            for flag in (False, True)
+        }
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(self.operands)}) = {self.root}"
+
+    # --- kernels --------------------------------------------------------------------------------
+
+    def entry(self, values: Sequence[Any]) -> Entry:
+        """The Entry for these operands, made at first need."""
+        key = tuple([(v._k, v._l.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
+        found = self.entries.get(key)
+        if found is None:
+            found = self._make(values)
+            if not LENIENCE.passed:
+                self.entries[key] = found
+                self._open_fast(found, values)
+        return found
+
+    def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
+        kinds = [v._k if isinstance(v, Tensor) else v.__class__ for v in values]
+        if entry.kind.on_meta or any(isinstance(k, Kind) and k.lazy for k in kinds):
+            return
+        if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
+            self.fast[kinds[0]] = entry
+        elif len(kinds) == 2 and isinstance(kinds[0], Kind) and kinds[1] in NUMBERS:
+            self.fast[kinds[0], kinds[1]] = entry
+
+    def _make(self, values: Sequence[Any]) -> Entry:
+        compute = self.compute_dtype(values)
+        result = cast.result_dtype(self.result, compute)
+        ins, mapping, copied = [], {}, list[int]()
+        below = compute.name if compute is not dt.opmath(compute) else None
+        for name, value in zip(self.operands, values, strict=True):
+            own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
+            if name in self.wide and not getattr(value, "ndim", 0):
+                below = None
+            if own is not compute and name in self.promoting and isinstance(value, Tensor):
+                copied.append(len(ins))
+            if own is not compute and (name in self.narrow or len(ins) in copied):
+                mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
+            ins.append((name, own.name))
+        root = substitute(self.root, mapping) if mapping else self.root
+        root = narrowed(root, below)
+        numbers = {name for name, v in zip(self.operands, values, strict=True) if not isinstance(v, Tensor)}
+        # To a number; of float16, PyTorch has the general power alone.
+        powers = [
+            n
+            for n in toposort([root])
+            if n.op == "pow" and compute is not dt.float16 and (numbers.issuperset(inputs([n.src[1]])))
+        ]
+        root = substitute(root, {n: m.power(*n.src) for n in powers})
+        from rushlight._engine.kernels.loops.pointwise import pointwise
+
+        kernel = pointwise((root,), tuple(ins), (result.name,))
+        on_meta = any(isinstance(v, Tensor) and v._k.on_meta for v in values)
+        if on_meta:
+            refuse_devices(values, pointwise=True)
+        out = kind(result, META) if on_meta else kind(result)
+        complex_ = compute.is_complex
+        nodes = names.variant(
+            self.nodes, self.label, {**self.fixed, **dict(zip(self.operands, values, strict=True))}
+        )
+        return Entry(
+            kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None, copied
+        )
+
+    def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:
+        """The dtype that these operands are computed in; refuses what PyTorch does, its kernel or not."""
+        ranks = []
+        for name, v in zip(self.operands, values, strict=True):
+            if name not in self.promoting:
+                continue
+            if isinstance(v, Tensor):
+                ranks.append((cast.DIMS if v._l.ndim else cast.ZERO, v._k.dtype))
+            else:
+                ranks.append((cast.NUMBER, of_number(v)))
+        common = cast.common_dtype(ranks)
+        check_dtype({k: text for k, text in self.refuse.items() if "implemented for '" not in text}, common)
+        if kernel:
+            broadcast_shapes(*[v._l.shape for v in values if isinstance(v, Tensor)])
+            check_dtype(self.refuse, common)
+        return cast.compute_dtype(self.dtypes, common)
+
+    # --- running --------------------------------------------------------------------------------
+
+    def __call__(self, *values: Any) -> Any:
+        """The result as a fresh tensor, recorded where a gradient is tracked."""
+        if WRAPPED:
+            if MODES and wrapped(values):
+                return interpret(self, self, values, {})
+            if LISTENING in WRAPPED:
+                listeners = import_module("rushlight._torch_dispatch.formulas")
+                if listeners.concerned(values):
+                    return listeners.heard(self, values)
+        if TAPE and MODES and STACK.modes:
+            heard = getattr(STACK.modes[-1], "matched_formula", None)
+            if heard is not None:
+                return heard(self, values)
+        entry = self.entry(values)
+        arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        if entry.kind.on_meta:
+            t = wrap(_meta_array(arrays, entry.kind), entry.kind)
+        else:
+            t = wrap(self.compute(entry, arrays), entry.kind)
+            if TAPE:
+                TAPE[-1].run(partial(self.compute, entry), (arrays,), t, values)
+        if LOCAL.enabled:
+            for v in values:
+                if isinstance(v, Tensor) and v._g is not None:
+                    self.record(entry, t, values)
+                    break
+        return t
+
+    @staticmethod
+    def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
+        """Run the kernel; broadcasting errors are PyTorch's."""
+        try:
+            out = result_room(arrays, entry.kind.np, entry.copied)
+            run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
+            return run(*arrays) if out is None else run(*arrays, out=out)
+        except ValueError:
+            broadcast_shapes(*(a.shape for a in arrays))
+            raise
+
+    def into(self, target: Tensor, values: Sequence[Any]) -> None:
+        """Write the result into `target`'s memory (in-place variants)."""
+        entry = self.entry(values)
+        if entry.kind.on_meta:
+            refuse_devices((target, *values), pointwise=True)
+            return
+        arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        out = target._a
+        self.write(entry, target._k, arrays, out)
+        if TAPE:
+            TAPE[-1].write(self.write, (entry, target._k, arrays, out), (*values, target))
+
+    def write(self, entry: Entry, of: Kind, arrays: list[Array], out: Array) -> None:
+        """`into` on arrays; `of` is the kind of what is written to."""
+        if entry.kind is not of:
+            out[...] = self.compute(entry, arrays)
+        elif out.size >= BIG:
+            entry.large(*arrays, out=out)
+        else:
+            entry.fn(*arrays, out=out)
+
+    # --- gradients ------------------------------------------------------------------------------
+
+    def record(self, entry: Entry, t: Tensor, values: Sequence[Any]) -> None:
+        """Leave a node behind for the result `t`."""
+        if entry.node is None:
+            return
+        node = new(entry.node)
+        edges: list[Any] = []
+        wanted, bit, same = 0, 1, True
+        shape, of = t._l.shape, t._k
+        for v in values:
+            if v.__class__ in NUMBERS:
+                edges.append(None)
+            else:
+                g = v._g
+                if g is None:
+                    edges.append(None)
+                else:
+                    edges.append((g, v._i))
+                    wanted |= bit
+                    if v._k is not of or v._l.shape != shape:
+                        same = False
+            bit += bit
+        node.next = tuple(edges)
+        node.seq = next_seq()
+        node.hooks = None
+        plan = entry.plans.get(wanted)
+        if plan is None:
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
+        node.saved = (
+            plan[0],
+            [keep(values[i]) if i >= 0 else keep_result(t) for i in plan[1]],
+            None if same else [place(v, shape) for v in values],
+        )
+        t._g = node
+        if TRACES.record is not None:
+            if TRACES.asked:
+                TRACES.how = partial(self.record, entry), t, values
+            TRACES.record(node)
+
+    def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
+        """`record` for two operands of one kind, or a tensor and a number; `g` is b's node."""
+        cls = entry.node
+        if cls is None:
+            return
+        node, first, shape = new(cls), a._g, t._l.shape
+        if first is None:
+            node.next, wanted = (None, (g, b._i)), 2
+        elif g is None:
+            node.next, wanted = ((first, a._i), None), 1
+        else:
+            node.next, wanted = ((first, a._i), (g, b._i)), 3
+        node.seq = next_seq()
+        node.hooks = None
+        plan = entry.plans.get(wanted)
+        if plan is None:
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
+        same = a._k is t._k and a._l.shape == shape and (g is None or b._l.shape == shape)
+        node.saved = (
+            plan[0],
+            [keep((a, b)[i]) if i >= 0 else keep_result(t) for i in plan[1]] if plan[1] else (),
+            None if same else [place(v, shape) for v in (a, b)],
+        )
+        t._g = node
+        if TRACES.record is not None:
+            if TRACES.asked:
+                TRACES.how = partial(self.record, entry), t, (a, b)
+            TRACES.record(node)
+
+    def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        names = self.saves(edges, complex_)
+        return names, tuple(-1 if n == "result" else self.operands.index(n) for n in names)
+
+    def saves(self, edges: tuple[Any, ...], complex_: bool) -> tuple[str, ...]:
+        """Names that the wanted gradients mention."""
+        key = (complex_, *[e is not None for e in edges])
+        found = self._saves.get(key)
+        if found is None:
+            names: dict[str, None] = {}
+            for i, e in enumerate(edges):
+                if e is not None:
+                    names.update(dict.fromkeys(self.gradient(i, complex_)[1]))
+            names.pop("grad", None)
+            found = self._saves[key] = tuple(names)
+        return found
+
+    def gradient(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
+        """The gradient for one operand: a Formula (or "grad"/None for trivial ones), its names."""
+        key = (number, complex_)
+        found = self._gradients.get(key)
+        if found is None:
+            found = self._gradients[key] = self._derive(number, complex_)
+        return found
+
+    def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
+        wrt = symbol(self.operands[number])
+        try:
+            expression = vjp.differentiate(self.root, [wrt], complex_)[0]
+        except NotImplementedError as error:
+            return _refusal(str(error)), ("grad",)
+        if expression is vjp.GRAD:
+            return "grad", ("grad",)
+        if expression.op == "const":
+            return None, ("grad",)
+        conditions = [n for n in self.operands if n not in self.promoting]
+        return gradient_formula(f"{self.name}_backward", expression, conditions)
+
+
+def _refusal(text: str) -> Callable[[Any], Any]:
+    """What stands for a gradient that does not exist: asked for, it raises."""
+
+    def refused(grad: Any) -> Any:
+        raise NotImplementedError(text)
+
+    return refused
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    """`name` with a number that makes it none of the taken names."""
+    number = 1
+    while f"{name}{number}" in taken:
+        number += 1
+    return f"{name}{number}"
+
+
+def gradient_formula(
+    name: str, expression: Expr, conditions: Sequence[str] = ()
+) -> tuple[Formula, tuple[str, ...]]:
+    """A derived gradient as a Formula, and what its operands are called in the expression.
+
+    The gradient formula has a gradient and a result of its own: "grad" and "result" must mean
+    those when it is differentiated again, so its operands of these names are called otherwise.
+    """
+    names = tuple(inputs([expression]))
+    fresh = {n: _unused(n, names) if n in ("grad", "result") else n for n in names}
+    expression = substitute(expression, {symbol(n): symbol(f) for n, f in fresh.items()})
+    promoting = [fresh[n] for n in names if n not in conditions]
+    return Formula(name, expression, tuple(fresh.values()), promoting=promoting), names
+
+
+_all: "weakref.WeakSet[Formula]" = weakref.WeakSet()
+
+
+def _forget() -> None:
+    """Entries hold result dtypes, which depend on the default dtype."""
+    for formula in list(_all):
+        formula.entries.clear()
+        formula.fast.clear()
+
+
+dt.on_default_change.append(_forget)
+CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
+
+
+def _meta_array(arrays: list[Array], of: Kind) -> Array:
+    from rushlight._engine.tensors.meta import meta_array
+
+    return meta_array(broadcast_shapes(*(a.shape for a in arrays)), of.np)

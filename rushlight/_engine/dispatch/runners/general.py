@@ -1,0 +1,214 @@
+"""The callables of all rows that are not pointwise: a generated prologue over one runner per kind.
+
+The prologue lets plain arguments of the expected classes straight through to the runner; anything
+else (keywords in NumPy's spelling, numbers as tensors, out=, interpreters, subclasses, mistakes)
+goes by `general`, which binds, checks and converts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.size import Size
+from rushlight._engine.dispatch import arguments, factories, interpreters as state, out_arguments, overrides
+from rushlight._engine.dispatch.generated_code import key
+from rushlight._engine.dispatch.number_operands import NUMBERS
+from rushlight._engine.dispatch.runners.by_kind import runner
+from rushlight._engine.ops import signature
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.storages.storage import whole
+
+_EXACT = {"int | Tensor": "int", "int": "int", "bool": "bool", "float": "float", "str": "str"}
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The functional callable of a row."""
+    if row.options.get("factory"):
+        return factories.build(row)
+    run = runner(row)
+    params = row.params
+    direct = _direct(row, run, params)
+    general = overrides.entrance(row, direct)
+    if _spread_ints(params):
+        return _spread_prologue(row, run, general, params, direct)
+    if not params or any(p.varargs and (i or p.type != "*Any" or row.out) for i, p in enumerate(params)):
+        return general
+    return _prologue(row, run, general, params, direct)
+
+
+def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any]:
+    if not row.out:
+
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            return run(*arguments.bind(row, args, kwargs).values())
+
+        return plain
+
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        bound = arguments.bind(row, args, kwargs)
+        if out is None:
+            return run(*bound.values())
+        return out_arguments.compute_into(row.name, out, list(bound.values()), lambda: run(*bound.values()))
+
+    return with_out
+
+
+def _spread_ints(params: tuple[signature.Param, ...]) -> bool:
+    """Whether the row is (tensor, *ints) with nothing but keyword-only defaults behind."""
+    return (
+        len(params) > 1
+        and params[0].is_tensor
+        and params[1].type.startswith("*Ints")
+        and all(p.keyword_only for p in params[2:])
+    )
+
+
+def _spread_prologue(
+    row: Row,
+    run: Callable[..., Any],
+    general: Callable[..., Any],
+    params: tuple[signature.Param, ...],
+    direct: Callable[..., Any],
+) -> Callable[..., Any]:
+    name = params[0].name
+    rest = {p.name: f"_default_{p.name}" for p in params[2:]}
+    absent = "" if params[1].default is signature.REQUIRED else f" and _default_{params[1].name} is not None"
+    text = (
+        f"def {row.name}({name}, *ints, **extra):\n"
+        f"    if extra or {name}.__class__ not in PLAIN or not ints{absent}:\n"
+        f"        return general({name}, *ints, **extra)\n"
+        f"    if not ints:\n"
+        f"        ints = _default_{params[1].name}\n"
+        f"    elif len(ints) == 1 and ints[0].__class__ is not int:\n"
+        f"        ints = ints[0]\n"
+        f"        if ints.__class__ not in TUPLES:\n"
+        f"            return general({name}, ints)\n"
+        f"        ints = tuple(ints)\n"
+        f"    if ints is not None and not INT.issuperset(map(type, ints)):\n"
+        f"        return general({name}, ints)\n"
+        f"{_planned(row, run, params, {params[1].name: 'ints', **rest})}"
+        f"    return run({', '.join((name, 'ints', *rest.values()))})\n"
+    )
+    return _door(text, row, run, general, params, direct)
+
+
+def _door(
+    text: str,
+    row: Row,
+    run: Callable[..., Any],
+    general: Callable[..., Any],
+    params: tuple[signature.Param, ...],
+    direct: Callable[..., Any],
+) -> Callable[..., Any]:
+    return overrides.compile_door(
+        text,
+        row,
+        {
+            **getattr(run, "scope", {}),
+            "PLAIN": state.PLAIN,
+            "general": general,
+            "run": run,
+            "NUMBERS": NUMBERS,
+            "LISTS": frozenset({list, tuple}),
+            "INT": frozenset({int}),
+            "TUPLES": frozenset({tuple, list, Size}),
+            "DTYPE": dtype,
+            "PLANS": getattr(run, "plans", None),
+            "learn": getattr(run, "learn", None),
+            "LOCAL": LOCAL,
+            "whole": whole,
+            **{f"_default_{p.name}": p.default for p in params},
+        },
+        direct,
+    )
+
+
+def _planned(
+    row: Row, run: Callable[..., Any], params: tuple[signature.Param, ...], spelled: dict[str, str]
+) -> str:
+    """Code that goes by the plan for such arguments, if there is one and no node to make."""
+    if not hasattr(run, "plans"):
+        return ""
+    keys, tracked, tensors = [], [], [p.name for p in params if p.is_list or p.is_tensor]
+    for p in params:
+        n = spelled.get(p.name, p.name)
+        keys.append(key(p, n))
+        if p.is_list:
+            tracked.append(f"any([t._g is not None for t in {n}])")
+        elif p.is_tensor:
+            here = f"{n}.__class__ in PLAIN and " if p.takes_number else f"{n} is not None and "
+            tracked.append(f"{here * (p.type != 'Tensor')}{n}._g is not None")
+    whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
+    names = ", ".join(spelled.get(p.name, p.name) for p in params)
+    return (
+        f"    if not DETAILED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
+        f"        _key = ({', '.join(keys)},)\n"
+        f"        try:\n            plan = PLANS.get(_key)\n"
+        f"        except TypeError:\n            return run({names})\n"
+        f"        if plan is not None:\n            return plan({', '.join(tensors)})\n"
+        f"        found = learn(_key, {names})\n"
+        f"        if found is not NotImplemented:\n            return found\n"
+    )
+
+
+def _checks(p: signature.Param) -> list[str]:
+    """Conditions under which an argument is not plain."""
+    n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
+    if p.varargs:  # f(a, b) and f([a, b]) alike
+        given = f"{n}[0] if len({n}) == 1 and {n}[0].__class__ in LISTS else {n}"
+        return [f"not PLAIN.issuperset(map(type, {given}))"]
+    given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
+    if p.type.endswith("None"):
+        given = f"{n} is not None and " + given * (p.default is not None)
+    if p.takes_number:
+        return [f"{given}{n}.__class__ not in PLAIN and {n}.__class__ not in NUMBERS"]
+    if p.is_tensor:
+        return [f"{given}{n}.__class__ not in PLAIN"]
+    if p.is_list:
+        return [f"{given}{n}.__class__ not in LISTS", f"{given}not PLAIN.issuperset(map(type, {n}))"]
+    if p.type.startswith("Ints"):
+        return [
+            f"{given}{n}.__class__ is not int and not "
+            f"({n}.__class__ is tuple and INT.issuperset(map(type, {n})))"
+        ]
+    if exact or p.type.startswith("dtype"):
+        return [f"{given}{n}.__class__ is not {exact or 'DTYPE'}"]
+    if p.is_number:
+        return [f"{given}{n}.__class__ not in NUMBERS"]
+    if p.type.startswith("device"):
+        return [f"{given}True"]
+    return [] if given else [f"{n} is _default_{n}"]
+
+
+def _prologue(
+    row: Row,
+    run: Callable[..., Any],
+    general: Callable[..., Any],
+    params: tuple[signature.Param, ...],
+    direct: Callable[..., Any],
+) -> Callable[..., Any]:
+    checks = (
+        ["extra"]
+        + (["out is not None"] if row.out else [])
+        + [f"({c})" if " and " in c else c for p in params for c in _checks(p)]
+    )
+    names = ", ".join(p.name for p in params)
+    call = ", ".join(
+        [f"*{p.name}" if p.varargs else f"{p.name}={p.name}" for p in params] + ["out=out"] * row.out
+    )
+    lists = "".join(
+        f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"
+        for p in params
+        if p.type.startswith("Ints")
+    )
+    body = getattr(run, "text", f"    return run({names})\n")
+    text = (
+        f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"
+        f"    if {' or '.join(checks)}:\n"
+        f"        return general({call}, **extra)\n"
+        f"{_planned(row, run, params, {})}{body}"
+    )
+    return _door(text, row, run, general, params, direct)

@@ -1,0 +1,321 @@
+"""In-place variants: the functional row's result written into the first operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import check_writable, rebase, refuse_inference, refuse_overlap
+from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.promotion import can_cast
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.derive import cast
+from rushlight._engine.dispatch import arguments, overrides
+from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.number_operands import NUMBERS
+from rushlight._engine.dispatch.out_arguments import overwrite
+from rushlight._engine.dispatch.runners import pointwise
+from rushlight._engine.dispatch.runners.array_bodies import by_keyword, silent
+from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype
+from rushlight._engine.dispatch.runners.meta import arrays_of
+from rushlight._engine.numerics.rng import OF_THREAD, default_engine
+from rushlight._engine.ops import signature
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.kind import CPU_KINDS
+from rushlight._engine.tensors.lazy_views import place
+from rushlight._engine.tensors.tensor import Tensor, storage
+
+# Plain tensors of one kind that are outside the graph; whatever else comes takes the general way.
+_FAST = """
+def {name}({sig}):
+    if {a}.__class__ not in PLAIN{plain}:
+        return general({call})
+    {operand}
+    x, s = {a}._a, {a}._s
+    if entry is None or entry.kind is not {a}._k or 0 in x.strides or (
+            LOCAL.enabled and ({a}._g is not None{other} or LOCAL.transforms)) or (
+            s is not None and s.inference):
+        return general({call})
+    try:
+        if x.size < BIG:
+            entry.fn({arrays}, out=x)
+        else:
+            entry.large({arrays}, out=x)
+    except ValueError:
+        return general({call})
+    if s is None:
+        s = storage({a})
+    s.version += 1
+    return {a}
+"""
+_OPERAND = {
+    1: "entry = FAST.get({a}._k)",
+    2: """c, g = {b}.__class__, None
+    if c in PLAIN:
+        apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._l.ndim <= {a}._l.ndim
+        entry = FAST.get({a}._k) if apart and {b}._k is {a}._k else None
+        y, g = {b}._a, {b}._g
+    else:
+        entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
+        if entry is not None:
+            y = scalar({b}, entry.scalar_np)""",
+}
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The callable behind `name_`."""
+    if row.kind == "view" or row.options.get("is_view"):
+        return _intercepted(row, _geometric(row))
+    if row.options.get("fill"):
+        return _filling(silent(row, row.body), row.options["few"], _intercepted(row, _generic(row)))
+    if row.kind != "pointwise":
+        return _intercepted(row, _generic(row))
+    direct = _pointwise(row)
+    general = _intercepted(row, direct)
+    chosen = pointwise.simple(row)
+    if chosen is None:
+        return general
+    formula, operands, others = chosen
+    a, b = operands[0].name, operands[-1].name
+    count = len(operands)
+    text = _FAST.format(
+        name=row.name + "_",
+        sig=signature.source(row.params) + ", **extra",
+        a=a,
+        plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
+        call=", ".join(f"{p.name}={p.name}" for p in row.params) + ", **extra",
+        operand=_OPERAND[count].format(a=a, b=b),
+        other=" or g is not None" if count == 2 else "",
+        arrays="x, y" if count == 2 else "x",
+    )
+    made = overrides.compile_door(
+        text,
+        row,
+        {
+            **pointwise.SCOPE,
+            "general": general,
+            "FAST": formula.fast,
+            "storage": storage,
+            **{f"_default_{p.name}": p.default for p in row.params},
+        },
+        direct,
+        "_",
+    )
+    made.__doc__ = general.__doc__
+    return made
+
+
+def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) -> Callable[..., Any]:
+    """A fill: by plain numbers nothing is asked but whether the memory is free."""
+    of = few and CPU_KINDS[few.of]
+
+    @wraps(general)
+    def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
+        if (
+            MODES
+            or TAPE
+            or named
+            or input.__class__ is not Tensor
+            or input._g is not None
+            or (numbers and not NUMBERS.issuperset(map(type, numbers)))
+        ):
+            return general(input, *numbers, **named)  # type: ignore[no-any-return]
+        a, s, drawn = input._a, input._s, None
+        if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
+            if not numbers or numbers == few.standard:
+                drawn = (OF_THREAD.engine or default_engine()).cut(few, a.shape)
+        elif not free(input):
+            return general(input, *numbers, **named)  # type: ignore[no-any-return]
+        a[...] = body(a, *numbers) if drawn is None else drawn
+        (storage(input) if s is None else s).version += 1
+        return input
+
+    return fill
+
+
+def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:
+    run.writes = True  # type: ignore[attr-defined]  # for interpreters, which get the functional row
+    variant = overrides.entrance(row, run)
+    variant.__name__ = variant.__qualname__ = f"{row.name}_"
+    variant.__doc__ = f"In-place version of {row.name}."
+    return variant
+
+
+def _pointwise(row: Row) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        bound = arguments.bind(row, args, kwargs)
+        target = bound[row.params[0].name]
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
+        if target._k.lazy:
+            return through(lambda own: run(**{**bound, row.params[0].name: own}), target, *bound.values())
+        formula, values = pointwise.resolve(row, bound)
+        tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in values)
+        check_writable(target, tracked)
+        result = cast.result_dtype(formula.result, formula.compute_dtype(values, False))
+        refuse_overlap(target, values)
+        _check_result(row, result, target, values)
+        if tracked:
+            write(target, formula(*_own_copies(formula, target, values)))
+        else:
+            formula.into(target, values)
+            storage(target).version += 1
+        return target
+
+    return run
+
+
+def _check_result(row: Row, result: Any, target: Tensor, values: list[Any]) -> None:
+    shape = target._l.shape
+    for v in values:
+        if isinstance(v, Tensor) and v._l.shape != shape:
+            full = broadcast_shapes(*(u._l.shape for u in values if isinstance(u, Tensor)))
+            if full != shape:
+                raise RuntimeError(
+                    f"output with shape {list(shape)} doesn't match the broadcast "
+                    f"shape {list(full)}; {row.name}_ cannot change the shape of the "
+                    f"tensor it writes to: use {row.name}"
+                )
+            break
+    if row.options.get("inplace_exact") and result is not target._k.dtype:
+        raise RuntimeError(
+            f"the base given to {row.name}_ has dtype {target._k.dtype.legacy} but the "
+            f"operation's result requires dtype {result.legacy}"
+        )
+    if row.result == "real" and target._k.dtype.is_complex:
+        raise RuntimeError(f"In-place {row.name} is not supported for complex tensors.")
+    if not can_cast(result, target._k.dtype):
+        raise RuntimeError(
+            f"result type {result.legacy} can't be cast to the desired output type "
+            f"{target._k.dtype.legacy}; {row.name}_ writes into a {target._k.dtype} "
+            f"tensor: use {row.name}, or convert the tensor first"
+        )
+
+
+def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any]:
+    # A gradient that needs the overwritten operand gets a copy of what it held.
+    edges = tuple(None if not isinstance(v, Tensor) or v._g is None else v._g for v in values)
+    needed = formula.saves(edges, formula.entry(values).complex_)
+    if not any(values[formula.operands.index(n)] is target for n in needed if n != "result"):
+        return values
+    return [_copied(v) if v is target else v for v in values]
+
+
+def _copied(t: Tensor) -> Tensor:
+    other: Tensor = object.__new__(Tensor)
+    other._a, other._k, other._g, other._i, other._s = t._a.copy("K"), t._k.plain, t._g, t._i, None
+    if TAPE:
+        TAPE[-1].run(np.copy, (t._a,), other, (t,))
+    return other
+
+
+def _geometric(row: Row) -> Callable[..., Any]:
+    """transpose_ and its like: the tensor itself takes the view's sizes, strides and node."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from rushlight._engine.dispatch.dispatcher import function
+
+        target, rest = _target(row, args, kwargs)
+        refuse_inference(target)
+        seen = function(row)(target, *rest, **kwargs)
+        if target._g is not None and LOCAL.enabled:
+            check_writable(target, True)
+            target._g, target._i = seen._g, seen._i
+        place(target, seen._m, target._k)
+        return target
+
+    return run
+
+
+def _generic(row: Row) -> Callable[..., Any]:
+    into = by_keyword(row, row.options["into"]) if "into" in row.options else None
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from rushlight._engine.dispatch.dispatcher import function
+
+        target, rest = _target(row, args, kwargs)
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
+        if target._k.lazy:
+            return through(lambda own: run(own, *rest, **kwargs), target, *rest, *kwargs.values())
+        operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+        tracked = LOCAL.enabled and any(v._g is not None for v in operands)
+        check_writable(target, tracked)
+        if not tracked and into is not None and not target._k.on_meta:
+            refuse_overlap(target, operands)
+            check_dtype(row.refuse, target._k.dtype, target._a)
+            return _written(into, target, arguments.bind(row, (target, *rest), kwargs))
+        source = _copied(target) if tracked else target
+        result = function(row)(source, *rest, **kwargs)
+        if result is target:
+            return target
+        refuse_overlap(target, () if row.options.get("apart") else operands)
+        if result._l.shape != target._l.shape:
+            raise RuntimeError(
+                f"output with shape {list(target.shape)} doesn't match the broadcast "
+                f"shape {list(result.shape)}"
+            )
+        if not can_cast(result._k.dtype, target._k.dtype):
+            raise RuntimeError(
+                f"result type {result._k.dtype.legacy} can't be cast to the desired "
+                f"output type {target._k.dtype.legacy}"
+            )
+        write(target, result)
+        return target
+
+    return run
+
+
+def free(t: Any) -> bool:
+    """Whether anybody may write to a plain tensor, and nobody need know."""
+    return (
+        t.__class__ is Tensor
+        and t._g is None
+        and not t._k.special
+        and not TAPE
+        and 0 not in t._l.strides
+        and (t._s is None or not t._s.inference)
+        and not LOCAL.transforms
+    )
+
+
+def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Tensor:
+    """A write into a lazy view: run(a copy of its values), which are written back."""
+    tracked = any(isinstance(v, Tensor) and v._g is not None for v in operands)
+    check_writable(target, LOCAL.enabled and tracked)
+    refuse_overlap(target, ())
+    own = _copied(target)
+    run(own)
+    write(target, own)
+    return target
+
+
+def _written(into: Callable[..., Any], target: Tensor, bound: dict[str, Any]) -> Tensor:
+    """Rows with the option `into` write where the tensor stands: into(array, other arguments)."""
+    values = arrays_of(list(bound.values()))
+    if any(isinstance(v, np.ndarray) and np.may_share_memory(v, values[0]) for v in values[1:]):
+        values = [values[0], *[v.copy() if isinstance(v, np.ndarray) else v for v in values[1:]]]
+    with np.errstate(all="ignore"):
+        into(*values)
+    if TAPE:
+        TAPE[-1].write(into, tuple(values), tuple(bound.values()))
+    storage(target).version += 1
+    return target
+
+
+def _target(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    if args:
+        return args[0], args[1:]
+    return kwargs.pop(row.params[0].name), ()
+
+
+def write(target: Tensor, result: Tensor) -> None:
+    """`target` takes the values of `result`, and its place in the graph."""
+    overwrite(target, result)
+    storage(target).version += 1
+    if LOCAL.enabled and (result._g is not None or target._g is not None):
+        rebase(target, result)

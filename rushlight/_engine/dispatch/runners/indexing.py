@@ -1,0 +1,369 @@
+"""x[...] and x[...] = v: short ways for the usual indices, a Plan for all others.
+
+With an interpreter in the door, an index becomes the public rows select, slice, unsqueeze, index
+and index_put, so that interpreters need to know nothing of brackets.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import check_writable, track_view
+from rushlight._engine.core.conversion import number
+from rushlight._engine.core.layout import check_apart_from_itself
+from rushlight._engine.core.recording import TAPE, constant, settle
+from rushlight._engine.dispatch import overrides
+from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
+from rushlight._engine.dispatch.methods import copy_, fill_
+from rushlight._engine.dispatch.nodes import indexing_nodes
+from rushlight._engine.dispatch.runners.in_place import through
+from rushlight._engine.numerics import advanced_indexing
+from rushlight._engine.numerics.advanced_indexing import view
+from rushlight._engine.ops.indexing.reads import BASIC
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.indexing import FULL, WHOLE, Plan, parse
+from rushlight._engine.tensors.lazy_views import mark
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias, storage, wrap, wrap_view
+
+Basic = tuple[Any, ...]
+Indices = tuple["Tensor | None", ...]
+_NUMBERS = (int, float, complex, bool, np.integer)
+
+
+def getitem(self: Tensor, index: Any) -> Any:
+    """x[index]: a view for ints, slices, None and `...`; a copy for index tensors and masks."""
+    if MODES or self.__class__ not in PLAIN:
+        return _watched(_getitem, operator.getitem, self, index)
+    key = _plain_key(index)
+    if key is not None:
+        try:
+            return _view(self, self._m[key], key, (), None)
+        except (IndexError, OverflowError):
+            pass  # named by the parser
+    elif index is None:
+        return _view(self, self._m.reshape((1, *self._l.shape)), WHOLE, (0,), "unsqueeze")
+    else:
+        indices = _plain_indices(index)
+        if indices is not None:
+            return _read(self, indices)
+    return _getitem(self, index)
+
+
+def _plain_key(index: Any) -> Any:
+    """The index as NumPy takes it, where both agree: ints, positive slices and one `...`."""
+    cls = index.__class__
+    if cls is int:
+        return (index, ...)
+    if cls is slice:
+        return (index, ...) if index.step is None else None
+    if cls is not tuple:
+        return None
+    rest: Any = WHOLE
+    for item in index:
+        cls = item.__class__
+        if cls is int or cls is slice and item.step is None:
+            continue
+        if item is not ... or not rest:
+            return None
+        rest = ()
+    return index + rest
+
+
+def _plain_indices(index: Any) -> Indices | None:
+    """An index tensor, or several with full slices before and between them."""
+    if index.__class__ is Tensor:
+        return (index,) if index._l.ndim else None
+    if index.__class__ is not tuple:
+        return None
+    found: list[Tensor | None] = []
+    for item in index:
+        if item.__class__ is Tensor and item._l.ndim:
+            found.append(item)
+        elif item.__class__ is slice and item == FULL:
+            found.append(None)
+        else:
+            return None
+    return tuple(found) if found[-1] is not None else None
+
+
+def _getitem(self: Tensor, index: Any) -> Any:
+    plan = parse(index, self._l.shape)
+    if MODES and _interpreted():
+        if listening() and not plan.advanced:
+            return interpret(None, _basic, (self, plan.basic, plan.ones, plan.last), {})
+        return _by_rows(self, plan)
+    found = self
+    if plan.basic != WHOLE or plan.ones or not plan.advanced:
+        found = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
+    return _read(found, _tensors(plan)) if plan.advanced else found
+
+
+def _watched(run: Any, public: Any, *args: Any) -> Any:
+    """Let subclasses with their own __torch_function__ take over; interpreters see rows."""
+    foreign = CLASSES.asked and [
+        a
+        for a in args
+        if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__
+    ]
+    foreign = (
+        foreign
+        or CLASSES.asked
+        and [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(a.__class__, "__torch_function__")]
+    )
+    if not foreign:
+        if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
+            return STACK.modes[-1].indexing(run, *args)
+        watched = MODES and STACK.modes and getattr(STACK.modes[-1], "watches", False)
+        return _noted(public, args) if watched else run(*args)
+    cls = type(foreign[0])
+    hook = cls.__torch_function__  # type: ignore[attr-defined]
+    if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
+        return overrides.as_class(run(*args), cls)
+    return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(f) for f in foreign), args, {})
+
+
+def _interpreted() -> bool:
+    """Whether an interpreter is to see rows; one that only watches (a profiler) changes no path."""
+    return any(not getattr(mode, "watches", False) for mode in STACK.modes)
+
+
+def _noted(public: Any, args: Any) -> Any:
+    """The brackets as one op, named by its row, for an interpreter that only watches."""
+    index = args[1] if isinstance(args[1], tuple) else (args[1],)
+    gathers = any(isinstance(i, (Tensor, list, np.ndarray)) for i in index)
+    read = "select" if int in map(type, index[:1]) else "slice"
+    names = (read, "index") if public is operator.getitem else ("_overwritten", "index_put")
+    row, run = ROWS[names[gathers]], _PLAIN[public]
+    if TAPE or STACK.modes != LONE:
+        return interpret(row, run, args, {})
+    return LONE[0].timed(overrides.place(row, run), run, args, {})
+
+
+def _by_rows(self: Tensor, plan: Plan) -> Any:
+    """The Plan in public rows."""
+    found, dim = self, 0
+    for item in plan.basic[:-1]:
+        if item.__class__ is int:
+            found = ROWS["select"](found, dim, item)
+            continue
+        if item is not FULL:
+            found = ROWS["slice"](found, dim, item.start, item.stop, item.step)
+        dim += 1
+    for dim in plan.ones:
+        found = ROWS["unsqueeze"](found, dim)
+    return ROWS["index"](found, _tensors(plan)) if plan.advanced else found
+
+
+# --- views ----------------------------------------------------------------------------------------
+
+
+def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
+    out = wrap_view(array, self)
+    how, of = (basic, ones), self._k
+    if of.lazy:
+        mark(out, of.conj, of.neg)
+    track_view(out, self, _again, how, None if of.lazy else (of, _again, how, advanced_indexing.view, how))
+    if self._g is not None and LOCAL.enabled:
+        last = last or parse(basic, self._l.shape).last
+        indexing_nodes.record_view(self, out, basic, ones, last)
+    return out
+
+
+def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
+    """x[ints and slices], for an interpreter that hears of it as one op."""
+    return _view(self, view(self._m, basic, ones), basic, ones, last)
+
+
+def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
+    """The view taken anew, of a base that was written to."""
+    if self.__class__ in WRAPPED:
+        return BASIC(self, basic, ones)  # type: ignore[no-any-return]
+    return _view(self, view(self._m, basic, ones), basic, ones, None)
+
+
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """x[...], as an instance of a subclass: writes through it reach x and x's graph."""
+    seen = _view(self, self._m, WHOLE, (), "alias")
+    made = alias(seen, seen._g, seen._i, cls)
+    track_view(made, *seen._b)
+    return made
+
+
+# --- index tensors --------------------------------------------------------------------------------
+
+
+def _tensors(plan: Plan) -> Indices:
+    return tuple([_constant(i) if isinstance(i, np.ndarray) else i for i in plan.advanced])
+
+
+def _constant(places: Any) -> Tensor:
+    constant(places)
+    return wrap(places)
+
+
+def _arrays(indices: Indices) -> list[Any]:
+    return [None if i is None else i._a for i in indices]
+
+
+def _read(self: Tensor, indices: Indices) -> Tensor:
+    if self._k.on_meta:
+        shape = advanced_indexing.understand(self._l.shape, _arrays(indices)).result
+        out = wrap(meta_array(shape, self._k.np), self._k)
+    else:
+        out = wrap(advanced_indexing.read(self._a, _arrays(indices)), self._k)
+        if TAPE:
+            TAPE[-1].run(advanced_indexing.read, (self._a, _arrays(indices)), out, (self, *indices))
+    if self._g is not None and LOCAL.enabled:
+        indexing_nodes.record_index(self, out, indices)
+    return out
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """x[index] = value: a number, or a tensor that broadcasts to what the index reads."""
+    if MODES or self.__class__ not in PLAIN:
+        _watched(_setitem, operator.setitem, self, index, value)
+        return
+    untracked = value._g is None if isinstance(value, Tensor) else isinstance(value, _NUMBERS)
+    if untracked and self._g is None and _write_plain(self, index, value):
+        return
+    _setitem(self, index, value)
+
+
+def _refuse_value(self: Tensor, value: Any) -> None:
+    kind = type(value)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    raise TypeError(
+        f"can't assign a {name} to a torch.{self._k.dtype.legacy}Tensor; "
+        "make it a tensor first, with torch.as_tensor"
+    )
+
+
+def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
+    """The short way: no gradients, plain memory, a value that NumPy takes as it is; else False."""
+    a, shared = self._m, self._s
+    if 0 in a.strides or self._k.special or shared is not None and shared.inference:
+        return False
+    if isinstance(value, Tensor):
+        if value._k is not self._k or value._s is shared is not None:
+            return False
+        source = value._a
+    elif value.__class__ is float and a.dtype.kind == "f" and -65000.0 < value < 65000.0:
+        source = value
+    else:
+        source = number(value, self._k.dtype)
+    key = _plain_key(index)
+    try:
+        if key is not None:
+            a[key] = source
+        elif index.__class__ is Tensor and index._l.ndim:
+            advanced_indexing.write(a, (index._a,), np.asarray(source, a.dtype))
+        else:
+            return False
+    except (IndexError, ValueError, RuntimeError, OverflowError):
+        return False  # said again, in PyTorch's words, by the long way
+    (storage(self) if shared is None else shared).version += 1
+    return True
+
+
+def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    if not isinstance(value, (Tensor, *_NUMBERS)):
+        _refuse_value(self, value)
+    value = value.clone() if isinstance(value, Tensor) and value._k.lazy else value
+    plan = parse(index, self._l.shape)
+    target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
+    if target is self and (plan.basic != WHOLE or plan.ones):
+        target = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
+    if plan.advanced:
+        _put(target, _tensors(plan), value)
+    elif isinstance(value, Tensor):
+        copy_(target, _expand(value, target._l.shape))
+    else:
+        check_apart_from_itself(target._m)
+        fill_(target, value)
+
+
+def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """`value` broadcast to the shape of what is written; leading dims of size 1 are dropped."""
+    value = _without_leading_ones(value, len(shape))
+    if value._l.shape == shape:
+        return value
+    if value._l.ndim > len(shape):
+        raise RuntimeError(
+            f"expand(torch.{value._k.dtype.legacy}Tensor{{{list(value._l.shape)}}}, "
+            f"size={list(shape)}): the number of sizes provided ({len(shape)}) must "
+            "be greater or equal to the number of dimensions in the tensor "
+            f"({value._l.ndim})"
+        )
+    return ROWS["expand"](value, shape)
+
+
+def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    sizes = value._l.shape
+    extra = 0
+    while len(sizes) - extra > ndim and sizes[extra] == 1:
+        extra += 1
+    return ROWS["_view"](value, sizes[extra:]) if extra else value
+
+
+def _put(target: Tensor, indices: Indices, value: Any) -> None:
+    if target._k.lazy:
+        through(lambda own: _put(own, indices, value), target, value)
+        return
+    if not isinstance(value, Tensor):
+        value = wrap(constant(number(value, target._k.dtype)), target._k)
+    elif value._l.size == 1 and value._k is not target._k and _only_mask(indices):
+        value = value.reshape(()).to(target._k.dtype)
+    if not (MODES and _interpreted()):
+        if value._l.ndim > 1:
+            ndim = len(advanced_indexing.understand(target._l.shape, _arrays(indices)).result)
+            value = _without_leading_ones(value, ndim)
+        if not (LOCAL.enabled and (target._g is not None or value._g is not None)):
+            _put_plain(target, _arrays(indices), value)
+            return
+    from rushlight._engine.dispatch.dispatcher import lookup
+
+    lookup("Tensor", "index_put_")(target, indices, value)
+
+
+def _only_mask(indices: Indices) -> bool:
+    given = [i for i in indices if i is not None]
+    return len(given) == 1 and given[0]._l.dtype.kind == "b"
+
+
+def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
+    """index_put_ where nothing is recorded: written where it stands."""
+    if target._k is not value._k:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{target._k.dtype.legacy} for the destination and "
+            f"{value._k.dtype.legacy} for the source."
+        )
+    if 0 not in target._l.strides:
+        check_writable(target, False)
+    if not target._k.on_meta:
+        settle()
+        advanced_indexing.write(target._a, indices, value._a)
+        if TAPE:
+            TAPE[-1].write(advanced_indexing.write, (target._a, indices, value._a), (target, value))
+    storage(target).version += 1
+
+
+# Both as if nobody stood in the door.
+_PLAIN = {
+    public: FunctionType(run.__code__, {**globals(), "MODES": ()})
+    for public, run in ((operator.getitem, getitem), (operator.setitem, setitem))
+}
+_PLAIN[operator.setitem].writes = True  # type: ignore[attr-defined]
+
+
+getitem.__name__ = getitem.__qualname__ = "__getitem__"
+setitem.__name__ = setitem.__qualname__ = "__setitem__"

@@ -1,0 +1,122 @@
+"""Rows on the meta device: shapes, strides and dtypes without data."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.device import META
+from rushlight._engine.dispatch.interpreters import CLASSES
+from rushlight._engine.ops import table
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+# Where the rows' bodies lie.
+_BODIES = os.path.dirname(table.__file__) + os.sep
+
+
+def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """The result's geometry: by the row's shape rule, or by running its body on small stand-ins."""
+    refuse_devices(values)
+    refuse_meta(row)
+    if row.meta is not None:
+        return as_meta(row.meta(*values))
+    with np.errstate(all="ignore"):
+        # Meta arrays read as zeros without memory behind them, so a body can run on them.
+        found = body(*arrays_of(values))
+    return as_meta(found)
+
+
+def refuse_devices(values: Sequence[Any], pointwise: bool = False) -> None:
+    """RuntimeError unless the tensors lie on one device; one of the CPU without dims goes with any other.
+
+    The words are those of PyTorch's pointwise ops, or those of the others.
+    """
+    if not CLASSES.below:
+        return  # an op on wrappers, which lie nowhere, beside tensors that do
+    found = _two_devices(values)
+    if found is None or not _brought(values):
+        return
+    one, two = found
+    if pointwise:
+        raise RuntimeError(f"Tensor on device {two} is not on the expected device {one}!")
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {one} and {two}!"
+    )
+
+
+def _two_devices(values: Iterable[Any]) -> tuple[Any, Any] | None:
+    """The first tensor's device and another's that differs, or None."""
+    tensors = [
+        v
+        for value in values
+        for v in (value if value.__class__ in (list, tuple) else (value,))
+        if isinstance(v, Tensor)
+    ]
+    placed = [v._k.device for v in tensors if v._l.ndim or v._k.on_meta]
+    return next(((placed[0], other) for other in placed[1:] if other != placed[0]), None)
+
+
+def _brought(values: Sequence[Any]) -> bool:
+    """Whether the program brought these operands; what a row's body makes itself lies on the CPU.
+
+    Asked only where devices differ: the outermost running body's arguments tell.
+    """
+    frame, outermost = sys._getframe(2), None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_BODIES) and not file.endswith("table.py"):
+            outermost = frame
+        frame = frame.f_back  # type: ignore[assignment]
+    if outermost is None:
+        return True
+    code = outermost.f_code
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    given = [outermost.f_locals.get(name) for name in code.co_varnames[:count]]
+    return _two_devices(given) is not None
+
+
+def refuse_meta(row: Row) -> None:
+    """Raise what PyTorch says of an op whose result, or whose checks, depend on numbers."""
+    words = row.refuse.get("meta", "")
+    if words:
+        raise (
+            RuntimeError(words)
+            if "item" in words
+            else NotImplementedError(f"aten::{row.name.lstrip('_')}: {words}")
+        )
+
+
+def arrays_of(values: Sequence[Any]) -> list[Any]:
+    """Arguments with arrays in the place of tensors."""
+    return [
+        v._a
+        if isinstance(v, Tensor)
+        else v.__class__([arrays_of([i])[0] for i in v])
+        if v.__class__ in (list, tuple)
+        else v
+        for v in values
+    ]
+
+
+def as_meta(found: Any) -> Any:
+    """An array-level result as tensors without data."""
+    if isinstance(found, Tensor):
+        return found
+    if isinstance(found, (np.ndarray, np.generic)):
+        a = np.asarray(found)
+        t = wrap(a)
+        strides = tuple(s // a.itemsize for s in a.strides)
+        return wrap(meta_array(a.shape, a.dtype, strides), kind(t._k.dtype, META))
+    if isinstance(found, tuple) and type(found) is not tuple:
+        return type(found)(*[as_meta(f) for f in found])
+    if isinstance(found, (tuple, list)):
+        return type(found)(as_meta(f) for f in found)
+    return found

@@ -1,0 +1,245 @@
+"""Composites by plans: the kernels and views that a body ran, written down as one generated function.
+
+Kinds, layouts and attributes alone decide what a view does, and the bodies of `planned` rows: they look at
+no numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
+later ones run the arrays through the same kernels without any dispatch. Tracked operands, interpreters and
+recorders go by the body.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.numpy_warnings import hush, restore
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, made
+from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.dispatch.runners.formulas import BIG, Formula
+from rushlight._engine.dispatch.runners.reductions import Reducer
+from rushlight._engine.dispatch.runners.views import see
+from rushlight._engine.ops.resolved import arrays_in
+from rushlight._engine.ops.signature import Param
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.tensor import Tensor, wrap_view
+
+Run = Callable[..., Any]
+_PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
+_SCOPE = {**MAKING, "see": see, "hush": hush, "restore": restore, "array": np.asarray, "empty": np.empty}
+
+
+class Script:
+    """A recorder (core/recording.py) of one call, in `lines` of Python on arrays."""
+
+    fuses = False
+
+    def __init__(self) -> None:
+        self.names, self.lines, self.scope, self.failed = dict[int, str](), list[str](), dict(_SCOPE), False
+        self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
+        self.quiet, self.waiting = True, list[Any]()  # whether no flags are raised; kernels that may change
+        self.thread = threading.get_ident()
+
+    def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
+        """`result` (tensors) was made by function(*operands)."""
+        if threading.get_ident() != self.thread:
+            return
+        self._know(values)
+        kernel, quiet = None, False
+        if getattr(function, "func", None) is Formula.compute:
+            way, operands = "large" if result._l.size >= BIG else "fn", operands[0]
+            kernel = function.args[0].kernel, operands
+            code = f"{self._constant(function.args[0])}.{way}"
+        elif getattr(function, "__func__", None) is Reducer.run:
+            way, operands = function.__self__.way(*operands), operands[:1]
+            code, quiet = self._constant(way), hasattr(way, "quiet")
+        else:
+            row, function = getattr(function, "row", None), getattr(function, "body", function)
+            owner = getattr(function, "__self__", function)
+            kernel = hasattr(owner, "bare") and owner.bare(*operands)
+            quiet = row is not None and bool(row.options.get("quiet"))
+            way = function.way(*operands) if hasattr(function, "way") else NotImplemented
+            operands = operands if way is NotImplemented else tuple(arrays_in(operands))
+            code = self._constant(function if way is NotImplemented else way)
+        self.quiet = self.quiet and (quiet or bool(kernel))
+        if kernel and self._loop(*kernel, result if isinstance(result, tuple) else (result,)):
+            return
+        code = f"{code}({', '.join(map(self._code, operands))})"
+        self._know(result)
+        if isinstance(result, Tensor):  # a ufunc gives a number
+            self.names[id(result._a)] = self._line(
+                code if result._l.ndim or hasattr(way, "quiet") else f"array({code})"
+            )
+        else:
+            name = self._line(code)
+            self.names.update({id(t._a): f"array({name}[{i}])" for i, t in enumerate(result)})
+
+    def _loop(self, kernel: Any, arrays: Sequence[Any], results: tuple[Tensor, ...]) -> bool:
+        """Call the loop of a kernel alone, if it has one that fits; the plan holds until it may have one."""
+        from rushlight._engine.kernels.runtime import (
+            small_calls,  # here, since few programs that only have small tensors compile
+        )
+
+        if kernel.pending:
+            self.waiting.append(kernel)
+        call = small_calls.few(kernel, arrays, [t._a for t in results])
+        if call is not None:
+            given = [self._code(a) for a in arrays]
+            self._know(results)
+            memory = [
+                self._line(f"empty({self._constant(t._l.shape)}, {self._constant(t._l.dtype)})")
+                for t in results
+            ]
+            self.names.update({id(t._a): name for t, name in zip(results, memory, strict=True)})
+            self.lines.append(f"{self._constant(call)}({', '.join([*given, *memory])})")
+        return call is not None
+
+    def escape(self, *what: Any) -> None:
+        """It cannot be repeated."""
+        self.failed |= threading.get_ident() == self.thread
+
+    def constant(self, array: Any) -> None:
+        """Made from Python values."""
+
+    write = call = accumulate = escape
+
+    def answer(self, found: Any) -> str:
+        """Code for the result: operands, views of them, and fresh tensors, or a tuple of these."""
+        if isinstance(found, tuple):
+            parts = "".join(f"{self.answer(f)}, " for f in found)
+            return f"({parts})" if found.__class__ is tuple else f"{self._constant(type(found))}({parts})"
+        if not isinstance(found, Tensor) or found._k.lazy:
+            self.failed = True
+            return ""
+        self._know(found)
+        seen, t = self._seen(found), f"t{len(self.lines)}"
+        if not seen:
+            self.lines += made(t, self._code(found._a), self._constant(found._k), 0).splitlines()
+        return seen or t
+
+    def _seen(self, t: Tensor) -> str:
+        """Code for an operand or a view of one."""
+        given, (base, *_, step) = self.names.get(id(t._a), ""), getattr(t, "_b", (None, None))
+        if given.endswith("._a"):
+            return given[:-3]
+        of = self._seen(base) if step else ""
+        return of and f"see({self._constant(step)}, {of})"
+
+    def _line(self, code: str) -> str:
+        self.lines.append(f"r{len(self.lines)} = {code}")
+        return f"r{len(self.lines) - 1}"
+
+    def _constant(self, value: Any) -> str:
+        self.scope[f"c{len(self.scope)}"] = value
+        return f"c{len(self.scope) - 1}"
+
+    def _know(self, *values: Any) -> None:
+        for value in values:
+            if isinstance(value, Tensor) and value._k.lazy:
+                self.failed = True
+            elif isinstance(value, Tensor):
+                self.tensors[id(value._a)] = value
+            elif isinstance(value, (tuple, list)):
+                self._know(*value)
+
+    def _code(self, value: Any) -> str:
+        """Code for an operand."""
+        if value.__class__ in (list, tuple) and any(isinstance(v, (np.ndarray, list, tuple)) for v in value):
+            return f"({''.join(f'{self._code(v)}, ' for v in value)})"
+        self.failed |= isinstance(value, (dict, Tensor))
+        if id(value) not in self.names and id(value) in self.tensors:
+            base, *_, step = getattr(self.tensors[id(value)], "_b", (None, None))
+            self._know(base)
+            of, self.failed = self._code(base._a) if step else "", self.failed or not step
+            *_, function, args = step or (None, ())
+            self.names[id(value)] = self._line(f"{self._constant(function)}({of}, *{self._constant(args)})")
+        return self.names.get(id(value)) or self._constant(value)
+
+
+def planner(row: Row, run: Run) -> Run:
+    """A runner with what the door needs: plans, and learn(key, *values), NotImplemented at first."""
+    plans: dict[Any, Any] = {}
+    tried: dict[Any, Any] = {}
+    forget(plans, tried)
+
+    def learn(key: Any, *values: Any) -> Any:
+        if tried.get(key) or TAPE:
+            return NotImplemented
+        keep(tried, key, key in tried)
+        if not tried.get(key) or not all(map(_plain, row.params, values)):
+            return NotImplemented
+        found, plan, waiting = _recorded(row, run, list(values))
+        if plan is not None:
+            keep(plans, key, plan)
+            for kernel in waiting:
+                kernel.on_ready(lambda _: renew(key))
+        return found
+
+    def renew(key: Any) -> None:
+        plans.pop(key, None)
+        tried[key] = False
+
+    planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
+    planned.plans, planned.learn = plans, learn
+    return planned  # type: ignore[no-any-return]
+
+
+def _plain(p: Param, value: Any) -> bool:
+    """Whether a plan may hold for all arguments that look like this one."""
+    if isinstance(value, Tensor):
+        return p.is_tensor and not value._k.special
+    if p.is_list:
+        return all(isinstance(t, Tensor) and not t._k.special for t in value)
+    return (
+        value.__class__ in _PLAIN
+        and (value.__class__ is not float or value != 0 or value is p.default)
+        or value.__class__ is tuple
+        and all(v.__class__ is int for v in value)
+    )
+
+
+def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, list[Any]]:
+    """(the result of run(*values), the plan of such calls, kernels with which it may become another)."""
+    script, names = Script(), [p.name for p in row.params if p.is_tensor or p.is_list]
+
+    def note(t: Any, name: str) -> Any:
+        if isinstance(t, Tensor):
+            if id(t._a) in script.names:  # an operand that is given twice
+                t = wrap_view(t._a[...], t)
+            script.names[id(t._a)] = f"{name}._a"
+        return t
+
+    for i, p in enumerate(row.params):
+        values[i] = (
+            [note(t, f"{p.name}[{j}]") for j, t in enumerate(values[i])]
+            if p.is_list
+            else note(values[i], p.name)
+        )
+    MODES.append(script)
+    TAPE.append(script)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = run(*values)
+    finally:
+        TAPE.remove(script)
+        MODES.remove(script)
+    for w in caught:
+        script.failed = True
+        warn(w.message, w.category)
+    answer = script.answer(found)
+    if script.failed:
+        return found, None, []
+    if not script.lines and answer.startswith("see(") and answer.count("(") == len(names) == 1:
+        return found, partial(see, script.scope[answer[4:].split(",")[0]]), []
+    lines = [*script.lines, f"return {answer}"]
+    if not script.quiet:
+        lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]
+    text = "\n    ".join([f"def plan({', '.join(names)}):", *lines])
+    return found, compile_function(f"{text}\n", "plan", script.scope, f"plan {row.name}"), script.waiting

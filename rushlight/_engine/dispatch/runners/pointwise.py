@@ -1,0 +1,342 @@
+"""The callables of pointwise rows: a generated fast path over a general one.
+
+The fast path is for plain tensors of one kind (or a tensor and a Python number) with default
+attributes: look up the entry, run its kernel, wrap the result, record a node where needed. Attributes
+and other operands go by a plan that was learnt from a call with arguments of the same classes. The rest
+(out=, interpreters, subclasses, errors) is `general`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.dispatch import arguments, interpreters as state, node_names, out_arguments, overrides
+from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
+from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
+from rushlight._engine.dispatch.runners.formulas import BIG, Formula
+from rushlight._engine.ops import signature
+from rushlight._engine.ops.expressions import const, symbol
+from rushlight._engine.ops.table import REFUSALS, Row
+from rushlight._engine.tensors.tensor import Tensor
+
+# A tensor around r.
+_MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "entry.kind"
+_TEMPLATE = {
+    1: """
+def {name}({sig}):
+    if out is not None or {a}.__class__ not in PLAIN{plain}:
+        return general({call})
+    entry = FAST.get({a}._k)
+    if entry is None:
+        return general({call})
+    x = {a}._a
+    r = entry.fn(x) if x.size < BIG else entry.large(x)
+{made}    if {a}._g is not None and LOCAL.enabled:
+        record(entry, t, ({a},))
+    return t
+""",
+    2: """
+def {name}({sig}):
+    if out is not None or {a}.__class__ not in PLAIN{plain}:
+        return general({call})
+    c = {b}.__class__
+    if c in PLAIN:
+        entry = FAST.get({a}._k) if {b}._k is {a}._k else None
+        if entry is None:
+            return general({call})
+        y = {b}._a
+        g = {b}._g
+    else:
+        entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
+        if entry is None:
+            return general({call})
+        y = scalar({b}, entry.scalar_np)
+        g = None
+    x = {a}._a
+    try:
+        if not x.flags.c_contiguous and x.strides != y.strides:
+            r = compute(entry, (x, y))  # laid out as the first
+        else:
+            r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
+    except ValueError:
+        return general({call})
+{made}    if (g is not None or {a}._g is not None) and LOCAL.enabled:
+        record_pair(entry, t, {a}, {b}, g)
+    return t
+""",
+}
+
+
+_PLANNED = """
+def {name}({sig}):
+    if extra or out is not None:
+        return general({call})
+    try:
+        plan = PLANS.get(({key},))
+    except TypeError:
+        return general({call})
+    if plan is None:
+        return learn(({key},), ({values}), general({call}))
+    return plan({values})
+"""
+# A plan for operands of these classes: x1 is the array of the tensor or number v1.
+_PLAN = """
+def make(formula, entries, check):
+    record = formula.record
+    def plan({given}):
+        {check}
+        {arrays}
+        entry = entries.get(({key},))
+        if entry is None or entry.kind.on_meta{apart}:
+            return formula({values})
+        {scalars}
+        try:
+            r = entry.fn({operands}) if {small} else entry.large({operands})
+        except ValueError:
+            return formula({values})
+{made}        if ({tracked}) and LOCAL.enabled:
+            record(entry, t, ({values},))
+        return t
+    return plan
+"""
+
+
+# What the generated functions see beside their own row.
+SCOPE: dict[str, Any] = {
+    **MAKING,
+    "PLAIN": state.PLAIN,
+    "BIG": BIG,
+    "ndarray": np.ndarray,
+    "asarray": np.asarray,
+    "LOCAL": LOCAL,
+    "NUMBERS": NUMBERS,
+    "scalar": scalar,
+    "compute": Formula.compute,
+}
+
+
+def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
+    """(formula, operands, attributes) of a row with a fast path: its attributes have their defaults."""
+    operands = [p for p in row.params if p.is_tensor]
+    others = [p for p in row.params if not p.is_tensor]
+    if (
+        len(operands) not in _TEMPLATE
+        or any("None" in p.type for p in operands)
+        or row.options.get("check")
+        or any(p.default is signature.REQUIRED for p in others)
+    ):
+        return None
+    return variant(row, {p.name: p.default for p in others}), operands, others
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The functional callable of a pointwise row."""
+    params = public_params(row)
+    direct, entrance = _general(row)
+    general = _planned(row, direct, entrance, params)
+    chosen = simple(row)
+    if chosen is None:
+        return general
+    formula, operands, others = chosen
+    others += [p for p in params if p not in row.params]
+    text = _TEMPLATE[len(operands)].format(
+        name=row.name,
+        sig=signature.source(params, out=True) + ", **extra",
+        plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
+        call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
+        a=operands[0].name,
+        b=operands[-1].name,
+        made=made(*_MADE, 4),
+    )
+    scope = {
+        **SCOPE,
+        "general": general,
+        "FAST": formula.fast,
+        "record": formula.record,
+        "record_pair": formula.record_pair,
+        **{f"_default_{p.name}": p.default for p in params},
+    }
+    return overrides.compile_door(text, row, scope, direct)
+
+
+def _planned(
+    row: Row, direct: Callable[..., Any], general: Callable[..., Any], params: tuple[signature.Param, ...]
+) -> Callable[..., Any]:
+    """`general` behind a table of plans: by the classes of operands and numbers, and other attributes."""
+    keys = [
+        f"{p.name}.__class__"
+        if p.is_tensor
+        else f"{p.name} is _default_{p.name} or {p.name}.__class__"
+        if p.is_number
+        else f"{p.name}, {p.name}.__class__"
+        for p in params
+    ]
+    order, plans = [p.name for p in params], {}
+    checks = [row.options[name] for name in ("check", "verify") if name in row.options]
+
+    def learn(key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        given = dict(zip(order, values, strict=True))
+        if (
+            given.pop("inplace", False)
+            or not all(_plain(p, given[p.name]) for p in row.params)
+            or any(check(given) for check in checks)
+        ):
+            return found
+        formula = variant(
+            row, {p.name: given[p.name] for p in row.params if not p.is_tensor or given[p.name] is None}
+        )
+        classes = tuple([given[n].__class__ if n in formula.operands else None for n in order])
+
+        def check(*values: Any) -> None:
+            for look in checks:
+                look(dict(zip(order, values, strict=True)))
+
+        plans[key] = _maker(classes, bool(checks))(formula, formula.entries, check)
+        return found
+
+    text = _PLANNED.format(
+        name=row.name,
+        sig=signature.source(params, out=True) + ", **extra",
+        key=", ".join(keys),
+        values="".join(f"{p.name}, " for p in params),
+        call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
+    )
+    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn}
+    return overrides.compile_door(
+        text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct
+    )
+
+
+@lru_cache(maxsize=None)
+def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any]:
+    """What makes plans for arguments of these classes; those of None are no operands."""
+    given = [f"v{i}" for i in range(len(classes))]
+    values = [v for v, c in zip(given, classes, strict=True) if c]
+    numbers = [v for v, c in zip(given, classes, strict=True) if c in NUMBERS]
+    tensors = [v for v in values if v not in numbers]
+    arrays = {v: v.replace("v", "x") for v in values}
+    kinds = [f"({v}._k, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
+    text = _PLAN.format(
+        given=", ".join(given),
+        values=", ".join(values),
+        check=f"check({', '.join(given)})" * checked,
+        arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
+        key=", ".join(kinds),
+        apart="".join(f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]),
+        scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
+        operands=", ".join(arrays.values()),
+        small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
+        tracked=" or ".join(f"{v}._g is not None" for v in tensors),
+        made=made(*_MADE, 8),
+    )
+    return compile_function(text, "make", dict(SCOPE), "plan")
+
+
+def _plain(p: signature.Param, value: Any) -> bool:
+    """Whether all arguments of this one's class (of this value, for an attribute) take the same way."""
+    if p.is_tensor:
+        return (
+            value.__class__ in state.PLAIN or value is None or p.takes_number and value.__class__ in NUMBERS
+        )
+    if p.is_number:
+        return value is p.default or value.__class__ in NUMBERS and not _same_number(value, p.default)
+    return not p.is_list and value.__class__ in (bool, int, float, str, type(None))
+
+
+_variants: dict[tuple[Any, ...], Formula] = {}
+
+
+def variant(row: Row, given: dict[str, Any]) -> Formula:
+    """The row's Formula for these attributes; `given` maps non-operands (and absent operands)."""
+    call: dict[str, Any] = {}
+    key: list[Any] = [row.name]
+    operands: list[str] = []
+    for p in row.params:
+        value = given.get(p.name, symbol) if not p.is_static else given[p.name]
+        if p.is_static:
+            call[p.name] = value
+            key.append(value)
+        elif value is None:
+            call[p.name] = None
+            key.append(None)
+        elif p.is_number and value is not symbol and _same_number(value, p.default):
+            call[p.name] = const(value)
+            key.append(0)
+        else:
+            call[p.name] = symbol(p.name)
+            operands.append(p.name)
+            key.append(1)
+    found = _variants.get(tuple(key))
+    if found is None:
+        promoting = [
+            p.name for p in row.params if p.is_tensor and p.name not in row.options.get("not_promoting", ())
+        ]
+        wide = row.options.get("wide", ())
+        narrow = {p.name for p in row.params if p.takes_number}.intersection(promoting).difference(wide)
+        root = row.body(**call)
+        found = _variants[tuple(key)] = Formula(
+            row.options.get("node", row.name),
+            root,
+            operands,
+            row.dtypes,
+            row.result,
+            row.refuse | REFUSALS.get(f"{row.name}/{len(operands)}", {}),
+            promoting,
+            node_names.label(row),
+            {n: v for n, v in call.items() if n not in operands},
+            narrow.union(row.options.get("narrow", ())),
+            wide,
+        )
+    return found
+
+
+def _same_number(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and value == default and repr(value) == repr(default)
+
+
+def resolve(row: Row, bound: dict[str, Any]) -> tuple[Formula, list[Any]]:
+    """The Formula for bound arguments, and its operands' values in order."""
+    check = row.options.get("check")
+    if check is not None:
+        bound = check(bound) or bound
+    # Like check, but of attributes only: their defaults pass, so that the fast path may skip it.
+    verify = row.options.get("verify")
+    if verify is not None:
+        verify(bound)
+    given = {p.name: bound[p.name] for p in row.params if not p.is_tensor or bound[p.name] is None}
+    formula = variant(row, given)
+    values = [bound[name] for name in formula.operands]
+    if not any(isinstance(v, Tensor) for v in values):
+        raise TypeError(
+            f"{row.name}(): argument '{row.params[0].name}' (position 1) must be Tensor, "
+            f"not {type(values[0]).__name__}"
+        )
+    return formula, values
+
+
+def public_params(row: Row) -> tuple[signature.Param, ...]:
+    """The parameters as callers see them: nn.functional's functions take `inplace` too."""
+    functional = row.inplace and "nn.functional" in row.where
+    return signature.with_inplace(row.params) if functional else row.params
+
+
+def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    params = public_params(row)
+
+    def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        bound = arguments.bind(row, args, kwargs, params)
+        if bound.pop("inplace", False):
+            from rushlight._engine.dispatch.runners import in_place
+
+            return in_place.build(row)(**bound)
+        formula, values = resolve(row, bound)
+        if out is None:
+            return formula(*values)
+        return out_arguments.compute_into(row.name, out, values, lambda: formula(*values))
+
+    return direct, overrides.entrance(row, direct)

@@ -1,0 +1,351 @@
+"""Reduce rows: run over NumPy's own reductions, gradients by the monoid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
+from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.core.numpy_warnings import hush, restore
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.derive import cast, vjp
+from rushlight._engine.derive.reference import program
+from rushlight._engine.dispatch.generated_code import forget, keep
+from rushlight._engine.dispatch.nodes.declared import Rules
+from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype, gradient_formula
+from rushlight._engine.ops.expressions import Expr, symbol
+from rushlight._engine.ops.linalg.matmul import conjugate
+from rushlight._engine.ops.monoid import Reduction
+from rushlight._engine.ops.row_expressions import reduce_
+from rushlight._engine.ops.table import REFUSALS, ROWS, Row
+from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+UFUNCS = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "any": np.logical_or,
+    "all": np.logical_and,
+}
+# Large arrays of these dtypes are reduced by generated kernels.
+MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
+X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
+
+
+Way = Callable[[Array], Array]
+
+
+class Reducer:
+    """A reduce row for given extra attributes: its meaning, its execution, its gradient."""
+
+    def __init__(self, row: Row, extras: tuple[Any, ...]) -> None:
+        self.row = row
+        self.meaning: Reduction = row.body(X, *extras)
+        finish = self.meaning.finish
+        self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
+        self._plans: dict[Any, Way] = {}
+        forget(self._plans)
+        self._map_gradient: Any = None
+        self._finish_gradient: Any = None
+
+    def dtypes(self, given: dt.dtype, asked: dt.dtype | None) -> tuple[dt.dtype, dt.dtype]:
+        """(dtype to compute in, dtype of the result)."""
+        rule = self.row.dtypes
+        if asked is not None:
+            if rule == "float" and asked.category < dt.FLOATING:
+                raise RuntimeError(
+                    f"{self.row.name}(): could not infer output dtype. Optional dtype "
+                    "must be either a floating point or complex dtype. Got: "
+                    f"{asked.legacy}"
+                )
+            return asked, asked
+        if rule == "sum":
+            d = dt.int64 if given.category < dt.FLOATING else given
+            return d, d
+        if rule == "bool":
+            return given, dt.uint8 if given is dt.uint8 else dt.bool_
+        if rule == "float" and given.category < dt.FLOATING:
+            raise RuntimeError(
+                f"{self.row.name}(): could not infer output dtype. Input dtype must be "
+                f"either a floating point or complex dtype. Got: {given.legacy}; "
+                "convert with .float() or pass dtype="
+            )
+        if rule == "default_float":
+            given = cast.compute_dtype("float", given)
+        return given, cast.result_dtype(self.row.result, given)
+
+    def run(
+        self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype
+    ) -> Array:
+        """The reduction of an array over `axes`."""
+        token = hush()
+        try:
+            return np.asarray(self.way(a, axes, keepdim, compute, result)(a))
+        finally:
+            restore(token)
+
+    def way(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype) -> Way:
+        """The plan of arrays laid out as `a`; it may give a number for an array of no dims."""
+        key = a.dtype, a.shape, a.strides, axes, keepdim, compute, result
+        found = self._plans.get(key)
+        if found is None:
+            found = self._way(a, axes, keepdim, compute, result)
+            keep(self._plans, key, found)
+        return found
+
+    def _way(
+        self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype
+    ) -> Way:
+        total: Way | None = None
+        if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
+            total = _machine_plan(self.meaning, a, axes, keepdim, compute)
+        total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
+        if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
+            by_numpy = total
+            total = lambda a: np.asarray(by_numpy(a), order="C")
+        if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
+            return total
+        if self.finish is not None:
+            work = dt.opmath(compute)
+            count = np.array(prod([a.shape[i] for i in axes]), work.np)
+            finish = program((self.finish,), (("combined", work.name), ("count", work.name)), work.name)
+
+        def way(a: Array) -> Array:
+            acc = total(a)
+            if finish is not None:
+                acc = finish([acc, count])[0]
+            if acc.__class__ is not np.ndarray:
+                acc = np.asarray(acc)
+            return acc if acc.dtype == to else acc.astype(to)
+
+        return way
+
+    def _by_numpy(self, like: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Way:
+        """NumPy's reduction of what elements mean."""
+        combine, work = self.meaning.combine, dt.opmath(compute)
+        reduce, of = UFUNCS[combine].reduce, work.np if combine in ("add", "mul") else None
+        to = None if like.dtype == compute.np or combine in ("any", "all") else compute.np
+        mapped = (
+            None
+            if self.meaning.map is X or combine in ("any", "all")
+            else program((self.meaning.map,), (("input", compute.name),), work.name)
+        )
+
+        if to is mapped is None:
+            from rushlight._engine.kernels.runtime import small_calls
+
+            same = of is None or of == like.dtype
+            found = small_calls.reduction(UFUNCS[combine], like, axes, keepdim) if same else None
+            if found is not None:
+                return found
+            if len(axes) == like.ndim and not keepdim:  # an array, not a number
+                return lambda a: reduce(a, axes, of, np.empty((), of or compute.np), False)
+            return lambda a: reduce(a, axes, of, None, keepdim)
+
+        def total(a: Array) -> Any:
+            a = a if to is None else a.astype(to)
+            return reduce(a if mapped is None else mapped([a])[0], axes, of, None, keepdim)
+
+        return total
+
+    def keeps(self) -> frozenset[str]:
+        """What `gradient` reads: a sum's needs neither the operand nor the result."""
+        if self.meaning.combine != "add":
+            return frozenset(("input", "result"))
+        finish = self._finish_rule()[1] if self.finish is not None else ()
+        read = {"input": self.meaning.map is not X, "result": "result" in finish}
+        return frozenset(n for n in read if read[n])
+
+    def gradient(
+        self, shape: tuple[int, ...], x: Any, result: Any, g: Tensor, axes: tuple[int, ...], keepdim: bool
+    ) -> Tensor:
+        """The gradient of the operand, of `shape`; x and result are None where `keeps` does not name them."""
+        combine = self.meaning.combine
+        if combine == "add" and self.finish is None and self.meaning.map is X:
+            return _spread(_with_axes(g, shape, axes, keepdim), shape)
+        g, result = (t if t is None else _with_axes(t, shape, axes, keepdim) for t in (g, result))
+        count = prod([shape[i] for i in axes])
+        if self.finish is not None:
+            g = self._through_finish(g, result, count)
+        if combine == "add":
+            return self._through_map(x, _spread(g, shape))
+        if combine in ("max", "min"):
+            mask = x == result
+            # nan is the extreme where there is one, and unequal to itself; without transforms one may look.
+            if LOCAL.enabled or WRAPPED or result._k.on_meta or np.isnan(result._a).any():
+                mask = mask | (x.isnan() & result.isnan())
+            mask = mask.to(g.dtype)
+            return mask * (g / mask.sum(axes, True))
+        return product_gradient(x, result, g, axes)
+
+    def _finish_rule(self) -> tuple[Formula, tuple[str, ...]]:
+        if self._finish_gradient is None:
+            expression = vjp.differentiate(self.finish, [ACC])[0]  # type: ignore[arg-type]
+            self._finish_gradient = gradient_formula(f"{self.row.name}_backward", expression)
+        return self._finish_gradient
+
+    def _through_finish(self, g: Tensor, result: Any, count: int) -> Tensor:
+        formula, names = self._finish_rule()
+        env = {"grad": g, "result": result, "count": float(count)}
+        found: Tensor = formula(*[env[n] for n in names])
+        return found
+
+    def _through_map(self, x: Any, g: Tensor) -> Tensor:
+        if self.meaning.map is X:
+            return g
+        complex_ = x._k.dtype.is_complex
+        if self._map_gradient is None or self._map_gradient[2] is not complex_:
+            expression = vjp.differentiate(self.meaning.map, [X], complex_)[0]
+            made = gradient_formula(f"{self.row.name}_backward", expression)
+            self._map_gradient = *made, complex_
+        formula, names, _ = self._map_gradient
+        mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
+        env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}
+        found: Tensor = formula(*[env[n] for n in names])
+        return found
+
+
+def _machine_plan(
+    meaning: Reduction, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype
+) -> Callable[[Array], Array] | None:
+    """The reduction of arrays laid out as `a` by a generated kernel; None where there is none."""
+    # Here, since a program that only has small tensors needs no compiler.
+    from rushlight._engine.kernels.loops import columns, full_reductions, rows
+
+    given, work = compute.name, dt.opmath(compute).name
+    kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
+    ordered, whole = tuple(sorted(axes)), a.flags.c_contiguous
+    shape = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
+    if not lead and (whole or a.flags.f_contiguous):
+        total = full_reductions.full(kind, mapped, (("input", given),), work).plan(a.size)
+        return lambda a: total(a if whole else a.T).reshape(shape)
+    if lead and ordered == tuple(range(lead, n)) and (whole or lead == n - 1):
+        each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
+        seen = (*a.shape[:lead], prod(a.shape[lead:]))
+        return lambda a: each.large(a.reshape(seen)).reshape(shape)
+    if kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
+        sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
+        matrix = (prod(a.shape[: n - lead]), prod(a.shape[n - lead :]))
+        return lambda a: sums.large(a.reshape(matrix)).reshape(shape)
+    return None
+
+
+def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim: bool) -> Tensor:
+    """A reduction's result with the reduced axes in their places, of size 1."""
+    if keepdim or not axes:
+        return t
+    kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
+    return t.reshape(kept) if LOCAL.enabled or TAPE or WRAPPED else wrap(t._a.reshape(kept), t._k)
+
+
+def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if LOCAL.enabled or t._k.on_meta or TAPE or WRAPPED:
+        found: Tensor = t.expand(shape)
+        return found
+    return wrap(np.broadcast_to(t._a, shape), t._k)
+
+
+def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Of prod: the product of all other elements, which holds at zeros too."""
+    if not axes:
+        return g
+    if not (LOCAL.enabled or WRAPPED) and bool((x._a != 0).all()):
+        return g * conjugate(result) / conjugate(x)
+    # Exclusive products from both sides, over the reduced dims laid out as one.
+    kept = [i for i in range(x._l.ndim) if i not in axes]
+    order = (*kept, *axes)
+    turned = x.permute(order)
+    flat = turned.reshape(*[x._l.shape[i] for i in kept], -1)
+    one = flat.new_ones((*flat.shape[:-1], 1))
+    n = flat.shape[-1]
+    cat = ROWS["cat"]
+    before = cat([one, flat.narrow(-1, 0, n - 1)], -1).cumprod(-1) if n else flat
+    behind = cat([one, flat.flip(-1).narrow(-1, 0, n - 1)], -1).cumprod(-1).flip(-1) if n else flat
+    others = (before * behind).reshape(turned.shape)
+    inverse = [order.index(i) for i in range(x._l.ndim)]
+    others = others.permute(inverse)
+    return g * conjugate(others)
+
+
+class _Once:
+    """A reduce row on any operand; gives the result, and a plan if that is the whole way to it."""
+
+    def __init__(self, row: Row) -> None:
+        self.extras_count = row.body.__code__.co_argcount - 1
+        self.row, self.reducers = row, dict[Any, Reducer]()
+        # Attributes may change what an element means: then everything is kept.
+        self.keeps = frozenset(("input", "result")) if self.extras_count else Reducer(row, ()).keeps()
+        self.rules = Rules(row, row.vjp or self.rule, keeps=None if row.vjp else self.keeps)
+
+    def rule(self, s: Any, grad: Any) -> Any:
+        """The derived gradient."""
+        extras = tuple(getattr(s, p.name) for p in self.row.params[1 : 1 + self.extras_count])
+        x, result = (getattr(s, n) if n in self.keeps else None for n in ("input", "result"))
+        shape = s.shape("input")
+        axes = wrap_dims(s._values.get("dim"), len(shape))
+        return self.reducers[extras].gradient(shape, x, result, grad, axes, s.keepdim)
+
+    def __call__(self, t: Tensor, rest: tuple[Any, ...]) -> tuple[Tensor, Any]:
+        extras, (dim, keepdim, *asked) = rest[: self.extras_count], rest[self.extras_count :]
+        found = self.reducers.get(extras)
+        if found is None:
+            found = self.reducers[extras] = Reducer(self.row, extras)
+        a, of = t._a, t._k
+        compute, result = found.dtypes(of.dtype, asked[0] if asked else None)
+        if asked and asked[0]:
+            check_dtype(REFUSALS.get(f"{self.row.name}/dtype", {}), result, a)
+        if not a.size and found.meaning.combine in ("max", "min"):
+            for d in (None,) if dim is None else as_tuple(dim) or (None,):
+                check_size(self.row.name, a, d if d is None else wrap_dim(d, a.ndim))
+        axes = wrap_dims(dim, a.ndim)
+        if of.on_meta:
+            return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
+        out = wrap(found.run(a, axes, keepdim, compute, result))
+        if TAPE:
+            TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))
+        return out, found.way(a, axes, keepdim, compute, result)
+
+
+def reduce_runner(row: Row) -> Callable[..., Any]:
+    """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
+    once = _Once(row)
+    record = once.rules.record
+    # Reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
+    seen: dict[Any, tuple[Any, Any]] = {}
+    forget(seen)
+
+    def run(t: Tensor, *rest: Any) -> Any:
+        a = t._a
+        key = rest, a.shape, a.strides, t._k
+        plan, of = seen.get(key, (None, None))
+        if plan is None or TAPE:
+            out, plan = once(t, rest)
+            if plan is not None:
+                keep(seen, key, (plan, out._k))
+        else:
+            token = hush()
+            try:
+                out = wrap(plan(a), of)
+            finally:
+                restore(token)
+        if t._g is not None and LOCAL.enabled and out._k.dtype.category >= dt.FLOATING:
+            record((t, *rest), out)
+        return out
+
+    return run
+
+
+def _meta(a: Array, axes: tuple[int, ...], keepdim: bool, result: dt.dtype) -> Array:
+    from rushlight._engine.tensors.meta import meta_array
+
+    sizes = [1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes]
+    return meta_array(tuple(sizes), result.np)

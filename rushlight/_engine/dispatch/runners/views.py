@@ -1,0 +1,101 @@
+"""Views. A step says how an array is seen, by NumPy's way or the layout's map, and holds for its likes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import remember, unrecorded
+from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.core.dtype import from_numpy_dtype
+from rushlight._engine.core.layout import Layout, extent
+from rushlight._engine.dispatch.nodes import transposed
+from rushlight._engine.dispatch.nodes.declared import Rules
+from rushlight._engine.dispatch.runners.array_bodies import by_keyword
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.lazy_views import mark
+from rushlight._engine.tensors.storages.storage import INFERENCE, strided
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage
+
+Run = Callable[..., Any]
+Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
+_new, _reference = object.__new__, weakref.ref
+
+
+def see(step: Step, t: Tensor) -> Tensor:
+    """The view of `t`; a step is (kind, again(t, *rest), rest, function(array, *args), args)."""
+    s = t._s
+    if s is None or s is INFERENCE:
+        s = storage(t)
+    out: Tensor = _new(Tensor)
+    out._k, again, rest, function, args = step
+    out._a = function(t._m, *args)
+    out._g = None
+    out._i = 0
+    out._s = s
+    out._b = (t, again, rest, step)
+    g = t._g
+    if g is not None and not LOCAL.enabled:
+        unrecorded(out)
+    if g.__class__ is not AccumulateGrad:  # as in track_view
+        known = s.views
+        if known is None or len(known) >= s.prune_at:
+            remember(out, s)
+        else:
+            known.append(_reference(out))
+    return out
+
+
+def view_runner(row: Row) -> Run:
+    """A view: NumPy's own where the row names one, else the layout map on the storage."""
+    rules = Rules(row, row.vjp or transposed.view_rule(row))
+    body = by_keyword(row, row.body)
+    native = body if row.options.get("native") else row.options.get("numpy")
+    marks = row.options.get("marks")
+
+    def again(t: Any, *rest: Any) -> Any:
+        return run(t, *rest) if t.__class__ not in WRAPPED else row(t, *rest)
+
+    def run(t: Tensor, *rest: Any) -> Any:
+        way = NotImplemented if native is None else native(t._m, *rest)
+        *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
+        of = from_numpy_dtype(way[0](t._m, *way[1]).dtype)  # of complex numbers' parts it is another
+        out = see((t._k.plain if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)
+        if marks is not None or t._k.lazy:
+            mark(out, *((t._k.conj, t._k.neg) if marks is None else marks(t._k, *rest)))
+        if not lasting or t._k.lazy or out._k.lazy:
+            out._b = (t, again, rest, None)
+        if t._g is not None and LOCAL.enabled and not t._s.inference:  # type: ignore[union-attr]
+            rules.record((t, *rest), out)
+        return out
+
+    return run
+
+
+def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any, ...], bool]:
+    """(function, its arguments, whether it holds for all arrays of this layout) of a layout's map."""
+    a = t._m
+    step = a.itemsize
+    layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
+    strides = tuple([s * step for s in layout.strides])
+    if t._k.on_meta:
+        from rushlight._engine.tensors.meta import meta_array
+
+        array = meta_array(layout.sizes, a.dtype, layout.strides)
+    elif a.flags.c_contiguous and a.dtype.isbuiltin == 1 and layout.offset >= 0 and extent(layout) <= a.size:
+        return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
+    else:
+        same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) and not layout.offset else None
+        if same is not None and same.strides == strides and np.may_share_memory(a, same):
+            return np.ndarray.reshape, (layout.sizes,), True
+        array = strided(
+            storage(t).bytes(a), a.dtype, layout.sizes, layout.strides, t.storage_offset() + layout.offset
+        )
+    return lambda a: array, (), False

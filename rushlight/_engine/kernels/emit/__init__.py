@@ -1,0 +1,1 @@
+"""From expressions to LLVM IR, and from LLVM IR to object code of a target."""

@@ -1,0 +1,252 @@
+"""A row kernel's code: one function for all rows, which lie in memory as they are.
+
+`rows(args, rows, n, steps)` walks rows that are contiguous (row_loops.py packs the others): level by level
+over vectors, with results of reductions in registers. The last vector may be partial: it is read from and
+written to a buffer, and reductions leave its other lanes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rushlight._engine.kernels.emit.atom_code import LLVM, convert
+from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.kernels.emit.llvm_ir import Function, Module
+from rushlight._engine.kernels.emit.scalar_code import Body, item_size, load, load_scalar, result, store
+from rushlight._engine.kernels.loops.row_plan import (
+    Plan,
+    across,
+    combine,
+    element,
+    first_lane,
+    identity,
+    picked,
+    ramp,
+    wide,
+    within,
+)
+from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.ops.expressions import Expr
+
+# From block to block of so many elements sums go on in double precision.
+BLOCK = 2048
+
+
+class _Rows:
+    """The function being written: what is known of all rows, and of the one at hand."""
+
+    def __init__(self, plan: Plan, f: Function) -> None:
+        self.plan, self.f = plan, f
+        self.dtypes = plan.operand_dtypes()
+        self.whole = f.i64("udiv", "%n", plan.lanes)
+        self.rest = f.i64("urem", "%n", plan.lanes)
+        self.partial = f.i64("icmp ne", self.rest, 0)
+        self.count = f.i64("add", self.whole, f.op(f"zext i1 {self.partial} to i64"))
+        self.tails = [f.op(f"alloca i8, i64 {self._bytes(k)}, align 64") for k in range(len(plan.numbers))]
+        for k, tail in enumerate(self.tails):
+            f.emit(f"call void @llvm.memset.p0.i64(ptr {tail}, i8 0, i64 {self._bytes(k)}, i1 false)")
+        self.known: dict[Expr, Lane] = {}
+        self.bases: list[str] = []
+        self.row = ""
+
+    def _bytes(self, k: int) -> int:
+        return self.plan.lanes * item_size(self.dtypes[k])
+
+    def write(self) -> None:
+        """The loop over rows."""
+        f, plan = self.f, self.plan
+        with f.counted("%rows") as self.row:
+            self.bases = [self._base(number) for number in plan.numbers]
+            self._copy_tails(range(len(plan.vectors)), False)
+            self.known = {}
+            for level, reductions in enumerate(plan.levels):
+                self._level(level, reductions)
+            if plan.out_vectors:
+                self._final()
+                self._copy_tails(range(len(plan.vectors), len(plan.numbers)), True)
+            self._scalars_out()
+        close(f, "void")
+
+    def _base(self, number: int) -> str:
+        """Where the row of an argument begins."""
+        f = self.f
+        step = f.load("i64", "%steps", SLOT * number)
+        return f.at(f.load("ptr", "%args", SLOT * number), f.i64("mul", self.row, step))
+
+    def _copy_tails(self, operands: Sequence[int], out: bool) -> None:
+        f = self.f
+        with f.when(self.partial):
+            for k in operands:
+                at = f.at(self.bases[k], f.i64("mul", self.whole, self._bytes(k)))
+                to, source = (at, self.tails[k]) if out else (self.tails[k], at)
+                f.emit(
+                    f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 "
+                    f"{f.i64('mul', self.rest, item_size(self.dtypes[k]))}, i1 false)"
+                )
+
+    # --- what does not vary along the row -----------------------------------------------------------
+
+    def _body(self, nodes: Sequence[Expr]) -> Body:
+        """A body that knows the row's scalars, finished reductions, extent and picked elements."""
+        f, plan = self.f, self.plan
+        body = Body(f, plan.meaning, plan.types)
+        with f.early():
+            for node in nodes:
+                if node in self.known:
+                    body.give(node, self.known[node], True)
+                elif node.op == "in" and not plan.varies[node]:
+                    base = self._base(plan.inputs.index(node.arg))
+                    body.give(node, load_scalar(f, base, 0, body.storage[node.arg]), True)
+                elif node.op == "extent":
+                    kind = LLVM[plan.types[node]]
+                    body.give(node, f.splat(kind, f.op(f"sitofp i64 %n to {kind}")), True)
+            for node in nodes:
+                if node.op == "at":
+                    self._pick(body, node)
+        return body
+
+    def _pick(self, body: Body, node: Expr) -> None:
+        source, index = node.src
+        inner = self._body(within([index]))
+        inner.compute([index])
+        k = [name for name, _ in self.plan.vectors].index(source.arg)
+        storage = self.plan.vectors[k][1]
+        body.give(
+            node,
+            picked(
+                self.f,
+                convert(inner.values[index], self.plan.types[index], "int64"),
+                "%n",
+                self.bases[k],
+                str(item_size(storage)),
+                storage,
+            ),
+            True,
+        )
+
+    # --- walks over the row -------------------------------------------------------------------------
+
+    def _level(self, level: int, reductions: Sequence[Expr]) -> None:
+        f, plan = self.f, self.plan
+        f.mark_early()
+        self.elements = [element(plan, r) for r in reductions]
+        wides = [wide(r.arg, d) for r, d in zip(reductions, self.elements, strict=True)]
+        most = BLOCK // plan.lanes
+        body = self._body(within([r.src[0] for r in reductions]))
+        blocks = f.i64("udiv", f.i64("add", self.whole, most - 1), most)
+        with f.vectors(blocks, self._identities(reductions, wides)) as (block, totals, following):
+            first = f.i64("mul", block, most)
+            now = f.op(f"call i64 @llvm.smin.i64(i64 {f.i64('sub', self.whole, first)}, i64 {most})")
+            with f.vectors(now, self._identities(reductions, self.elements)) as (k, running, updated):
+                values = self._reduced(body, level, reductions, f.i64("add", first, k), "false")
+                updated += [
+                    combine(r.arg, d, total, value)
+                    for r, d, total, value in zip(reductions, self.elements, running, values, strict=True)
+                ]
+            following += [
+                combine(r.arg, w, total, convert(value, d, w))
+                for r, d, w, total, value in zip(
+                    reductions, self.elements, wides, totals, running, strict=True
+                )
+            ]
+        totals = self._with_rest(level, reductions, wides, totals)
+        for r, w, total in zip(reductions, wides, totals, strict=True):
+            one = convert(across(f, r.arg, w, total), w, plan.types[r])
+            self.known[r] = f.splat(one.kind, f.op(f"extractelement {one!r}, i64 0"))
+
+    def _identities(self, reductions: Sequence[Expr], dtypes: Sequence[str]) -> list[Lane]:
+        return [self.f.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, dtypes, strict=True)]
+
+    def _reduced(self, body: Body, level: int, reductions: Sequence[Expr], i: str, last: str) -> list[Lane]:
+        """What vector `i` of the row brings to the reductions."""
+        roots = [r.src[0] for r in reductions]
+        self._load(body, level, roots, i, last)
+        body.compute(roots)
+        self._keep(body, level, roots, i, last)
+        return [
+            convert(body.values[root], self.plan.types[root], d)
+            for root, d in zip(roots, self.elements, strict=True)
+        ]
+
+    def _with_rest(
+        self, level: int, reductions: Sequence[Expr], wides: Sequence[str], totals: Sequence[Lane]
+    ) -> list[Lane]:
+        """The totals and what the partial vector brings, where there is one."""
+        f = self.f
+        body = self._body(within([r.src[0] for r in reductions]))
+        with f.changed(self.partial, totals) as (results, updated):
+            counts = ramp(f, "i32").compare("lt", f.splat("i32", f.op(f"trunc i64 {self.rest} to i32")))
+            values = self._reduced(body, level, reductions, self.whole, "true")
+            values = [
+                counts.where(value, start)
+                for value, start in zip(values, self._identities(reductions, self.elements), strict=True)
+            ]
+            updated += [
+                combine(r.arg, w, total, convert(value, d, w))
+                for r, d, w, total, value in zip(
+                    reductions, self.elements, wides, totals, values, strict=True
+                )
+            ]
+        return results
+
+    def _final(self) -> None:
+        f, plan = self.f, self.plan
+        outputs = [plan.meaning.outputs[i] for i in plan.out_vectors]
+        f.mark_early()
+        body, level = self._body(within(outputs)), len(plan.levels)
+        with f.vectors(self.count, ()) as (i, _, _):
+            last = f.i64("icmp eq", i, self.whole)
+            self._load(body, level, outputs, i, last)
+            body.compute(outputs)
+            for k, number in enumerate(plan.out_vectors, len(plan.vectors)):
+                d = plan.meaning.out_dtypes[number]
+                store(f, result(body, plan.meaning.outputs[number], d), self._at(k, i, last), d)
+
+    def _at(self, k: int, i: str, last: str) -> str:
+        """Vector i of an operand's row; the partial one lies in the buffer."""
+        f = self.f
+        inside = f.at(self.bases[k], f.i64("mul", i, self._bytes(k)))
+        return f.op(f"select i1 {last}, ptr {self.tails[k]}, ptr {inside}")
+
+    def _load(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
+        f, plan = self.f, self.plan
+        names = [name for name, _ in plan.vectors]
+        for node in within(roots):
+            if node.op == "in" and plan.varies[node]:
+                k = names.index(node.arg)
+                body.give(node, load(f, self._at(k, i, last), plan.vectors[k][1]))
+            elif node in plan.kept and plan.first_use[node] < level:
+                body.give(node, load(f, self._at(plan.kept[node], i, last), plan.types[node]))
+            elif node.op == "iota":
+                before = f.i64("mul", i, f.width)
+                body.give(node, f.splat("i64", before) + ramp(f, "i64"))
+
+    def _keep(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
+        """Store what a later walk reads again."""
+        plan = self.plan
+        for node in within(roots):
+            if node in plan.kept and plan.first_use[node] == level:
+                store(self.f, body.values[node], self._at(plan.kept[node], i, last), plan.types[node])
+
+    def _scalars_out(self) -> None:
+        f, plan = self.f, self.plan
+        outputs = [plan.meaning.outputs[i] for i in plan.out_scalars]
+        f.mark_early()
+        body = self._body(within(outputs))
+        body.compute(outputs)
+        for i, root in zip(plan.out_scalars, outputs, strict=True):
+            d = plan.meaning.out_dtypes[i]
+            kind, value = first_lane(f, result(body, root, d), d)
+            f.store(kind, value, self._base(len(plan.inputs) + i))
+
+
+def write(module: Module, plan: Plan) -> None:
+    """Put `rows` into a kernel's module."""
+    for name, text in (
+        ("smin", "declare i64 @llvm.smin.i64(i64, i64)"),
+        ("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
+        ("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"),
+    ):
+        module.declare(name, text)
+    header = "define internal void @rows(ptr %args, i64 %rows, i64 %n, ptr %steps)"
+    _Rows(plan, Function(module, header, plan.lanes)).write()

@@ -1,0 +1,1 @@
+"""Kernels that move elements or make random ones: copies, gather, scatter, shuffles, generator words."""

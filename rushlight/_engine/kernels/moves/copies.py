@@ -1,0 +1,75 @@
+"""Large copies by the team: straight ones, and transposed ones in tiles that registers hold."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.emit.llvm_ir import Module
+from rushlight._engine.kernels.loops.pointwise import conversion
+from rushlight._engine.kernels.products.tile_code import Writer
+from rushlight._engine.kernels.products.tiles import Array, Ints, offsets
+from rushlight._engine.kernels.runtime import native, parallel, team
+from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+
+
+def copy(out: Array, a: Array) -> bool:
+    """out[...] = a, of one shape and dtype; False, with nothing done, where that is left to NumPy."""
+    if knobs.kernels == "numpy" or not target.available() or np.may_share_memory(out, a):
+        return False
+    found = _tiles(a.itemsize, a.shape, a.strides, out.strides)
+    if found is not None and team.possible():
+        call, axes, (i, j) = found
+        call(parallel.get_num_threads(), a, out)
+        # What is left of the tiles.
+        to, source = (np.moveaxis(x, axes, (0, 1)) for x in (out, a))
+        to[i:], to[:i, j:] = source[i:], source[:i, j:]
+        return True
+    straight = a.itemsize <= 8 and out.flags.c_contiguous and (a.flags.c_contiguous or not any(a.strides))
+    if straight:
+        of = f"int{8 * a.itemsize}"
+        conversion(of, of).large(a.view(of), out=out.view(of))
+    return straight
+
+
+@lru_cache(maxsize=256)
+def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, Ints, Ints] | None:
+    """What copies most of arrays that lie so: a job for each line of tiles along the source's fastest axis.
+    Then both fastest axes, and how much of them it covers; None where they are one, or short."""
+    if item not in source or item not in to or min(source + to) < 0:
+        return None
+    i, j, lanes, kind = source.index(item), to.index(item), target.lanes("int8") // item, f"i{8 * item}"
+    others, side = [k for k in range(len(shape)) if k not in (i, j)], 2 * lanes
+    if i == j or min(shape[i], shape[j]) < side or shape[i] * side < 512:  # elements of a job
+        return None
+    sizes = [*[shape[k] for k in others], shape[j] // side]
+    starts = [offsets(sizes, [*[steps[k] for k in others], steps[j] * side]) for steps in (source, to)]
+    loop = native.address("turn", f"{kind} {lanes}", lambda module, name: turn(module, name, kind, lanes))
+    jobs = np.stack([*starts, np.full(len(starts[0]), shape[i])], 1)
+    return (
+        team.Call((loop, jobs, (0, 1), 2, np.array([to[i], source[j]], np.int64))),
+        (i, j),
+        (shape[i] // lanes * lanes, shape[j] // side * side),
+    )
+
+
+def turn(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR. args: source, out. dims: how many i. steps: bytes of i in out, of j in the source.
+
+    The source's neighbours are i, those of out j; a tile is a vector of i by two of j.
+    """
+    w = Writer(module, name, kind, lanes)
+    f, size = w.f, w.size * lanes
+    source, out = (f.load("ptr", "%args", SLOT * k) for k in range(2))
+    step_i, step_j = (f.load("i64", "%steps", SLOT * k) for k in range(2))
+    lines = [f.at(source, f.i64("mul", step_j, k)) for k in range(2 * lanes)]
+    with f.counted(f.i64("udiv", f.load("i64", "%dims"), lanes)) as tile:
+        offset, to = f.i64("mul", tile, size), f.at(out, f.i64("mul", f.i64("mul", tile, lanes), step_i))
+        halves = [w.turned([w.read(p, offset) for p in lines[h : h + lanes]]) for h in (0, lanes)]
+        for k in range(lanes):
+            for h in (0, 1):
+                w.write(halves[h][k], f.at(to, f.i64("mul", step_i, k)), h * size)
+    close(f)

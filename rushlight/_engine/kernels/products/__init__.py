@@ -1,0 +1,1 @@
+"""Kernels of many multiplications: matrix products, convolution, attention, pooling."""

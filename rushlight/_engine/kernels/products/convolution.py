@@ -1,0 +1,287 @@
+"""Convolutions as products addressed by tables (`tiles.py`): neither windows nor filters become matrices.
+
+Each of the three products of a convolution is a list of jobs for the team: parts of the places, by blocks of
+channels. What a job is depends on shapes and strides alone, so results have the same bits for any number of
+threads. Operands may have any strides; only what is padded is copied. Results have channels last where an
+operand has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last
+from rushlight._engine.kernels.products.tile_code import STRIP
+from rushlight._engine.kernels.products.tiles import Array, Ints, Product, effort, offsets, suits
+from rushlight._engine.kernels.runtime import team
+from rushlight._engine.ops.nn.sliding_windows import padder
+
+Pads = Sequence[tuple[int, int]]
+# Rows of a job: enough for a block of B to be worth reading, few enough to share out one image.
+_FEWEST, _MOST = 2 * STRIP, 10 * STRIP
+# Places up to which a plan is kept: its tables have 16 bytes for each.
+_KEPT = 1 << 17
+# Words of a plan that the way holds, which knows it for longer.
+_SMALL = 1 << 10
+# Places of all samples that are one inner dim of a gradient's product.
+_TOGETHER = 1 << 10
+# Bytes of a packed gradient.
+_ROOM = 1 << 27
+
+
+def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
+    """forward, to_input or to_weight of operands like these, as a function of them; None where there is no
+    machine code for them."""
+    if divided(which, a, b):
+        # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
+        half = len(a) // 2
+        one, two = (convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None)))
+        return one and two and (lambda a, b: np.add(one(a[:half], b[:half]), two(a[half:], b[half:])))
+    plan = planned(which, a, b, *how) if team.possible() else None
+    if plan is None or plan.call.words.size <= _SMALL:
+        return None if plan is None else plan.run
+    return lambda a, b: planned(which, a, b, *how).run(a, b)  # type: ignore[union-attr]
+
+
+def divided(which: str, a: Array, b: Array) -> bool:
+    """Whether too much would be packed at once."""
+    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM
+
+
+def planned(which: str, a: Array, b: Array, *how: Any) -> _Plan | None:
+    """The product that `convolution` runs."""
+    if not suits(a, b) or not a.size or not b.size:
+        return None
+    found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
+    return found(
+        which,
+        a.dtype,
+        a.shape,
+        a.strides,
+        b.shape,
+        b.strides,
+        *[h if h.__class__ is int else tuple(h) for h in how],
+    )
+
+
+@lru_cache(maxsize=128)
+def _plan(
+    which: str, dtype: Any, a: Ints, a_strides: Ints, b: Ints, b_strides: Ints, *how: Any
+) -> _Plan | None:
+    kernel, (stride, padding) = (
+        (b[2:], how[:2]) if which == "forward" else (how[0] if which == "to_weight" else b[2:], how[1:3])
+    )
+    operands = _Layout(a, a_strides), _Layout(b, b_strides)
+    # One tap: the channels' products are BLAS's, unless it would have to copy.
+    plain = not any(padding) and {*kernel, *stride} == {1}
+    if plain and not convolves_last(*operands):
+        return None
+    return _BUILD[which](dtype, *operands, *how)
+
+
+class _Layout(NamedTuple):
+    """An operand's shape (N, C, *space) and strides in bytes."""
+
+    shape: Ints
+    strides: Ints
+
+
+def _laid(dtype: Any, shape: Ints, last: bool = False) -> _Layout:
+    strides = channels_last_strides(shape) if last else contiguous_strides(shape)
+    return _Layout(shape, tuple([s * dtype.itemsize for s in strides]))
+
+
+def _padded(dtype: Any, a: _Layout, pads: Pads) -> _Layout:
+    if not any(p != (0, 0) for p in pads):
+        return a
+    space = [n + low + high for n, (low, high) in zip(a.shape[2:], pads, strict=True)]
+    return _laid(dtype, (*a.shape[:2], *space))
+
+
+def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
+    return tuple([s * f for s, f in zip(strides, factors, strict=True)])
+
+
+class _Plan(Product):
+    """A convolution's product. pads: A's, by (before, behind) for each dim; steps: as Product's."""
+
+    def __init__(self, dtype: Any, a: _Layout, pads: Pads, c: _Layout, *steps: Any) -> None:
+        super().__init__(dtype, *steps)
+        self.given, self.pads, self.shape, self.strides = a.shape, pads, c.shape, c.strides
+        self.last = c.strides != _laid(dtype, c.shape).strides
+        # Whether windows are packed instead of filters; C's channels come first then.
+        self.turned = False
+
+    def finish(self) -> None:
+        """No more parts."""
+        super().finish()
+        packed, left = (2, 0) if self.turned else (0, 2)
+        self.call = team.Call(
+            (self.pack_code, self.packs, (packed, 1), 4, self.steps),
+            (self.tile_code, self.tiles, (left, 1, 3), 6, self.steps),
+        )
+        self.wide = padder(self.given, self.pads)
+
+    def run(self, a: Array, source: Array) -> Array:
+        """C."""
+        n, channels, *space = self.shape
+        c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
+        c = np.moveaxis(c, -1, 1) if self.last else c
+        to = np.empty((channels, n, *space), a.dtype) if self.turned else c
+        self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), to)
+        if self.turned:
+            c[...] = to.swapaxes(0, 1)
+        return c
+
+    def few(self, windows: Array, at: Array, filters: Array, bt: Array) -> bool:
+        """Where filters are many and windows few, the product with these packed: whether that is so.
+
+        Their offsets are those of windows and filters, and of an element in each.
+        """
+        j, i, item = len(windows), len(filters), self.dtype.itemsize
+        self.turned = effort(i, j, j, self.dtype) < effort(j, i, i, self.dtype)
+        if self.turned:
+            self.steps_j = 0, item
+            first = self.panels(0, j, at, windows)
+            rows = STRIP if i >= 2 * STRIP else self.high
+            starts = [(0, 0, low, min(rows, i - low)) for low in range(0, i, rows)]
+            self.multiply(starts, first, j, filters, np.arange(i) * (j * item), bt)
+            self.finish()
+        return self.turned
+
+
+def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
+    """Most samples of a job, and the jobs: (first sample, first place in it, how many places from there)."""
+    step = max(1, min(samples, _FEWEST // max(places, 1)))
+    return step, [
+        (n, low, min(_MOST, min(step, samples - n) * places - low))
+        for n in range(0, samples, step)
+        for low in range(0, min(step, samples - n) * places, _MOST)
+    ]
+
+
+def forward(
+    dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dilation: Ints, groups: int, out: Ints
+) -> _Plan:
+    """(N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    pads = [(p, p) for p in padding]
+    wide = _padded(dtype, x, pads)
+    (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
+    c = _laid(dtype, (samples, outs, *out), convolves_last(x, w))
+    xs, ws, cs = wide.strides, w.strides, c.strides
+    plan = _Plan(dtype, x, pads, c, (ws[0], cs[1]))
+    most, parts = _parts(samples, prod(out))
+    ai = offsets((most, *out), (xs[0], *_times(xs[2:], stride)))
+    ci = offsets((most, *out), (cs[0], *cs[2:]))
+    at = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
+    bt = offsets((channels, *kernel), ws[1:])
+    each = outs // groups
+    if groups == 1 and most == samples and plan.few(ai, at, np.arange(outs) * ws[0], bt):
+        return plan
+    for k in range(groups):
+        starts = [
+            (n * xs[0] + k * channels * xs[1], n * cs[0] + k * each * cs[1], *span) for n, *span in parts
+        ]
+        plan.add(starts, k * each * ws[0], each, ai, ci, at, bt)
+    plan.finish()
+    return plan
+
+
+def to_input(
+    dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> _Plan:
+    """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
+    (samples, _, *out), (outs, channels, *kernel) = g.shape, w.shape
+    dims = [_classes(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True)]
+    pads = [_reach(classes, n) for classes, n in zip(dims, out, strict=True)]
+    low = tuple([before for before, _ in pads])
+    wide = _padded(dtype, g, pads)
+    c = _laid(dtype, (samples, channels * groups, *space), convolves_last(g, w))
+    gs, ws, cs = wide.strides, w.strides, c.strides
+    plan = _Plan(dtype, g, pads, c, (ws[1], cs[1]))
+    each = outs // groups
+    for classes in product(*dims):
+        counts = tuple([count for _, count, _ in classes])
+        most, parts = _parts(samples, prod(counts))
+        ai = offsets((most, *counts), (gs[0], *gs[2:]))
+        ci = offsets((most, *counts), (cs[0], *_times(cs[2:], stride)))
+        at, bt = offsets((each,), gs[1:2]), offsets((each,), ws[:1])
+        for (_, _, taps), before, step_g, step_w in zip(classes, low, gs[2:], ws[2:], strict=True):
+            at = (at[:, None] + np.array([(place + before) * step_g for _, place in taps], np.int64)).ravel()
+            bt = (bt[:, None] + np.array([tap * step_w for tap, _ in taps], np.int64)).ravel()
+        corner = sum(_times(cs[2:], [r for r, _, _ in classes]))
+        if (
+            groups == 1
+            and most == samples
+            and {*stride} == {1}
+            and plan.few(ai, at, np.arange(channels) * ws[1], bt)
+        ):
+            return plan
+        for k in range(groups):
+            starts = [
+                (n * gs[0] + k * each * gs[1], n * cs[0] + k * channels * cs[1] + corner, *span)
+                for n, *span in parts
+            ]
+            plan.add(starts, k * each * ws[0], channels, ai, ci, at, bt)
+    plan.finish()
+    return plan
+
+
+def _classes(size: int, kernel: int, stride: int, pad: int, dilation: int) -> list[tuple[int, int, Any]]:
+    """Places r, r + stride, ... of a dim read the same taps: (r, how many, [(tap, the gradient's place)])."""
+    return [
+        (
+            r,
+            len(range(r, size, stride)),
+            [
+                (k, (r + pad - k * dilation) // stride)
+                for k in range(kernel)
+                if (r + pad - k * dilation) % stride == 0
+            ],
+        )
+        for r in range(min(stride, size))
+    ]
+
+
+def _reach(classes: Sequence[tuple[int, int, Any]], size: int) -> tuple[int, int]:
+    """How far a dim's places reach before and behind the gradient."""
+    spans = [(place, place + count) for _, count, taps in classes for _, place in taps] or [(0, size)]
+    return max(0, -min(low for low, _ in spans)), max(0, max(high for _, high in spans) - size)
+
+
+def to_weight(
+    dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> _Plan:
+    """The sum over samples and places of windows of (N, C, *in) times (N, O, *out): (O, C / groups, *k)."""
+    pads = [(p, p) for p in padding]
+    wide = _padded(dtype, x, pads)
+    (samples, outs, *out), channels = g.shape, x.shape[1] // groups
+    c = _laid(dtype, (outs, channels, *kernel), convolves_last(x, g))
+    gs, xs, cs = g.strides, wide.strides, c.strides
+    # Few places of a sample are walked with those of the others.
+    whole = samples * prod(out) <= _TOGETHER
+    plan = _Plan(dtype, x, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), 1 if whole else samples)
+    ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
+    ci = offsets((channels, *kernel), cs[1:])
+    walked = (samples, *out) if whole else out
+    at, bt = (
+        offsets(walked, [*of[:whole], *steps]) for of, steps in ((xs, _times(xs[2:], stride)), (gs, gs[2:]))
+    )
+    each = outs // groups
+    for k in range(groups):
+        starts = [
+            (k * channels * xs[1], k * each * cs[0], low, min(STRIP, len(ai) - low))
+            for low in range(0, len(ai), STRIP)
+        ]
+        plan.add(starts, k * each * gs[1], each, ai, ci, at, bt)
+    plan.finish()
+    return plan
+
+
+_BUILD: dict[str, Callable[..., _Plan]] = {"forward": forward, "to_input": to_input, "to_weight": to_weight}

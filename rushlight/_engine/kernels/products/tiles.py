@@ -1,0 +1,204 @@
+"""Products addressed by tables (`tile_code.py`) as jobs for the team: parts of the rows, by blocks of columns.
+
+A row's result does not depend on which rows share its job, nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.products import tile_code
+from rushlight._engine.kernels.products.tile_code import STRIP, height
+from rushlight._engine.kernels.runtime import native, parallel, team
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+# Shape, and strides in bytes.
+Layout = tuple[Ints, Ints]
+_KINDS = np.dtype(np.float32), np.dtype(np.float64)
+# Rows of a matrix that share a job.
+_ROWS = 4 * STRIP
+# Instructions for an element that is laid out.
+_PACK = 0.5
+# Multiplications from which on threads are worth waking.
+PARALLEL = 1 << 19
+
+
+def offsets(extents: Sequence[int], strides: Sequence[int]) -> Array:
+    """Those of all elements of an array, in C order."""
+    found = np.zeros(1, np.int64)
+    for n, s in zip(extents, strides, strict=True):
+        found = (found[:, None] + np.arange(n) * s).ravel()
+    return found
+
+
+def effort(rows: int, columns: int, packed: int, dtype: Any) -> float:
+    """What a step of the inner dim takes, in instructions: the tiles of a product, and elements laid out."""
+    lanes = target.lanes(dtype.name)
+    high = height(lanes, dtype.itemsize)
+    return -(-rows // high) * -(-columns // (2 * lanes)) * 2 * high + packed * _PACK
+
+
+def suits(*arrays: Array) -> bool:
+    """Whether there is machine code for products of these."""
+    return (
+        knobs.kernels != "numpy"
+        and arrays[0].dtype in _KINDS
+        and target.available()
+        and all(a.dtype == arrays[0].dtype for a in arrays)
+    )
+
+
+class Product:
+    """The jobs of C = A B, relative to the beginnings of A, of what B is packed from, and of C.
+
+    steps_j: bytes of j in the source and in C; steps_s: of s in A and in the source. stored: as what the
+    source lies in memory, where that is not the sums' dtype; apart: bytes between the halves of a pair.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        steps_j: tuple[int, int],
+        steps_s: tuple[int, int] = (0, 0),
+        segments: int = 1,
+        stored: str = "",
+        apart: int = 0,
+    ) -> None:
+        self.pack_code = native.loop(tile_code.pack, dtype.name, stored)
+        self.tile_code = native.loop(tile_code.tiles, dtype.name, stored if stored == tile_code.PAIRS else "")
+        self.dtype, self.high, self.apart = dtype, height(target.lanes(dtype.name), dtype.itemsize), apart
+        self.columns = 2 * target.lanes(dtype.name)
+        self.line = self.columns * dtype.itemsize
+        self.steps_j, self.steps_s, self.segments = steps_j, steps_s, segments
+        self.jobs: tuple[list[Any], list[Any]] = [], []
+        self.size, self.work, self.step_b, self.kept = 0, 0, 0, list[Array]()
+
+    def _blocks(self, columns: int) -> list[tuple[int, int]]:
+        return [(low, min(self.columns, columns - low)) for low in range(0, columns, self.columns)]
+
+    def panels(self, source: int, columns: int, bt: Array, bj: Array | None = None) -> int:
+        """Pack columns of the source at `bt`; where they begin. bj: where columns lie that are not even."""
+        first, self.step_b = self.size, len(bt) * self.line
+        even = np.arange(self.columns) * self.steps_j[0]
+        tables = [np.append(bt, even), even if bj is None else np.append(bj, even)]
+        self.kept += tables
+        of_t, of_j = [team.pointer(v) for v in tables]
+        for low, valid in self._blocks(columns):
+            at = (source + low * self.steps_j[0], of_j) if bj is None else (source, of_j + 8 * low)
+            for s in range(self.segments):
+                self.jobs[0].append(
+                    (at[0] + s * self.steps_s[1], self.size, of_t, at[1], len(bt), valid, self.apart)
+                )
+                self.size += self.step_b
+        return first
+
+    def add(
+        self,
+        starts: Sequence[Sequence[int]],
+        source: int,
+        columns: int,
+        ai: Array,
+        ci: Array,
+        at: Array,
+        bt: Array,
+    ) -> None:
+        """C[c + ci] = A[a + ai + at] B for `starts` (a, c, first i, how many); B is the source at `bt`."""
+        self.multiply(starts, self.panels(source, columns, bt), columns, ai, ci, at)
+
+    def multiply(
+        self, starts: Sequence[Sequence[int]], first: int, columns: int, ai: Array, ci: Array, at: Array
+    ) -> None:
+        """`add` for a B whose panels begin at `first`."""
+        tables = [ai, at, np.append(ci, np.arange(self.columns))]
+        self.kept += tables
+        of_i, of_t, of_c = [team.pointer(v) for v in tables]
+        for a, c, begin, count in starts:
+            self.work += count * len(at) * columns * self.segments
+            for k, (low, valid) in enumerate(self._blocks(columns)):
+                self.jobs[1].append(
+                    (
+                        a,
+                        first + k * self.segments * self.step_b,
+                        c + low * self.steps_j[1],
+                        of_i + 8 * begin,
+                        of_t,
+                        of_c + 8 * begin,
+                        count,
+                        valid,
+                        len(at),
+                        self.segments,
+                    )
+                )
+
+    def finish(self) -> None:
+        """No more parts."""
+        self.packs, self.tiles = (np.array(jobs, np.int64) for jobs in self.jobs)
+        self.steps = np.array([self.steps_s[0], self.step_b, self.steps_j[1], 0], np.int64)
+
+    def threads(self) -> int:
+        """How many may work on it."""
+        return parallel.get_num_threads() if self.work >= PARALLEL else 1
+
+
+@lru_cache(maxsize=256)
+def _matrix(
+    dtype: Any, shape: tuple[int, int], strides: tuple[int, int], parts: int, rows: int
+) -> tuple[Product, team.Call, team.Call]:
+    """x @ w for dense x of some rows; what packs w, and what multiplies."""
+    item, (deep, wide) = dtype.itemsize, shape
+    made = Product(dtype, (strides[1], item))
+    starts = [(0, 0, low, min(_ROWS, rows - low)) for low in range(0, rows, _ROWS)]
+    made.add(
+        starts,
+        0,
+        wide,
+        np.arange(rows) * deep * item,
+        np.arange(rows) * wide * item,
+        np.arange(deep) * item,
+        np.arange(deep) * strides[0],
+    )
+    # Threads begin with a range of jobs each: for its columns of every part.
+    each = max(wide // made.columns // parts, 1)
+    made.jobs[1].sort(key=lambda job: job[2] % (wide * item) // made.line % each)
+    made.finish()
+    return (
+        made,
+        team.Call((made.pack_code, made.packs, (0, 1), 4, made.steps)),
+        team.Call((made.tile_code, made.tiles, (0, 1, 2), 6, made.steps)),
+    )
+
+
+class Packed:
+    """A function of (x, out), both dense: x @ w, for a w that is packed once, or `again` when it changed.
+
+    parts: of a row of the result, of which the same columns are read together afterwards.
+    """
+
+    def __init__(self, w: Array, parts: int = 1) -> None:
+        self.w, self.layout = w, (w.dtype, w.shape, w.strides, parts)
+        self.b = np.empty(self.at(1).size, np.uint8)
+        self.again()
+
+    def again(self) -> None:
+        """Pack w once more."""
+        _matrix(*self.layout, 1)[1](self.at(1).threads(), self.w, self.b)
+
+    def __call__(self, x: Array, out: Array) -> None:
+        made, _, multiply = _matrix(*self.layout, len(x))
+        multiply(made.threads(), x, self.b, out)
+
+    def at(self, rows: int) -> Product:
+        """The product for so many rows."""
+        return _matrix(*self.layout, rows)[0]
+
+
+def packed(w: Array, parts: int = 1) -> Packed | None:
+    """The product by w; None without machine code."""
+    return Packed(w, parts) if suits(w) and w.size and team.possible() else None

@@ -1,0 +1,117 @@
+"""From a kernel's meaning to the address of its machine code: cache, assembler, engine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+
+from rushlight._engine.core import settings
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.emit.atom_code import LLVM
+from rushlight._engine.kernels.emit.llvm_ir import Module
+from rushlight._engine.kernels.loops import column_loops, row_loops
+from rushlight._engine.kernels.products import blas_code
+from rushlight._engine.kernels.runtime import cache, shared_loops, team_code
+
+# The runtime, loops that kernels share: what writes it, and its functions. What few programs need is apart.
+_COLUMNS = (column_loops,), ("rl_columns", "rl_add_rows")
+_USUAL = (
+    (shared_loops, row_loops, team_code, blas_code),
+    (
+        "rl_strip",
+        "rl_pointwise",
+        "rl_pack",
+        "rl_multi",
+        "rl_rows",
+        "rl_team_serve",
+        "rl_team_run",
+        "rl_sgemm",
+        "rl_dgemm",
+        *team_code.NAMES,
+    ),
+)
+
+_lock = threading.RLock()
+_addresses: dict[str, int] = {}
+
+if hasattr(os, "register_at_fork"):
+    # Nobody is inside LLVM while the process is copied.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+def _module() -> Module:
+    host = target.host()
+    return Module(host.fma, host.arm)
+
+
+@lru_cache(maxsize=None)
+def _runtime(columns: bool = False) -> dict[str, int]:
+    """The addresses of the usual functions, and of those for columns."""
+    parts, symbols = _COLUMNS if columns else _USUAL
+    known = _runtime() if columns else {}
+    name = cache.key(f"runtime {symbols[0]}", target.identity())
+    code = cache.find(name)
+    if code is None:
+        module = _module()
+        for part in parts:
+            part.write(module)
+        code = target.assemble(module.text(), tidy=True)
+        cache.keep(name, code)
+    found = known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
+    for told in () if columns else settings.on_change:  # there are new ways now
+        told()
+    return found
+
+
+def loaded() -> bool:
+    """Whether the runtime is there, so that asking for its functions takes no time."""
+    return _runtime.cache_info().currsize > 0
+
+
+def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
+    """The address of the kernel with a canonical `text`.
+
+    Unless it is in memory or on disk, `write(module, symbol)` writes its IR, `symbol` being the
+    name of its entry; what that raises (Unsupported) is passed on.
+    """
+    with _lock:
+        externals = _runtime(kind == "columns")
+        name = cache.key(kind, text, target.identity())
+        found = _addresses.get(name)
+        if found is None:
+            symbol = f"rl_{name}"
+            code = cache.find(name)
+            if code is None:
+                module = _module()
+                write(module, symbol)
+                code = target.assemble(module.text())
+                cache.keep(name, code)
+            found = _addresses[name] = target.load(code, (symbol,), externals)[0]
+        return found
+
+
+def ir(write: Callable[[Module, str], None]) -> str:
+    """The LLVM IR of a kernel, for reading."""
+    module = _module()
+    write(module, "kernel")
+    return module.text()
+
+
+@lru_cache(maxsize=None)
+def loop(write: Callable[..., None], dtype: str, *more: str) -> int:
+    """The address of a loop that is written by hand for an element type and as many lanes as a vector has.
+
+    write: a function of the module, a name, the type, the lanes, and of `more`.
+    """
+    kind, lanes = LLVM[dtype], target.lanes(dtype)
+    return address(
+        write.__name__, f"{kind} {lanes} {more}", lambda module, name: write(module, name, kind, lanes, *more)
+    )
+
+
+def runtime_address(symbol: str) -> int:
+    """Where a function of the shared loops is."""
+    with _lock:
+        return _runtime(symbol in _COLUMNS[1])[symbol]

@@ -1,0 +1,294 @@
+"""The loops around bodies: one small module of machine code that all kernels share.
+
+A kernel's descriptor, an array of eight-byte slots, says what it runs:
+  0 body   1 K, its vector operands   2 how many of them are read   3 lanes   4.. K item sizes
+`rl_strip` runs a body over n elements at any byte steps: straight through memory where all steps
+are those of contiguous (or repeated) elements, else, and for the last partial vector, by way of
+buffers in the stack. Results therefore depend neither on layout nor on position.
+`rl_pointwise` is NumPy's elementwise inner loop on top of it; `rl_multi` runs a body over each
+tensor of a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rushlight._engine.kernels.emit.llvm_ir import Function, Module
+
+# Elements that pass through a buffer at a time; a multiple of every lane count.
+BUFFER = 256
+DESCRIPTOR_HEAD = 4
+SLOT = 8
+
+
+def write(module: Module) -> None:
+    """Put these functions into the runtime's module."""
+    for size in (1, 2, 4, 8):
+        _copy(module, size)
+    _pack(module)
+    _strip(module)
+    _pointwise(module)
+    _multi(module)
+
+
+# Where NumPy's array object has its data, number of axes, extents, dtype and flags, after the head
+# that every Python object has: part of NumPy's ABI.
+ARRAY_FIELDS = tuple(object.__basicsize__ + k for k in (0, 8, 16, 40, 48))
+_CONTIGUOUS = 1
+
+
+def _copy(module: Module, size: int) -> None:
+    f = Function(
+        module,
+        f"define internal void @copy{size}(ptr %to, i64 %to_step, ptr %from, "
+        "i64 %from_step, i64 %n) noinline",
+    )
+    kind = f"i{8 * size}"
+    with f.loop("%n") as i:
+        value = f.load(kind, "%from", f.i64("mul", i, "%from_step"))
+        f.store(kind, value, "%to", f.i64("mul", i, "%to_step"))
+    close(f, "void")
+
+
+def _pack(module: Module) -> None:
+    """Copy n elements of 1, 2, 4 or 8 bytes at byte steps."""
+    f = Function(
+        module, "define void @rl_pack(ptr %to, i64 %to_step, ptr %from, i64 %from_step, i64 %n, i64 %size)"
+    )
+    for size in (1, 2, 4, 8):
+        with f.when(f.i64("icmp eq", "%size", size)):
+            f.emit(f"call void @copy{size}(ptr %to, i64 %to_step, ptr %from, i64 %from_step, i64 %n)")
+    close(f, "void")
+
+
+def close(f: Function, result: str = "i32 0") -> None:
+    """End a function: what it gives, and no more code."""
+    f.emit(f"ret {result}")
+    f.finish()
+
+
+def slot(f: Function, base: str, index: str, extra: int = 0) -> str:
+    """The address of slot index + extra of an array of eight-byte slots."""
+    return f.at(f.at(base, f.i64("shl", index, 3)), SLOT * extra)
+
+
+class _Strip:
+    """The parts of rl_strip share what the descriptor says."""
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.body = f.load("ptr", "%desc")
+        self.count, self.reads, self.lanes = (f.load("i64", "%desc", SLOT * k) for k in (1, 2, 3))
+        self.sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
+        # Where a frame keeps its pointers and its increments.
+        self.pointers = f.at("%frame", SLOT)
+        self.increments = slot(f, self.pointers, self.count)
+        room = f.i64("mul", self.count, BUFFER * 8)
+        self.buffers = f.op(f"alloca i8, i64 {room}, align 64")
+
+    def operand(self, k: str) -> tuple[str, str, str, str]:
+        """Base, byte step, item size and buffer of operand k."""
+        f = self.f
+        return (
+            f.load("ptr", slot(f, "%bases", k)),
+            f.load("i64", slot(f, "%steps", k)),
+            f.load("i64", slot(f, self.sizes, k)),
+            f.at(self.buffers, f.i64("mul", k, BUFFER * 8)),
+        )
+
+    def point(self, k: str, pointer: str, size: str) -> None:
+        """Let the frame's operand k walk from `pointer`."""
+        f = self.f
+        f.store("ptr", pointer, slot(f, self.pointers, k))
+        f.store("i64", f.i64("mul", size, self.lanes), slot(f, self.increments, k))
+
+    def straight(self) -> str:
+        """Point the frame at the operands themselves; whether a body can run on them so."""
+        f = self.f
+        good = f.var("true", "i1")
+        with f.loop(self.count) as k:
+            base, step, size, buffer = self.operand(k)
+            self.point(k, base, size)
+            repeated = f.op(f"and i1 {f.i64('icmp eq', step, 0)}, {f.i64('icmp ult', k, self.reads)}")
+            with f.when(repeated):
+                call_pack(f, buffer, size, base, "0", self.lanes, size)
+                f.store("ptr", buffer, slot(f, self.pointers, k))
+                f.store("i64", 0, slot(f, self.increments, k))
+            fits = f.op(f"or i1 {repeated}, {f.i64('icmp eq', step, size)}")
+            good.set(f.op(f"and i1 {good.get()}, {fits}"))
+        return good.get()
+
+    def call(self, vectors: str, valid: str) -> None:
+        """Run the body on some vectors, if any."""
+        f = self.f
+        with f.when(f.i64("icmp ne", vectors, 0)):
+            f.emit(f"call void {self.body}(ptr %frame, i64 {vectors}, i64 {valid})")
+
+    def buffered(self, begin: str) -> None:
+        """The elements from `begin` on, by way of the buffers."""
+        f = self.f
+        rest = f.i64("sub", "%n", begin)
+        chunks = f.i64("udiv", f.i64("add", rest, BUFFER - 1), BUFFER)
+        with f.loop(chunks) as c:
+            start = f.i64("add", begin, f.i64("mul", c, BUFFER))
+            left = f.i64("sub", "%n", start)
+            m = f.op(f"call i64 @llvm.smin.i64(i64 {left}, i64 {BUFFER})")
+            self._exchange(start, m, inward=True)
+            self.call(f.i64("udiv", m, self.lanes), self.lanes)
+            rem = f.i64("urem", m, self.lanes)
+            self.call(f.op(f"zext i1 {f.i64('icmp ne', rem, 0)} to i64"), rem)
+            self._exchange(start, m, inward=False)
+
+    def _exchange(self, start: str, m: str, inward: bool) -> None:
+        f = self.f
+        if inward:
+            with f.loop(self.reads) as k:
+                base, step, size, buffer = self.operand(k)
+                with f.when(f.i64("icmp ne", step, 0)):
+                    self.point(k, buffer, size)
+                    there = f.at(base, f.i64("mul", start, step))
+                    call_pack(f, buffer, size, there, step, m, size)
+        with f.loop(self.count, self.reads) as k:
+            base, step, size, buffer = self.operand(k)
+            if inward:
+                self.point(k, buffer, size)
+            else:
+                there = f.at(base, f.i64("mul", start, step))
+                call_pack(f, there, step, buffer, size, m, size)
+
+
+def call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str, size: str) -> None:
+    """Copy n elements of `size` bytes at byte steps."""
+    f.emit(f"call void @rl_pack(ptr {to}, i64 {to_step}, ptr {source}, i64 {step}, i64 {n}, i64 {size})")
+
+
+def _strip(module: Module) -> None:
+    module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
+    f = Function(module, "define void @rl_strip(ptr %desc, ptr %frame, ptr %bases, ptr %steps, i64 %n)")
+    with f.when(f.i64("icmp sgt", "%n", 0)):
+        strip = _Strip(f)
+        begin = f.var(0)
+        with f.when(strip.straight()):
+            vectors = f.i64("udiv", "%n", strip.lanes)
+            strip.call(vectors, strip.lanes)
+            begin.set(f.i64("mul", vectors, strip.lanes))
+        strip.buffered(begin.get())
+    close(f, "void")
+
+
+def row_of(f: Function, number: str, row: str) -> str:
+    """Where a row of an argument of NumPy's inner loop begins."""
+    step = f.load("i64", slot(f, "%steps", number))
+    return f.at(f.load("ptr", slot(f, "%args", number)), f.i64("mul", row, step))
+
+
+@contextmanager
+def memory(f: Function, size: str) -> Iterator[str]:
+    """So many bytes of the C library's, freed at the end."""
+    f.module.declare("malloc", "declare ptr @malloc(i64)")
+    f.module.declare("free", "declare void @free(ptr)")
+    room = f.op(f"call ptr @malloc(i64 {size})")
+    yield room
+    f.emit(f"call void @free(ptr {room})")
+
+
+@contextmanager
+def quiet(f: Function) -> Iterator[None]:
+    """Leave the processor's floating-point exception flags as they were, or NumPy would warn."""
+    if f.module.arm:
+        f.module.declare("get", "declare i64 @llvm.aarch64.get.fpsr()")
+        f.module.declare("set", "declare void @llvm.aarch64.set.fpsr(i64)")
+        kept = f.op("call i64 @llvm.aarch64.get.fpsr()")
+        yield
+        f.emit(f"call void @llvm.aarch64.set.fpsr(i64 {kept})")
+        return
+    place = f.op("alloca i32, align 4")
+    for name in ("st", "ld"):
+        f.module.declare(name, f"declare void @llvm.x86.sse.{name}mxcsr(ptr)")
+    f.emit(f"call void @llvm.x86.sse.stmxcsr(ptr {place})")
+    yield
+    f.emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {place})")
+
+
+def _pointwise(module: Module) -> None:
+    f = Function(module, "define void @rl_pointwise(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
+    count = f.load("i64", "%desc", SLOT)
+    slots = f.i64("add", f.i64("shl", count, 1), 1)
+    frame = f.op(f"alloca i64, i64 {slots}, align 16")
+    f.store("ptr", "null", frame)
+    n = f.load("i64", "%dims")
+    with quiet(f):
+        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
+    close(f, "void")
+
+
+def _multi(module: Module) -> None:
+    """i64 rl_multi(desc, scalars, arrays, tensors, part, parts, dtype): the slice `part` of each.
+
+    `arrays` has, tensor after tensor, the addresses of the array objects that are read; the results
+    go where `desc` says: after its sizes come the numbers of the arrays that are written. Gives 0,
+    or 1 with nothing done if an array is not contiguous, not of `dtype` or of another size.
+    """
+    f = Function(
+        module,
+        "define i64 @rl_multi(ptr %desc, ptr %scalars, ptr %arrays, i64 %tensors, "
+        "i64 %part, i64 %parts, ptr %dtype)",
+    )
+    count, reads = f.load("i64", "%desc", SLOT), f.load("i64", "%desc", 2 * SLOT)
+    sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
+    bad = _refused(f, reads)
+    frame = f.op(f"alloca i64, i64 {f.i64('add', f.i64('shl', count, 1), 1)}, align 16")
+    bases = f.op(f"alloca i64, i64 {count}, align 16")
+    f.store("ptr", "%scalars", frame)
+    tensors = f.op(f"select i1 {f.i64('icmp eq', bad, 0)}, i64 %tensors, i64 0")
+    with f.loop(tensors) as t:
+        arrays = slot(f, "%arrays", f.i64("mul", t, reads))
+        n = _extent(f, f.load("ptr", arrays))
+        begin, end = (_cut(f, n, p) for p in ("%part", f.i64("add", "%part", 1)))
+        offset = f.i64("mul", begin, f.load("i64", sizes))
+        with f.loop(count) as k:
+            which = f.var(k)
+            with f.when(f.i64("icmp uge", k, reads)):
+                target = f.i64("add", count, f.i64("sub", k, reads))
+                which.set(f.load("i64", slot(f, sizes, target)))
+            array = f.load("ptr", slot(f, arrays, which.get()))
+            data = f.load("ptr", array, ARRAY_FIELDS[0])
+            f.store("ptr", f.at(data, offset), slot(f, bases, k))
+        length = f.i64("sub", end, begin)
+        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, i64 {length})")
+    close(f, f"i64 {bad}")
+
+
+def _refused(f: Function, reads: str) -> str:
+    """1 if any array of rl_multi's is strided, of another dtype or of another size, else 0."""
+    bad = f.var(0)
+    with f.loop(f.i64("mul", "%tensors", reads)) as i:
+        array = f.load("ptr", slot(f, "%arrays", i))
+        first = f.load("ptr", slot(f, "%arrays", f.i64("sub", i, f.i64("urem", i, reads))))
+        wrong = f.op(f"icmp ne ptr {f.load('ptr', array, ARRAY_FIELDS[3])}, %dtype")
+        flags = f.op(f"and i32 {f.load('i32', array, ARRAY_FIELDS[4])}, {_CONTIGUOUS}")
+        strided = f.op(f"icmp eq i32 {flags}, 0")
+        unlike = f.i64("icmp ne", _extent(f, array), _extent(f, first))
+        either = f.op(f"or i1 {f.op(f'or i1 {wrong}, {strided}')}, {unlike}")
+        bad.set(f.i64("or", bad.get(), f.op(f"zext i1 {either} to i64")))
+    return bad.get()
+
+
+def _extent(f: Function, array: str) -> str:
+    """The number of elements of an array object."""
+    product = f.var(1)
+    axes = f.op(f"sext i32 {f.load('i32', array, ARRAY_FIELDS[1])} to i64")
+    dims = f.load("ptr", array, ARRAY_FIELDS[2])
+    with f.loop(axes) as i:
+        product.set(f.i64("mul", product.get(), f.load("i64", slot(f, dims, i))))
+    return product.get()
+
+
+def _cut(f: Function, n: str, part: str) -> str:
+    """Where a part begins: n * part / parts, at a multiple of 64 elements unless it is the end."""
+    raw = f.i64("udiv", f.i64("mul", n, part), "%parts")
+    rounded = f.i64("and", f.i64("add", raw, 63), -64)
+    least = f.op(f"call i64 @llvm.smin.i64(i64 {rounded}, i64 {n})")
+    last = f.i64("icmp eq", part, "%parts")
+    return f.op(f"select i1 {last}, i64 {n}, i64 {least}")

@@ -1,0 +1,96 @@
+"""Work on few elements by loops alone: NumPy's way to a loop takes longer than the loop.
+
+The call is one of Python's own (`team.Call.run`), and keeps the interpreter's lock meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.kernels.runtime import native, stages, team
+
+Array = np.ndarray[Any, Any]
+# Elements of an operand up to which other threads may wait for the call.
+_FEW = 1 << 12
+
+
+def few(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> Callable[..., Any] | None:
+    """The kernel on arrays and results that lie as these do; None where NumPy is called."""
+    if (
+        not all(
+            [
+                a.__class__ is np.ndarray and a.flags.c_contiguous and a.dtype.name == d and a.size <= _FEW
+                for a, (_, d) in zip(arrays, kernel.inputs, strict=True)
+            ]
+        )
+        or results[0].size > _FEW
+    ):
+        return None
+    rows = max(kernel.core)  # which may have a number each, in an axis of its own
+    seen = [
+        a[..., 0] if rows and not core and a.ndim == arrays[0].ndim else a
+        for a, core in zip(results, kernel.core[len(arrays) :], strict=True)
+    ]
+    return loop(kernel, [*arrays, *seen], [*arrays, *results])
+
+
+def loop(kernel: Any, operands: Sequence[Array], given: Sequence[Array]) -> Callable[..., Any] | None:
+    """The kernel on operands and results that are views of the given arrays, or of others that lie so."""
+    return _relative(stages.kernel(kernel.fn, operands, kernel.core), given)
+
+
+def reduction(
+    function: np.ufunc, a: Array, axes: Sequence[int], keepdim: bool
+) -> Callable[[Array], Array] | None:
+    """function.reduce of arrays that lie as `a` does, in its dtype, by NumPy's own loop; None where NumPy is
+    called: also before anything has been compiled, which must not wait for it."""
+    if not (native.loaded() and 1 < a.size <= _FEW and team.possible()):
+        return None
+    shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])
+    make, of = _BEGIN.get(function, np.empty), a.dtype
+    out, first = make(shape, of), a[tuple([slice(0, 1) if i in axes else slice(None) for i in range(a.ndim)])]
+    begun = stages.copy(out, first.reshape(shape)) if make is np.empty else []
+    found = stages.reduced(function, a, axes, out, int(make is np.empty))
+    run = None if begun is None or found is None else _relative([*begun, found], (a, out))
+    if run is None:
+        return None
+
+    def total(a: Array) -> Array:
+        out = make(shape, of)
+        run(a, out)
+        return out
+
+    total.quiet = True  # type: ignore[attr-defined]
+    return total
+
+
+# What reductions begin with; others with their first elements.
+_BEGIN: dict[Any, Any] = {
+    np.add: np.zeros,
+    np.logical_or: np.zeros,
+    np.multiply: np.ones,
+    np.logical_and: np.ones,
+}
+
+
+def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[..., Any] | None:
+    """Stages on these arrays as a function of others that lie so; None where they know other memory."""
+    parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a in given]
+    for stage in found or ():
+        columns, jobs = stage.jobs.T[: stage.before].tolist(), stage.jobs.copy()
+        of = [
+            next((k for k, (low, high) in enumerate(spans) if low <= min(c) and max(c) < high), -1)
+            for c in columns
+        ]
+        if -1 in of:
+            return None
+        jobs[:, : stage.before] -= [spans[k][0] for k in of]
+        parts.append((stage.loop, jobs, of, stage.before, stage.steps))
+    if not parts or not team.possible():
+        return None
+    call = team.Call(*parts, few=max(a.size for a in given) <= _FEW)
+    return call.run if call.small else partial(call, 1)

@@ -1,0 +1,294 @@
+"""A team of threads that runs NumPy's inner loops side by side, without the interpreter.
+
+Python's own threads would take turns at the interpreter's lock, and NumPy keeps that lock in
+calls with few, long rows. Where there are no POSIX semaphores there is no team.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from math import prod
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.kernels.runtime import parallel
+from rushlight._engine.kernels.runtime.shared_loops import ARRAY_FIELDS
+from rushlight._engine.kernels.runtime.team_code import CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
+from rushlight._engine.numerics.ufunc import LOOPS, builtin
+
+Array = np.ndarray[Any, Any]
+_LINE = 64
+# Many or short lines are left to NumPy's own iteration, which is as good.
+_MOST_JOBS, _SHORTEST = 4096, 32
+# Of a Call, which the stack has room for.
+_WORDS = 1 << 10
+_SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
+
+
+# Where NumPy's array object has its data; `__array_interface__` costs five times as much.
+_DATA = ARRAY_FIELDS[0]
+_fields = Struct("8q").pack
+word = ctypes.c_int64.from_address
+
+
+def pointer(a: Array) -> int:
+    """Where an array's first element is."""
+    return word(id(a) + _DATA).value
+
+
+class _Team:
+    """The members so far, and the memory that they share with the caller.
+
+    former: a smaller team, whose members sleep on in its memory.
+    """
+
+    def __init__(self, most: int, former: "_Team | None") -> None:
+        queues = MEMBERS + MEMBER * most
+        words = queues + QUEUE * (most + 1)
+        room = np.zeros(words + _LINE // 8, np.int64)
+        start = -pointer(room) % _LINE // 8
+        self.memory = room[start : start + words]
+        self.most, self.members, self.former = most, 0, former
+        self.address = pointer(self.memory)
+        self.memory[0] = self.address + 8 * queues
+        self.memory[MEMBERS + 1 : queues : MEMBER] = range(1, most + 1)
+        process = ctypes.CDLL(None)
+        init, wait, post, give_way = (getattr(process, name) for name in _SYMBOLS)
+        for place, f in enumerate((wait, post, give_way), 14):
+            self.memory[place] = ctypes.cast(f, ctypes.c_void_p).value or 0
+        for k in range(most):
+            if init(ctypes.c_void_p(self.member(k) + 8 * SEMAPHORE), 0, 0):
+                raise OSError("this system has no unnamed semaphores")
+        self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(_address("rl_team_serve"))
+
+    def member(self, k: int) -> int:
+        """Where the member's state is."""
+        return self.address + 8 * (MEMBERS + MEMBER * k)
+
+    def grow(self, helpers: int) -> None:
+        """Have so many members."""
+        while self.members < helpers:
+            threading.Thread(
+                target=self._serve,
+                args=(self.address, self.member(self.members)),
+                name="rushlight-team",
+                daemon=True,
+            ).start()
+            self.members += 1
+
+
+def _address(symbol: str) -> int:
+    # Here, since small kernels on NumPy need neither a team nor the emitters.
+    from rushlight._engine.kernels.runtime import native
+
+    return native.runtime_address(symbol)
+
+
+class _Current:
+    team: _Team | None = None
+    possible = os.name == "posix"
+
+
+_busy = threading.Lock()
+
+
+def _team(threads: int) -> _Team | None:
+    if not _Current.possible:
+        return None
+    found = _Current.team
+    if found is None or found.most < threads - 1:
+        try:
+            # The count of threads seldom changes.
+            found = _Current.team = _Team(max(threads - 1, 8), found)
+        except (OSError, AttributeError, ImportError):
+            _Current.possible = False
+    return found
+
+
+def _forget() -> None:
+    """In a forked child no member lives."""
+    global _busy
+    _Current.team, _busy = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> bool:
+    """Run a ufunc's loop over `jobs`, a row each: `before` pointers, then the dims.
+
+    False, with nothing done, where there is no team.
+    """
+    loop = LOOPS.get(function)
+    return loop is not None and run_loop(loop, jobs, before, steps, threads)
+
+
+def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) -> bool:
+    """`run` for the loop at an address; alone, job by job, while the team is at work for another thread."""
+    if _team(threads) is None:
+        return False
+    (count, width), threads = jobs.shape, min(threads, len(jobs))
+    stage = _fields(loop, pointer(jobs), count, width * 8, before * 8, pointer(steps), threads - 1, 0)
+    return run_stages(stage, 0, 1, threads) == 1
+
+
+class Call:
+    """Loops over jobs, one loop after the other, in one native call of the operands that it is given."""
+
+    def __init__(self, *stages: Any, few: bool = False) -> None:
+        """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
+        columns are pointers, steps, and whatever they point to).  few: whether other threads may wait."""
+        start, heads, which, self.kept = 64 * len(stages), list[int](), list[int](), stages
+        for loop, jobs, _, before, steps, *_ in stages:
+            (count, width), which = jobs.shape, [*which, 0, 8, *[0] * 6]
+            heads += loop, start, count, width * 8, before * 8, pointer(steps), count - 1, 0
+            start += 8 * jobs.size
+        own = [
+            np.tile((*[16 + 8 * k for k in of], *[0] * (jobs.shape[1] - len(of))), len(jobs))
+            for _, jobs, of, *_ in stages
+        ]
+        self.words = np.concatenate([heads, *[s[1].ravel() for s in stages]])
+        self.table = np.concatenate([[len(self.words), len(stages), not few], which, *own, self.words])
+        self.small = len(self.words) <= _WORDS
+        # The builtin for this thread alone, called with the operands.
+        self.run = partial(_alone(), self.table)
+        vars(self.run)["kept"] = stages
+
+    def __call__(self, threads: int, *operands: Array) -> bool:
+        """Run all, only where `possible`; whether no loop has refused."""
+        if threads < 2 and self.small:
+            return self.run(*operands)  # type: ignore[no-any-return]
+        words = self.words.copy()
+        bases = np.array([0, pointer(words), *map(pointer, operands)], np.int64)
+        words += bases[self.table[CALL_HEAD : -len(words)] // 8]
+        return run_stages(pointer(words), 0, len(self.kept), threads) == len(self.kept)
+
+
+@lru_cache(maxsize=None)
+def _alone() -> Callable[..., bool]:
+    return builtin("call", _address("rl_call"))
+
+
+@lru_cache(maxsize=None)
+def possible() -> bool:
+    """Whether there can be a team; a forked child takes its parent's word."""
+    return _team(1) is not None
+
+
+@lru_cache(maxsize=None)
+def _native() -> Callable[..., int]:
+    address, number = ctypes.c_void_p, ctypes.c_int64
+    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run"))
+
+
+def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
+    """Run a table's stages from `first` on, alone if the team is busy; how many there are, or the number of
+    one that refused."""
+    if threads < 2 or not _busy.acquire(blocking=False):
+        return _native()(None, stages, first, count, 0)
+    try:
+        team = _team(threads)
+        if team is None:
+            return _native()(None, stages, first, count, 0)
+        team.grow(threads - 1)
+        return _native()(team.address, stages, first, count, threads - 1)
+    finally:
+        _busy.release()
+
+
+def split(
+    function: Any, operands: Sequence[Array], cores: tuple[bool, ...], shape: tuple[int, ...], threads: int
+) -> bool:
+    """A ufunc over leading axes of `shape`, in pieces; False where operands do not lie as lines.
+
+    `cores` says of each operand whether its last axis is the row's own.
+    """
+    layouts = tuple([(a.shape, a.strides) for a in operands])
+    plan = lines(layouts, cores, shape, threads)
+    if plan is None:
+        return False
+    offsets, steps = plan
+    return run(function, placed(offsets, operands), len(operands), steps, threads)
+
+
+def placed(offsets: Array, operands: Sequence[Array]) -> Array:
+    """Jobs whose pointers were relative to the operands' starts."""
+    jobs = offsets.copy()
+    jobs[:, : len(operands)] += np.array([pointer(a) for a in operands], np.int64)
+    return jobs
+
+
+@lru_cache(maxsize=1024)
+def lines(
+    layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...], threads: int
+) -> tuple[Array, Array] | None:
+    """Jobs, relative to the operands' starts, and the steps of the loop; None where lines are too many, or
+    too short to share them out."""
+    extent = next((own[-1:] for (own, _), core in zip(layouts, cores, strict=True) if core), ())
+    rows = [strides[-1] for (_, strides), core in zip(layouts, cores, strict=True) if core]
+    walks = [
+        (own[:-1], strides[:-1]) if core else (own, strides)
+        for (own, strides), core in zip(layouts, cores, strict=True)
+    ]
+    axis, steps = _line(walks, shape)
+    outer, inner = shape[:axis], prod(shape[axis:])
+    if prod(outer) > _MOST_JOBS or axis and threads > 1 and inner < _SHORTEST:
+        return None
+    if axis:
+        starts = np.stack(np.unravel_index(np.arange(prod(outer)), outer), -1)
+        offsets, sizes = starts @ _strides(walks, shape)[:, :axis].T, np.full(len(starts), inner)
+    else:
+        pieces = parallel.pieces_for(inner, threads) if threads > 1 else 1
+        cuts = np.arange(pieces + 1) * inner // pieces
+        offsets, sizes = cuts[:-1, None] * np.array(steps, np.int64), np.diff(cuts)
+    jobs = np.empty((len(sizes), len(walks) + 1 + len(extent)), np.int64)
+    jobs[:, : len(walks)] = offsets
+    jobs[:, len(walks)] = sizes
+    jobs[:, len(walks) + 1 :] = extent
+    return jobs, np.array([*steps, *rows], np.int64)
+
+
+def _strides(lines: Sequence[Any], shape: tuple[int, ...]) -> Array:
+    """The byte strides of all operands along all axes; 0 where an operand repeats."""
+    padded = [
+        (0,) * (len(shape) - len(own))
+        + tuple([0 if n == 1 else s for n, s in zip(own, strides, strict=True)])
+        for own, strides in lines
+    ]
+    return np.array(padded, np.int64).reshape(len(lines), len(shape))
+
+
+def _line(lines: Sequence[Any], shape: tuple[int, ...]) -> tuple[int, list[int]]:
+    """The axis from which on all operands lie as one line, and their byte steps through it."""
+    walk = [
+        (i, n, strides)
+        for i, (n, strides) in enumerate(zip(shape, _strides(lines, shape).T.tolist(), strict=True))
+        if n != 1
+    ][::-1]
+    if not walk:
+        return 0, [0] * len(lines)
+    axis, following = walk[0][0], [n * walk[0][1] for n in walk[0][2]]
+    for i, n, strides in walk[1:]:
+        if strides != following:
+            return axis, walk[0][2]
+        axis, following = i, [n * s for s in strides]
+    return 0, walk[0][2]
+
+
+def calls(
+    function: Any, pieces: Sequence[Sequence[Array]], dims: Sequence[Sequence[int]], threads: int
+) -> bool:
+    """A generalised ufunc called on each piece, all of whose axes are its own, of size `dims`."""
+    jobs = np.array(
+        [[pointer(a) for a in arrays] + [1, *sizes] for arrays, sizes in zip(pieces, dims, strict=True)],
+        np.int64,
+    )
+    steps = [0] * len(pieces[0]) + [s for a in pieces[0] for s in a.strides]
+    return run(function, jobs, len(pieces[0]), np.array(steps, np.int64), threads)

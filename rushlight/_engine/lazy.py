@@ -1,0 +1,177 @@
+"""Packages whose names are found at first mention: importing the package stays cheap.
+
+homes.tsv says where: package, module within it (or of the engine), names; "." stands before names that are
+modules themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _frozen_importlib_external import PathFinder, SourceFileLoader  # type: ignore[import-not-found]
+from importlib import import_module
+
+from rushlight._engine import load_listeners
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not loaded by `import rushlight`
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+with open(os.path.join(os.path.dirname(__file__), "homes.tsv"), encoding="utf-8") as _file:
+    _LINES = [line.split() for line in _file]
+
+
+def homes(package: str) -> dict[str, str]:
+    """The module within `package` that each of its names comes from, or "."."""
+    return {name: home for where, home, *names in _LINES if where == package for name in names}
+
+
+def module_of(package: str, home: str) -> str:
+    """The full name of a module that homes.tsv names: one within `package`, or one of the engine."""
+    return f"rushlight.{home}" if home.startswith("_engine.") else f"{package}.{home}"
+
+
+def package() -> str:
+    """What programs know us by, as their prints of types show: "torch" where that name is ours."""
+    return "torch" if sys.modules.get("torch") is sys.modules["rushlight"] else "rushlight"
+
+
+def is_ours(found: Any) -> bool:
+    """Whether a class or function is the framework's own; some types call it torch (see `package`)."""
+    return (getattr(found, "__module__", None) or "").partition(".")[0] in ("rushlight", "torch")
+
+
+def public(homes: Mapping[str, str]) -> list[str]:
+    """The names that are no modules, in order."""
+    return sorted(name for name, home in homes.items() if home != ".")
+
+
+if TYPE_CHECKING:
+    from types import ModuleType as _Module
+else:
+    _Module = type(sys)
+_names: "Callable[[Any], dict[str, Any]]" = vars(_Module)["__dict__"].__get__
+
+
+class _Looked(type):
+    """Tells who asks a package's class for a public name that there is a property: rlcompleter then
+    completes the name without a look behind it, which would load all that a prefix fits."""
+
+    def __getattr__(cls, name: str) -> property:
+        if name.startswith("_"):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return property()
+
+
+class LazyPackage(_Module, metaclass=_Looked):
+    """The class of modules whose names are found at first mention. All of them are there for who looks into
+    its `__dict__`, as `vars(torch.optim)` does.
+    """
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        names = _names(self)
+        if "_asked" not in names and "__dir__" in names:
+            names["_asked"] = True
+            inside = homes(self.__name__)
+            for name in names["__dir__"]():
+                # All of torch's packages together would be a second and more.
+                if name not in names and not (inside.get(name) == "." and self.__name__ == "rushlight"):
+                    getattr(self, name, None)
+        return names
+
+    def __dir__(self) -> list[str]:
+        found: list[str] = _names(self)["__dir__"]()
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
+        if isinstance(value, _Module) and homes(self.__name__).get(name) == name:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+def lazy_names(
+    names: dict[str, Any], homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The functions __getattr__ and __dir__ of a package, whose globals() are `names`.
+
+    AttributeError, as PyTorch words it, for names that `homes` does not know.
+    """
+    package: str = names["__name__"]
+    sys.modules[package].__class__ = LazyPackage
+
+    def __getattr__(name: str) -> Any:
+        if name not in homes:
+            return import_module("rushlight._engine.names.alternatives").attribute(package, name)
+        if homes[name] == ".":
+            found = import_module(f"{package}.{name}")
+        else:
+            found = getattr(import_module(module_of(package, homes[name])), name)
+        names[name] = import_module("rushlight._engine.core.tracebacks").own(found)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*names, *homes})
+
+    __getattr__.__module__ = package
+    return __getattr__, __dir__
+
+
+# --- names that modules do not have themselves ----------------------------------------------------
+
+# Where names that a module has not are not looked for: the engine (but for what stands for modules of
+# torch.autograd), and what is no module of PyTorch's.
+_CLOSED = ("_engine", "_torch_dispatch", "as_torch", "launcher", "__main__", "ops", "compiler")
+_OPEN = "_engine.autograd."
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module of the public rooms; names that it has not are looked for in names/alternatives.py."""
+
+    def exec_module(self, module: Any) -> None:
+        super().exec_module(module)
+        # Not vars(): a package's own dictionary is asked, before its lazy names are in it.
+        _names(module).setdefault("__getattr__", _asking(module.__name__))
+        load_listeners.tell(module)
+
+
+def _asking(module: str) -> Callable[[str], Any]:
+    def __getattr__(name: str) -> Any:
+        return import_module("rushlight._engine.names.alternatives").attribute(module, name)
+
+    __getattr__.__module__ = module
+    return __getattr__
+
+
+class _First:
+    """Gives modules of the public rooms that loader."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """What Python's own finder says."""
+        root, _, rest = name.partition(".")
+        if root != "rushlight" and root != "rushlight_vision":
+            return None
+        if rest.partition(".")[0] in _CLOSED and not rest.startswith(_OPEN):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader.__class__ = _Loader
+        return spec
+
+
+class _Last:
+    """Hands modules that nobody found to names/placeholders.py: some are there by name only."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of such a module, or None."""
+        if name.partition(".")[0] in ("rushlight", "rushlight_vision"):
+            return import_module("rushlight._engine.names.placeholders").Finder.find_spec(name)
+        return None
+
+
+sys.meta_path.insert(0, _First)  # type: ignore[arg-type]
+sys.meta_path.append(_Last)  # type: ignore[arg-type]

@@ -1,0 +1,46 @@
+"""What the modules of devices that are not there answer: PyTorch's build for CPUs has their names, too.
+
+absent_devices.tsv says what: module, the type that is made or raised, the words of an exception, names of functions.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+with open(os.path.join(os.path.dirname(__file__), "absent_devices.tsv"), encoding="utf-8") as _file:
+    _LINES = [line.rstrip("\n").split("\t") for line in _file]
+_TYPES = {**vars(builtins), "None": type(None), "OrderedDict": OrderedDict, "nullcontext": nullcontext}
+# Programs catch them; nothing here raises them.
+OutOfMemoryError, AcceleratorError = (
+    type(name, (RuntimeError,), {"__module__": "torch"}) for name in ("OutOfMemoryError", "AcceleratorError")
+)
+
+
+def _function(module: str, name: str, kind: type, words: str) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        """As PyTorch's without such a device."""
+        if not words:
+            return kind()
+        raise kind(
+            f"{words}: torch.{module}.{name} needs a device that is not there. Rushlight computes on "
+            f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
+        )
+
+    run.__name__ = name
+    # Types stay types: annotations and isinstance() name them, and only making one raises.
+    return type(name, (), {"__new__": run, "__module__": f"torch.{module}"}) if name[0].isupper() else run
+
+
+def functions(module: str) -> dict[str, Callable[..., Any]]:
+    """The functions of a module; none looks at its arguments."""
+    return {
+        name: _function(module, name, _TYPES[kind], words)
+        for of, kind, words, names in _LINES
+        if of == module
+        for name in names.split()
+    }

@@ -1,0 +1,136 @@
+"""PyTorch's modules that have another name here, and what is missing: what to use instead.
+
+alternatives.tsv says both, by PyTorch's name without "torch.": "=" and a module of this package, or words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib import import_module
+from importlib.machinery import PathFinder
+from opcode import opmap
+from typing import Any
+
+from rushlight._engine.core.callers import asked_by_hasattr
+
+_IMPORT_FROM = opmap["IMPORT_FROM"]
+with open(os.path.join(os.path.dirname(__file__), "alternatives.tsv"), encoding="utf-8") as _file:
+    _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
+_HOMES = {name: told[1:].strip() for name, told in _LINES.items() if told.startswith("=")}
+
+
+def home(module: str) -> str | None:
+    """This package's module that answers to torch.`module`, if it has another name."""
+    found = _HOMES.get(module)
+    return None if found is None else f"rushlight.{found}".rstrip(".")
+
+
+def place(module: str) -> str | None:
+    """The same; or what lies below such a module."""
+    found = home(module)
+    above, _, last = module.rpartition(".")
+    if found is not None or not above:
+        return found
+    found = place(above)
+    return None if found is None else place(f"{found}.{last}".removeprefix("rushlight.")) or f"{found}.{last}"
+
+
+def homes() -> dict[str, str]:
+    """PyTorch's modules that have another name, and that name within this package."""
+    return dict(_HOMES)
+
+
+def advice(name: str) -> str:
+    """What to use instead of torch.`name`, or of the missing module that it lies in; "" where nothing is
+    known."""
+    parts = name.split(".")
+    found = next(
+        (
+            _LINES[way]
+            for n in range(len(parts), 0, -1)
+            if (way := ".".join(parts[:n])) in _LINES and way not in _HOMES
+        ),
+        "",
+    )
+    return found and f" in Rushlight. Instead: {found}"
+
+
+def torch_name(module: str) -> str:
+    """What PyTorch calls a module of ours."""
+    root, dot, rest = module.partition(".")
+    return {"rushlight": "torch", "rushlight_vision": "torchvision"}.get(root, root) + dot + rest
+
+
+def attribute(module: str, name: str) -> Any:
+    """What __getattr__ of rushlight.x answers to a name that is no other's: a module of another name, a
+    name that is there to be imported (placeholders.py), or AttributeError with what to use instead."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {torch_name(module)!r} has no attribute {name!r}")
+    others = [other for other, ours in _HOMES.items() if f"rushlight.{ours}".rstrip(".") == module]
+    ways = [f"{other}.{name}" for other in others]
+    package = sys.modules.get(module)
+    inside = module.startswith("rushlight._engine.") and others
+    module = f"torch.{others[0]}" if inside else torch_name(module)
+    full = f"{module}.{name}".removeprefix("torch.")
+    for way in (full, *ways):
+        if (other := home(way)) is not None:
+            return import_module(other)
+    # A module of ours that is not loaded yet: `from package import module` asks here first.
+    if PathFinder.find_spec(name, getattr(package, "__path__", ())) is None:
+        nowhere = import_module("rushlight._engine.names.placeholders")
+        for way in (full, *ways):
+            found = nowhere.find(way)
+            if found is nowhere.MISSING:
+                continue
+            if isinstance(found, nowhere.Absent):
+                # A program that asks before it uses a name is told that it is not there.
+                if asked_by_hasattr():
+                    break
+            elif package is not None:
+                setattr(package, name, found)
+            return found
+    raise _imported(module, name) or AttributeError(
+        f"module {module!r} has no attribute {name!r}{advice(full)}"
+    )
+
+
+def _imported(module: str, name: str) -> ImportError | None:
+    """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error
+    of an AttributeError, without our note."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_name in ("__getattr__", "find"):
+        frame = frame.f_back
+    if frame.f_code.co_code[frame.f_lasti] != _IMPORT_FROM:
+        return None
+    real = re.sub("^torch", "rushlight", module)
+    if f"{real}.{name}" in sys.modules:
+        return None  # a module that is still being loaded: the interpreter finds it there
+    path = getattr(sys.modules.get(real), "__file__", None)
+    error = ImportError(f"cannot import name {name!r} from {module!r} ({path})", name=module, path=path)
+    note = explain(error)
+    if note is not None:
+        error.add_note(note)
+    return error
+
+
+def not_found(name: str) -> ModuleNotFoundError:
+    """What `import torch.x` raises where there is no such module: Python's words, and ours as a note."""
+    error = ModuleNotFoundError(f"No module named {name!r}", name=name)
+    note = explain(error)
+    if note is not None:
+        error.add_note(note)
+    return error
+
+
+def explain(error: ImportError) -> str | None:
+    """What to use instead of what a program could not import, or None for modules that are not torch's."""
+    found = re.match(r"cannot import name '(\w+)' from '(torch[\w.]*|rushlight[\w.]*)'", str(error))
+    name = f"{found[2]}.{found[1]}" if found else error.name or ""
+    root, _, rest = name.partition(".")
+    if root not in ("torch", "rushlight", "torchvision"):
+        return None
+    what = torch_name(name) if found else f"module {name}"
+    told = advice(rest).removeprefix(" in Rushlight.")
+    return f"This program runs on Rushlight, which has no {what} (yet).{told}"

@@ -1,0 +1,206 @@
+"""PyTorch's names that mean nothing here, or nothing yet: they exist, so that a program that imports one
+runs as far as it does not need it.
+
+placeholders.tsv says which: a module (torch's without "torch.", and torchvision's) and its names, with marks that
+tools/absent_names.py explains; one with `>` is another name of what is there. Any other name is a class: it
+can be imported, named in annotations, asked for by isinstance() and subclassed; who calls it is told what is
+missing and what to use instead (alternatives.tsv). A module that has only such names is made from its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from rushlight._engine.names.alternatives import advice, attribute, home, torch_name
+
+with open(os.path.join(os.path.dirname(__file__), "placeholders.tsv"), encoding="utf-8") as _file:
+    _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
+_PACKAGES = {
+    ".".join(parts[:n]) for name in _LINES for parts in [name.split(".")] for n in range(1, len(parts) + 1)
+}
+_MARKED = re.compile(r"(\w+)(.*)")
+_NAMES: dict[str, dict[str, str]] = {}
+MISSING = object()
+
+
+def names(module: str) -> dict[str, str]:
+    """A module's absent names and their marks."""
+    known = _NAMES.get(module)
+    if known is None:
+        marked = [_MARKED.fullmatch(word) for word in _LINES.get(module, "").split()]
+        known = _NAMES[module] = {match[1]: match[2] for match in marked if match}
+    return known
+
+
+def _shown(full: str) -> str:
+    return full if full.startswith("torchvision") else f"torch.{full}".rstrip(".")
+
+
+def _told(full: str) -> str:
+    return f"{_shown(full)}, which is not there{advice(full) or ' in Rushlight'}."
+
+
+def our_name(full: str) -> str:
+    """The module of ours that a module of the table is."""
+    if full == "torchvision" or full.startswith("torchvision."):
+        return full.replace("torchvision", "rushlight_vision", 1)
+    return f"rushlight.{full.removeprefix('torch.') if full != 'torch' else ''}".rstrip(".")
+
+
+def refusal(full: str) -> NotImplementedError:
+    """What is raised when torch.`full` is called."""
+    return NotImplementedError(
+        f"{_shown(full)} can be imported but is not there{advice(full) or ' in Rushlight'}"
+    )
+
+
+class Absent(type):
+    """The type of the names that are not there; a use that is not a class's says so, too."""
+
+    _full: str
+
+    def __getattr__(cls, name: str) -> Any:
+        # What belongs to a missing class is missing, too. Python and its tools ask for names with an
+        # underscore.
+        if name.startswith("_"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        found = _class(f"{cls._full}.{name}", name, "")
+        setattr(cls, name, found)
+        return found
+
+    def __iter__(cls) -> Iterator[Any]:
+        raise refusal(cls._full)
+
+    def __contains__(cls, item: Any) -> bool:
+        raise refusal(cls._full)
+
+    def __len__(cls) -> int:
+        raise refusal(cls._full)
+
+
+def is_absent(found: Any) -> bool:
+    """Whether something only stands for what is not there."""
+    return isinstance(found, (Absent, _AbsentModule)) or isinstance(found, type) and "_absent" in vars(found)
+
+
+def _class(full: str, name: str, mark: str) -> Any:
+    def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        raise refusal(full)
+
+    def subscript(cls: Any, item: Any) -> Any:
+        if mark == "?":
+            raise refusal(full)
+        return cls
+
+    def deferred(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        """A decorator, or what makes one: what it decorates is there, and refuses when it is called."""
+        function = args[0] if len(args) == 1 and callable(args[0]) and not kwargs else None
+        return _class(full, getattr(function, "__name__", name), "") if function else decorate
+
+    def decorate(function: Any) -> Any:
+        return _class(full, getattr(function, "__name__", name), "")
+
+    return Absent(
+        name,
+        (),
+        {
+            "__new__": deferred if mark == "@" else refuse,
+            "__class_getitem__": classmethod(subscript),
+            "__init_subclass__": classmethod(lambda cls, **kwargs: None),
+            "_full": full,
+            "__module__": _shown(full.rpartition(".")[0]),
+            "__doc__": _told(full),
+        },
+    )
+
+
+def _made(full: str, name: str, mark: str) -> Any:
+    if mark.startswith("="):
+        return ast.literal_eval(mark[1:])
+    if mark.startswith(">"):
+        return _elsewhere(mark[1:])
+    told = {"__module__": _shown(full.rpartition(".")[0]), "_absent": True}
+    if mark == "!":
+        return type(name, (RuntimeError,), told)
+    if mark.startswith(":"):
+        members = {member: member.lower() for member in mark[1:].split(",")}
+        return Enum(name, members, module=told["__module__"])
+    return _class(full, name, mark)
+
+
+def _elsewhere(full: str) -> Any:
+    """What torch.x or torchvision.x is here."""
+    ours = our_name(full)
+    parts = ours.split(".")
+    found = import_module(parts[0])
+    for i, part in enumerate(parts[1:], 2):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            found = import_module(".".join(parts[:i]))
+    return found
+
+
+@cache
+def find(full: str) -> Any:
+    """What torch.`full` is where it exists only by name: a class, a constant, a module; or MISSING."""
+    if full in _PACKAGES:
+        return import_module(our_name(full))
+    module, _, name = full.rpartition(".")
+    mark = names(module).get(name)
+    return MISSING if mark is None else _made(full, name, mark)
+
+
+class _AbsentModule(ModuleType):
+    """A module whose names are all absent, and made when first asked for."""
+
+    def __init__(self, full: str) -> None:
+        super().__init__(our_name(full), _told(full))
+        self.__path__: list[str] = []
+        self.__all__ = [name for name in names(full) if not name.startswith("_")]
+
+    def __getattr__(self, name: str) -> Any:
+        return attribute(self.__dict__["__name__"], name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *names(torch_name(self.__name__).removeprefix("torch."))})
+
+
+class Finder:
+    """Makes modules of the table that no file stands for; those that have another name are what that
+    names."""
+
+    @staticmethod
+    def find_spec(name: str) -> ModuleSpec | None:
+        """The spec of such a module, by our name for it."""
+        full = torch_name(name).removeprefix("torch.")
+        if full not in _PACKAGES and home(full) is None:
+            return None
+        return ModuleSpec(name, Finder, origin="placeholders.tsv", is_package=True)  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        """The module of that name."""
+        full = torch_name(spec.name).removeprefix("torch.")
+        other = home(full)
+        if other is None:
+            return _AbsentModule(full)
+        found = import_module(other)
+        spec.loader_state = found.__spec__
+        return found
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Nothing is left to run; a module that was there before keeps its own spec."""
+        spec = module.__spec__
+        if spec is not None and spec.loader_state is not None:
+            module.__spec__ = spec.loader_state

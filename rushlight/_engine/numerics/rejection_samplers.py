@@ -1,0 +1,221 @@
+"""Rejection samplers: Poisson, binomial, gamma and Dirichlet numbers, as PyTorch's CPU kernels'.
+
+How many words a sample takes depends on the words themselves, so that each sample starts where the
+one before it stopped: there is no vector form that keeps PyTorch's numbers, and these are the only
+samplers here that go element by element.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.conversion import Array, convert
+from rushlight._engine.numerics.distributions import FLOATS, not_implemented, one_normal
+from rushlight._engine.numerics.rng import Engine
+
+Draw = Callable[[], float]
+
+_WIDE = frozenset({dt.float32, dt.float64})
+
+
+def poisson(engine: Engine, rates: Array) -> Array:
+    """Poisson numbers of the rates' shape and dtype; RuntimeError unless all rates are >= 0."""
+    _need_float(rates, "poisson_cpu")
+    wide = rates.astype(np.float64).reshape(-1)
+    if not (wide >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    if np.isinf(wide).any():
+        raise RuntimeError("invalid Poisson rate, expected rate to be finite, got inf")
+    with engine.lock:
+        draw = engine.double
+        made = [
+            _poisson_large(r, draw) if r >= 10 else _poisson_small(r, draw) if r else 0 for r in wide.tolist()
+        ]
+    return _shaped(made, rates)
+
+
+def _need_float(values: Array, kernel: str, dtypes: frozenset[dt.dtype] = FLOATS) -> None:
+    of = dt.from_numpy_dtype(values.dtype)
+    if of not in dtypes:
+        not_implemented(kernel, of)
+
+
+def _shaped(made: list[Any], like: Array) -> Array:
+    return convert(np.array(made, np.float64).reshape(like.shape), like.dtype)
+
+
+def _poisson_small(rate: float, draw: Draw) -> int:
+    """Knuth: the factors that a product of uniforms takes to fall to exp(-rate)."""
+    limit, product, count = math.exp(-rate), draw(), 0
+    while product > limit:
+        product *= draw()
+        count += 1
+    return count
+
+
+def _proposal(draw: Draw, a: float, b: float, centre: float, shift: float = 0.0) -> tuple[float, float, int]:
+    """Of transformed rejection (W. Hoermann, 1993): a uniform's distance to its end, another one, a count."""
+    us = 0.0
+    while not us:
+        u, v = draw() - 0.5, draw()
+        us = 0.5 - abs(u)
+    return us, v, math.floor((2 * a / us + b) * u + centre + shift)
+
+
+def _poisson_large(rate: float, draw: Draw) -> int:
+    """Transformed rejection, PTRS."""
+    log_rate = math.log(rate)
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    log_inverse_alpha = math.log(1.1239 + 1.1328 / (b - 3.4))
+    v_r = 0.9277 - 3.6224 / (b - 2)
+    while True:
+        us, v, k = _proposal(draw, a, b, rate, 0.43)
+        if us >= 0.07 and v <= v_r:
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        accepted = -rate + k * log_rate - math.lgamma(k + 1)
+        if math.log(v) + log_inverse_alpha - math.log(a / (us * us) + b) <= accepted:
+            return k
+
+
+# --- binomial -------------------------------------------------------------------------------------
+
+
+def binomial(engine: Engine, counts: Array, probabilities: Array) -> Array:
+    """Numbers of successes in counts[i] trials; both float32 or float64, of one shape."""
+    _need_float(counts, "binomial_cpu", _WIDE)
+    p = probabilities
+    few = np.minimum(p, 1 - p)  # the rarer outcome is counted
+    with np.errstate(invalid="ignore"):
+        spread = np.sqrt((counts * few * (1 - few)).astype(np.float64))
+        facts = counts, p, few, counts * few, spread, np.floor((counts + 1) * few), few / (1 - few)
+    with engine.lock:
+        made = [
+            _binomial(engine.double, *fact)
+            for fact in zip(*[f.reshape(-1).tolist() for f in facts], strict=True)
+        ]
+    return _shaped(made, counts)
+
+
+def _binomial(
+    draw: Draw, count: float, p: float, few: float, mean: float, spread: float, mode: float, odds: float
+) -> float:
+    if math.isnan(p) or math.isnan(count):
+        return math.nan
+    if count <= 0 or p <= 0:
+        return 0
+    if p >= 1:
+        return count
+    made = (
+        _binomial_large(draw, count, few, mean, spread, mode, odds)
+        if mean >= 10
+        else (_binomial_small(draw, count, few))
+    )
+    return made if p <= 0.5 else count - made
+
+
+def _binomial_small(draw: Draw, count: float, p: float) -> int:
+    """How many geometric waiting times fit into count trials."""
+    log_q, trials, successes = math.log1p(-p), 0.0, -1
+    while trials <= count:
+        u = draw()
+        trials += math.ceil(math.log(u) / log_q) if u else math.inf
+        successes += 1
+    return successes
+
+
+def _binomial_large(
+    draw: Draw, count: float, p: float, mean: float, spread: float, mode: float, odds: float
+) -> float:
+    """Transformed rejection with squeeze, BTRS."""
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    alpha = (2.83 + 5.1 / b) * spread
+    v_r = 0.92 - 4.2 / b
+    while True:
+        us, v, k = _proposal(draw, a, b, mean + 0.5)
+        if not 0 <= k <= count:
+            continue
+        if us >= 0.07 and v <= v_r:
+            return k
+        bound = (
+            (mode + 0.5) * math.log((mode + 1) / (odds * (count - mode + 1)))
+            + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
+            + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1))
+            + _stirling(mode)
+            + _stirling(count - mode)
+            - _stirling(k)
+            - _stirling(count - k)
+        )
+        if math.log(v * alpha / (a / (us * us) + b)) <= bound:
+            return k
+
+
+def _stirling(k: float) -> float:
+    """What log(k!) has beyond Stirling's formula with k + 1 for k, to 13 digits."""
+    if k <= 9:
+        return math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi))
+    square = (k + 1) * (k + 1)
+    return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
+
+
+# --- gamma, Dirichlet -----------------------------------------------------------------------------
+
+
+def gamma(engine: Engine, shapes: Array) -> Array:
+    """Gamma numbers of rate 1, float32 or float64; none is below the least normal number."""
+    _need_float(shapes, "gamma_cpu", _WIDE)
+    least = np.finfo(shapes.dtype).tiny
+    return np.maximum(_shaped(_gammas(engine, shapes), shapes), least)
+
+
+def dirichlet(engine: Engine, concentrations: Array) -> Array:
+    """Dirichlet numbers along the last axis, float32 or float64, by gamma numbers in double."""
+    _need_float(concentrations, "dirichlet", _WIDE)
+    like = concentrations.reshape(concentrations.shape or (1,)).astype(np.float64)
+    made = np.maximum(np.array(_gammas(engine, like)).reshape(like.shape), np.finfo(np.float64).tiny)
+    of = concentrations.dtype
+    shares = (made / made.sum(-1, keepdims=True)).astype(of).reshape(concentrations.shape)
+    return np.clip(shares, np.finfo(of).tiny, np.nextafter(of.type(1), of.type(0)))
+
+
+def _gammas(engine: Engine, shapes: Array) -> list[float]:
+    one = shapes.dtype.type(1)
+    small = shapes < 1
+    with np.errstate(divide="ignore"):
+        power = np.where(small, one / shapes, 0).reshape(-1).tolist()
+    # In single precision PyTorch takes this third, a constant of its own, from alpha in it.
+    third = shapes.dtype.type(np.float32(1) / np.float32(3))
+    d = (np.where(small, shapes + one, shapes) - third).reshape(-1).tolist()
+    with engine.lock:
+        return [_gamma(engine, *fact) for fact in zip(shapes.reshape(-1).tolist(), power, d, strict=True)]
+
+
+_SQUEEZE = float(np.float32(0.0331))
+
+
+def _gamma(engine: Engine, shape: float, power: float, d: float) -> float:
+    """Rejection from a cubed normal (G. Marsaglia, W. W. Tsang, 2000)."""
+    if not shape > 0:
+        return 0.0
+    scale = (1 - engine.double()) ** power if shape < 1 else 1.0
+    c = 1 / math.sqrt(9 * d)
+    while True:
+        x = one_normal(engine)
+        y = 1 + c * x
+        if y <= 0:
+            continue
+        v = y * y * y
+        u = 1 - engine.double()
+        square = x * x
+        if u < 1 - _SQUEEZE * square * square:
+            return scale * d * v
+        if math.log(u) < 0.5 * square + d * (1 - v + math.log(v)):
+            return scale * d * v

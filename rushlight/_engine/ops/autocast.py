@@ -1,0 +1,43 @@
+"""What autocast does to each row: PyTorch's lists for the CPU.
+
+"lower": products and convolutions run in bfloat16 or float16. "float32": delicate ops run in float32.
+"promote": operands meet in the widest of their types. "through": the rows inside have their own policies.
+All others run on whatever their operands are, and so do the rows inside them ("keep"). Of a few rows, the
+arguments decide. The lists are in autocast.tsv.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+
+def _einsum(operands: Any, equation: str) -> str:
+    # Without a sum it is a pointwise product.
+    terms, result = equation.split("->")
+    return "lower" if set(terms) - set(result) - {","} else "keep"
+
+
+def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str:
+    return "float32" if mode == "replicate" or mode == "reflect" and len(pad) < 6 else "keep"
+
+
+def _max_pool(*args: Any, return_indices: bool = False, **more: Any) -> str:
+    return "keep" if return_indices or len(args) > 6 and args[6] else "float32"
+
+
+def _recurrent(input: Any, *rest: Any, **more: Any) -> str:
+    # The new state is a sum with the old one, in the type of that; the types of weights must fit.
+    return "keep" if input._k.dtype.name in ("float32", "float64") else "lower"
+
+
+CHOSEN: dict[str, Callable[..., str]] = {
+    "_einsum": _einsum,
+    "pad": _pad,
+    "max_pool3d_function": _max_pool,
+    **dict.fromkeys(("gru", "lstm_cell", "gru_cell"), _recurrent),
+}
+with open(os.path.join(os.path.dirname(__file__), "autocast.tsv"), encoding="utf-8") as _file:
+    POLICIES = {name: policy for policy, *names in map(str.split, _file) for name in names}
+POLICIES |= dict.fromkeys(CHOSEN, "by arguments")

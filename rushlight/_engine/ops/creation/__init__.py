@@ -1,0 +1,1 @@
+"""Rows that make tensors: filled, copied, counted, drawn at random."""

@@ -1,0 +1,255 @@
+"""Products with something added: linear, addmm and its relatives, outer, einsum, tensordot."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.recording import fusing
+from rushlight._engine.ops.declared import formulas
+from rushlight._engine.ops.expressions import symbol
+from rushlight._engine.ops.indexing.along_dim import legacy
+from rushlight._engine.ops.linalg.matmul import (
+    Array,
+    bmm,
+    conjugate,
+    mm,
+    multiplier,
+    mv,
+    narrow,
+    sum_of_outers,
+    widely,
+)
+from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.row_kernels import BIG, RowKernel
+from rushlight._engine.ops.table import composite, contract
+
+_FORMULAS = formulas("linalg.addmm")
+
+
+@contract(where=("nn.functional",), leaves=-1, out=True)
+def linear(input, weight, bias: "Tensor | None" = None) -> str:
+    """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
+    return "...i,oi->...o"
+
+
+@linear.kernel
+@resolved
+def _(x: Array, w: Array, bias: Array | None) -> Way:
+    if x.dtype != w.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
+    if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
+        # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
+        run = _with_bias(x, w, bias, widely)
+        return lambda x, w, bias: run(x, w, bias.astype(np.float32)).astype(x.dtype)
+    return _with_bias(x, w, bias, multiplier)
+
+
+def _with_bias(x: Array, w: Array, bias: Array | None, multiplier: Way) -> Way:
+    shape, sizes = (*x.shape[:-1], *w.shape[:-1]), x.shape
+    if w.ndim > 1 and (not x.ndim or x.shape[-1] != w.shape[1]):
+        rows = x.size // x.shape[-1] if x.ndim and x.shape[-1] else 0
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x"
+            f"{x.shape[-1] if x.ndim else 1} and {w.shape[1]}x{w.shape[0]})"
+        )
+    if bias is not None and bias.ndim and bias.shape[-1] not in (1, *shape[-1:]):
+        raise RuntimeError(
+            f"The expanded size of the tensor ({shape[-1]}) must match the existing size "
+            f"({bias.shape[-1]}) at non-singleton dimension {len(shape) - 1}.  Target sizes: "
+            f"{list(shape)}.  Tensor sizes: {list(bias.shape)}"
+        )
+    if w.ndim > 1 and x.ndim != 2:
+        sizes = math.prod(x.shape[:-1]), x.shape[-1]
+    multiply = multiplier(x.reshape(sizes), w.T)
+
+    def run(x: Array, w: Array, bias: Array | None = None) -> Array:
+        found = np.asarray(multiply(x.reshape(sizes), w.T)).reshape(shape)
+        if bias is not None:
+            found += bias
+        return found
+
+    return run
+
+
+@linear.gradient
+def _(s: Any, grad: Any) -> Any:
+    to_input = to_weight = to_bias = None
+    if len(s.shape("weight")) == 1:
+        to_input = grad.unsqueeze(-1) * s.weight.conj() if s.needs("input") else None
+        if s.needs("weight"):
+            to_weight = (grad.unsqueeze(-1) * s.input.conj()).sum_to_size(s.shape("weight"))
+        return to_input, to_weight, grad.sum() if s.needs("bias") else None
+    if s.needs("input"):
+        weight = conjugate(s.weight)
+        to_input = mm(grad, weight) if grad.ndim == 2 else linear(grad, weight.t())
+    if s.needs("weight"):
+        to_weight = sum_of_outers(grad, conjugate(s.input))
+    if s.needs("bias"):
+        to_bias = grad.sum(tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
+        if to_bias.shape != s.shape("bias"):  # one number for all, or with further dims of 1
+            to_bias = to_bias.sum_to_size(s.shape("bias")[-1:]).reshape(s.shape("bias"))
+    return to_input, to_weight, to_bias
+
+
+def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    """beta * input + alpha * multiply(a, b), rounded once; a beta of 0 ignores input, nan and all."""
+    if input.is_floating_point() and input.dtype.itemsize == 2 and a.dtype is b.dtype is input.dtype:
+        wide = _added(op, input.float(), multiply, a.float(), b.float(), beta, alpha)
+        return wide.to(input.dtype)
+    found = multiply(a, b)
+    if input.dtype is not found.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {input.dtype.legacy} and {found.dtype.legacy}"
+        )
+    if found.dtype.category < 2:
+        beta, alpha = int(beta), int(alpha)
+    if beta == 0:
+        return found * alpha if alpha != 1 else found
+    try:
+        input.expand(found.shape)
+    except RuntimeError as error:
+        raise RuntimeError(f"{op}: {error}") from None
+    return _FORMULAS["_scaled_sum"](found, input, beta, alpha)
+
+
+@composite(out=True, inplace=True, planned=True)
+def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return _added("addmm", input, mm, mat1, mat2, beta, alpha)
+
+
+@composite(out=True, inplace=True, planned=True)
+def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (batch1 @ batch2)."""
+    return _added("baddbmm", input, bmm, batch1, batch2, beta, alpha)
+
+
+@composite(out=True, inplace=True, planned=True)
+def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (mat @ vec)."""
+    return _added("addmv", input, mv, mat, vec, beta, alpha)
+
+
+@composite(out=True, inplace=True, planned=True)
+def addbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
+    return _added("addbmm", input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
+
+
+@composite(out=True, inplace=True, planned=True)
+def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * the outer product of two vectors."""
+    if vec1.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(
+            f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and {vec2.ndim}-D"
+        )
+    found = outer(vec1, vec2)
+    for name, scale in (("beta", beta), ("alpha", alpha)):
+        if isinstance(scale, float) and found.dtype.category < 2:
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
+    if input.dtype is not found.dtype:
+        found = found.to(input.dtype) if input.dtype.category > found.dtype.category else found
+        input = input.to(found.dtype)
+    return _added("addr", input, lambda a, b: a, found, found, beta, alpha)
+
+
+@composite(out=True, aliases=("ger",), planned=True)
+def outer(input, vec2):
+    """All products of two vectors: (n), (m) -> (n, m)."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(
+            f"outer: Expected 1-D argument self and vec2, but got {input.ndim}-D and {vec2.ndim}-D"
+        )
+    return input.unsqueeze(1) * vec2
+
+
+_products, _SOME = RowKernel(lambda: (symbol("x") * symbol("y"),), "xy", "x"), 1 << 12
+
+
+@outer.kernel
+def _(a: Array, b: Array) -> Any:
+    # Rows are gone through by machine code: NumPy's way to a short one takes longer than its products.
+    some = a.ndim == b.ndim == 1 and a.dtype is b.dtype and _SOME <= a.size * b.size < BIG and not fusing()
+    return _products(-1, a[:, None], b) if some else NotImplemented
+
+
+@composite(out=True, planned=True)
+def inner(input, other):
+    """The sum of products over the last dims."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return tensordot(input, other, ((-1,), (-1,)))
+
+
+@composite(out=True)
+def vdot(input, other):
+    """The dot product with the first vector conjugated."""
+    if input.ndim != 1 or other.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {other.ndim}D tensors")
+    return input.conj().dot(other)
+
+
+@composite(where=("torch",), out=True)
+def tensordot(a, b, dims: "Any" = 2):
+    """The sum of products over given dims of both, the rest of a's dims before b's."""
+    left, right = _dot_dims(a, b, dims)
+    keep_a = [d for d in range(a.ndim) if d not in left]
+    keep_b = [d for d in range(b.ndim) if d not in right]
+    for i, j in zip(left, right, strict=True):
+        if a.shape[i] != b.shape[j] and 1 in (a.shape[i], b.shape[j]):
+            # A size of 1 is broadcast: sum the other over that dim.
+            a, b = (a, b.sum(j, True)) if a.shape[i] == 1 else (a.sum(i, True), b)
+        if a.shape[i] != b.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} "
+                f"in dim {i} and second has size {b.shape[j]} in dim {j}"
+            )
+    shape_a, shape_b = [a.shape[d] for d in keep_a], [b.shape[d] for d in keep_b]
+    inner_size = int(np.prod([a.shape[d] for d in left], dtype=np.int64))
+    rows = a.permute((*keep_a, *left)).reshape(int(np.prod(shape_a, dtype=np.int64)), inner_size)
+    columns = b.permute((*right, *keep_b)).reshape(inner_size, int(np.prod(shape_b, dtype=np.int64)))
+    return mm(rows, columns).reshape(*shape_a, *shape_b)
+
+
+def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
+    if hasattr(dims, "tolist"):
+        dims = dims.tolist() if dims.ndim else int(dims)
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    left, right = dims
+    left = [left] if isinstance(left, int) else list(left)
+    right = [right] if isinstance(right, int) else list(right)
+    if len(left) != len(right):
+        raise RuntimeError("both dimension lists should have same length")
+    return [wrap_dim(d, a.ndim) for d in left], [wrap_dim(d, b.ndim) for d in right]
+
+
+@composite(where=("torch", "nn.functional"))
+def bilinear(input1, input2, weight, bias: "Tensor | None" = None):
+    """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
+    for number, x in ((1, input1), (2, input2)):
+        if x.shape[-1] != weight.shape[number]:
+            raise RuntimeError(
+                f"bilinear(): input{number} size does not match weight size: got "
+                f"{x.shape[-1]} but expected {weight.shape[number]}"
+            )
+    lead = input1.shape[:-1]
+    a, b = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
+    left = tensordot(a, weight, ((1,), (1,)))  # (N, out, in2)
+    found = (left * b.unsqueeze(1)).sum(-1, dtype=input1.dtype).reshape(*lead, weight.shape[0])
+    return found if bias is None else found + bias

@@ -1,0 +1,167 @@
+"""einsum: contractions by labels, with gradients by permuted labels."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.ops.table import Array, composite, opaque
+
+
+@opaque(name="_einsum", where=("aten",), node="einsum")
+def _einsum(operands: "list[Tensor]", equation: "str") -> Array:
+    """A contraction whose equation has single letters and an explicit result."""
+    dtype = operands[0].dtype
+    # NumPy contracts the last two first, and puts what the last one has before what the other has.
+    terms, out = equation.split("->")
+    equation, operands = f"{','.join(terms.split(',')[::-1])}->{out}", operands[::-1]
+    if dtype.itemsize <= 2 and dtype.kind not in "iub":
+        wide = [o.astype(np.float32) for o in operands]
+        return np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)
+    if dtype.kind in "iub" and not set(terms) <= {*out, ","}:
+        if len(operands) == 1:
+            dtype = np.dtype(np.int64)  # of sums
+        elif dtype.kind == "b":
+            raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
+    found = np.einsum(equation, *operands, dtype=dtype, casting="unsafe", optimize=len(operands) > 1)
+    # einsum may answer with a view of its operand (transposes, diagonals): ours is a fresh tensor.
+    return np.array(found, dtype) if np.asarray(found).base is not None else found
+
+
+@_einsum.gradient
+def _(s: Any, grad: Any) -> Any:
+    inputs, out = s.equation.split("->")
+    terms = inputs.split(",")
+    tensors, results = s.operands, []
+    for i, (labels, t) in enumerate(zip(terms, tensors, strict=True)):
+        if t._g is None:
+            results.append(None)
+            continue
+        others = [(terms[j], tensors[j]) for j in range(len(terms)) if j != i]
+        results.append(_operand_gradient(labels, out, t, grad, others))
+    return results
+
+
+def _operand_gradient(labels: str, out: str, t: Any, grad: Any, others: Any) -> Any:
+    unique = "".join(dict.fromkeys(labels))
+    sizes = dict(zip(labels, t.shape, strict=True))
+    present = set(out).union(*[set(term) for term, _ in others])
+    reachable = "".join(c for c in unique if c in present)
+    equation = ",".join([out, *[term for term, _ in others]]) + "->" + reachable
+    found = _einsum([grad, *[o.conj() for _, o in others]], equation)
+    # Labels that only this operand has were summed away: every element gets the same gradient.
+    for place, c in enumerate(unique):
+        if c not in present:
+            found = found.unsqueeze(place)
+    full = [sizes[c] for c in unique]
+    if any(n == 1 and have > 1 for have, n in zip(found.shape, full, strict=True)):
+        found = found.sum_to_size(full)
+    found = found.expand(full)
+    return found if unique == labels else _on_diagonal(found, labels, unique, t)
+
+
+def _on_diagonal(found: Any, labels: str, unique: str, t: Any) -> Any:
+    into = found.new_zeros(t.shape)
+    strides = into.stride()
+    steps = [sum(st for c, st in zip(labels, strides, strict=True) if c == u) for u in unique]
+    into.as_strided(found.shape, steps).copy_(found)
+    return into
+
+
+@composite(where=("torch",))
+def einsum(equation: "Any", operands: "*Any" = ()):
+    """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
+    if not isinstance(equation, str):
+        one = not operands or not isinstance(operands[0], (list, tuple))  # one operand and its labels
+        equation, operands = _sublists((equation, operands) if one else (equation, *operands))
+    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    if not operands:
+        raise ValueError("einsum(): must provide at least one operand")
+    return _of_equation(equation, list(operands))
+
+
+@composite(where=("aten",), planned=True)
+def _of_equation(equation: "str", operands: "list[Tensor]"):
+    """einsum."""
+    full = _normalised(equation, [t.ndim for t in operands])
+    _check_sizes(full, operands)
+    return _einsum(list(operands), full)
+
+
+def _check_sizes(equation: str, operands: Any) -> None:
+    seen: dict[str, int] = {}
+    for number, (term, t) in enumerate(zip(equation.split("->")[0].split(","), operands, strict=True)):
+        for c, n in zip(term, t.shape, strict=True):
+            if seen.get(c, 1) not in (1, n) and n != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript {c} has size {n} for operand {number} which "
+                    f"does not broadcast with previously seen size {seen[c]}"
+                )
+            seen[c] = max(n, seen.get(c, 1)) if n else 0
+
+
+def _normalised(equation: str, ndims: list[int]) -> str:
+    """The equation with letters for ellipses and an explicit result; PyTorch's errors."""
+    equation = equation.replace(" ", "")
+    for c in equation:
+        if not (c.isalpha() or c in ",.->"):
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {equation.index(c)} in the "
+                "equation string, subscripts must be in [a-zA-Z]"
+            )
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ndims):
+        more = "fewer" if len(terms) > len(ndims) else "more"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    free = [c for c in string.ascii_letters if c not in equation]
+    width = max(
+        [n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t], default=0
+    )
+    dots = "".join(free[:width])
+    filled = []
+    for number, (t, n) in enumerate(zip(terms, ndims, strict=True)):
+        own = n - len(t.replace("...", ""))
+        if own < 0 or ("..." not in t and own):
+            raise RuntimeError(
+                "einsum(): the number of subscripts in the equation "
+                f"({len(t.replace('...', ''))}) does not match the number of dimensions "
+                f"({n}) for operand {number} and no ellipsis was given"
+            )
+        filled.append(t.replace("...", dots[len(dots) - own :] if own else ""))
+    if arrow:
+        result = right.replace("...", dots)
+    else:
+        counts = "".join(filled)
+        result = dots + "".join(sorted(c for c in set(counts) - set(dots) if counts.count(c) == 1))
+    _check_result(result, filled)
+    return ",".join(filled) + "->" + result
+
+
+def _check_result(result: str, terms: list[str]) -> None:
+    known = set("".join(terms))
+    for c in result:
+        if result.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+        if c not in known:
+            raise RuntimeError(
+                f"einsum(): output subscript {c} does not appear in the equation for any input operand"
+            )
+
+
+def _sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """einsum(op1, [0, 1], op2, [1, 2], [0, 2]) as an equation and operands."""
+    letters = string.ascii_uppercase + string.ascii_lowercase
+
+    def text(items: Any) -> str:
+        if not all(i is Ellipsis or 0 <= i < 52 for i in items):
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+        return "".join("..." if i is Ellipsis else letters[int(i)] for i in items)
+
+    pairs = len(args) // 2
+    terms = [text(args[2 * i + 1]) for i in range(pairs)]
+    tail = "->" + text(args[-1]) if len(args) % 2 else ""
+    return ",".join(terms) + tail, [args[2 * i] for i in range(pairs)]

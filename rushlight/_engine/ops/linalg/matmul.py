@@ -1,0 +1,263 @@
+"""Matrix products: contractions, on BLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.dtype import C_NAMES
+from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.ops.creation.copying import converted
+from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.table import Array, Row, composite, contract
+
+
+def same_dtype(op: str, a: Array, b: Array) -> None:
+    """Matrix products do not promote: RuntimeError where dtypes differ."""
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"{op}: expected m1 and m2 to have the same dtype, but got: {_c_name(a)} != {_c_name(b)}"
+        )
+
+
+def _c_name(a: Array) -> str:
+    return C_NAMES.get(a.dtype.name, a.dtype.name)
+
+
+# From this many multiplications on, products are the compiler's, which shares them out over threads.
+_LARGE = 1 << 18
+machine: Callable[[Array, Array], Way | None] = lambda a, b: None
+
+
+def narrow(a: Array) -> bool:
+    """Whether these are floats of one or two bytes."""
+    return a.dtype.itemsize <= 2 and a.dtype.kind not in "iub"
+
+
+def product(a: Array, b: Array) -> Array:
+    """NumPy's matmul; two-byte floats multiply in float32 and round once."""
+    return multiplier(a, b)(a, b)  # type: ignore[no-any-return]
+
+
+def multiplier(a: Array, b: Array) -> Way:
+    """`product` of operands that lie like these."""
+    multiply = widely(a, b)
+    return _rounded(multiply) if narrow(a) else multiply
+
+
+def _rounded(multiply: Way) -> Way:
+    def run(a: Array, b: Array) -> Array:
+        found = multiply(a, b)
+        return converted(found, np.empty(found.shape, a.dtype))
+
+    return run
+
+
+def wide(a: Array, b: Array) -> Array:
+    """The product, of two-byte floats in float32."""
+    return widely(a, b)(a, b)  # type: ignore[no-any-return]
+
+
+def large(a: Array, b: Array) -> bool:
+    """Whether a product is the compiler's, where it has machine code for the operands."""
+    return a.ndim > 1 and b.ndim > 1 and a.size * b.shape[-1] >= _LARGE
+
+
+def widely(a: Array, b: Array) -> Way:
+    """`wide` of operands that lie like these."""
+    many = large(a, b)
+    found = machine(a, b) if many else None
+    if found is not None:
+        return found
+    if narrow(a):
+        return lambda a, b: wide(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
+    # Of two matrices or two vectors, dot is the shorter way to the same routine.
+    return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not many else np.matmul
+
+
+def _multiplying(row: Row) -> Callable[..., Any]:
+    """Decorator for a check of the operands: the row's kernel is their product."""
+
+    def declare(check: Callable[[Array, Array], None]) -> Any:
+        def way(a: Array, b: Array) -> Way:
+            check(a, b)
+            return multiplier(a, b)
+
+        return row.kernel(resolved(way))
+
+    return declare
+
+
+@contract(out=True)
+def mm(input, mat2) -> str:
+    """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+    return "ij,jk->ik"
+
+
+@_multiplying(mm)
+def _(a: Array, b: Array) -> None:
+    if a.ndim != 2 or b.ndim != 2:
+        which = "self" if a.ndim != 2 else "mat2"
+        raise RuntimeError(f"{which} must be a matrix")
+    same_dtype("expected scalar type", a, b)
+    _check_inner(a, b)
+
+
+@mm.gradient
+def _(s: Any, grad: Any) -> Any:
+    return (
+        mm(grad, conjugate(s.mat2).t()) if s.needs("input") else None,
+        sum_of_outers(conjugate(s.input), grad) if s.needs("mat2") else None,
+    )
+
+
+def conjugate(t: Any) -> Any:
+    """The conjugate; a real tensor as it is."""
+    return t.conj() if t._k.dtype.is_complex else t
+
+
+@contract(name="_sum_of_outers", where=("aten",))
+def sum_of_outers(input, other) -> str:
+    """The sum of the outer products of rows: (*, n), (*, m) -> (n, m)."""
+    lead = ascii_lowercase[: len(input) - 1]
+    return f"{lead}y,{lead}z->yz"
+
+
+@sum_of_outers.kernel
+def _(a: Array, b: Array) -> Array:
+    if a.ndim != 2:
+        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
+    return product(a.T, b)
+
+
+@contract(out=True)
+def bmm(input, mat2) -> str:
+    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+    return "bij,bjk->bik"
+
+
+@_multiplying(bmm)
+def _(a: Array, b: Array) -> None:
+    if a.ndim != 3 or b.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
+    same_dtype("expected scalar type", a, b)
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]."
+        )
+
+
+@bmm.gradient
+def _(s: Any, grad: Any) -> Any:
+    return (
+        bmm(grad, s.mat2.transpose(1, 2).conj()) if s.needs("input") else None,
+        bmm(s.input.transpose(1, 2).conj(), grad) if s.needs("mat2") else None,
+    )
+
+
+@contract(out=True)
+def mv(input, vec) -> str:
+    """Matrix times vector."""
+    return "ij,j->i"
+
+
+@_multiplying(mv)
+def _(a: Array, b: Array) -> None:
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
+    same_dtype("expected scalar type", a, b)
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({b.shape[0]})"
+        )
+
+
+@contract(out=True)
+def dot(input, tensor) -> str:
+    """The sum of products of two vectors."""
+    return "i,i->"
+
+
+@_multiplying(dot)
+def _(a: Array, b: Array) -> None:
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {_c_name(a)} and {_c_name(b)}"
+        )
+    if a.shape != b.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
+            f"[{b.shape[0]}] to have the same number of elements, but got "
+            f"{a.shape[0]} and {b.shape[0]} elements respectively"
+        )
+
+
+@composite(out=True, aliases=("linalg.matmul",), planned=True)
+def matmul(input, other):
+    """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+    n, k = input._l.ndim, other._l.ndim
+    if n == 2 and k == 2:
+        return mm(input, other)
+    if n == 1 and k == 1:
+        return dot(input, other)
+    if n == 2 and k == 1:
+        return mv(input, other)
+    if n == 0 or k == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {k}D")
+    if n == 1:
+        return _batched(input.unsqueeze(0), other).squeeze(-2)
+    if k == 1:
+        return _batched(input, other.unsqueeze(1)).squeeze(-1)
+    return _batched(input, other)
+
+
+def _batched(a: Any, b: Any) -> Any:
+    if b.ndim == 2 and a.ndim > 2:
+        # One matrix on the right: fold the batch into the rows, one big product.
+        _check_inner(a, b)
+        rows = int(np.prod(a.shape[:-1], dtype=np.int64))
+        return mm(a.reshape(rows, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+    return _matmul(a, b)
+
+
+def _check_inner(a: Any, b: Any) -> None:
+    if a.shape[-1] != b.shape[-2]:
+        rows = int(np.prod(a.shape[:-1]))
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and "
+            f"{b.shape[-2]}x{b.shape[-1]})"
+        )
+
+
+@contract(name="_matmul", where=("aten",))
+def _matmul(input, other) -> str:
+    """The product over the last two dims, batch dims broadcast."""
+    return "...ij,...jk->...ik"
+
+
+@_multiplying(_matmul)
+def _(a: Array, b: Array) -> None:
+    same_dtype("expected scalar type", a, b)
+    if a.shape[-1] != b.shape[-2]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{int(np.prod(a.shape[:-2]))}, {a.shape[-1]}] but got: "
+            f"[{int(np.prod(b.shape[:-2]))}, {b.shape[-2]}]."
+        )
+    broadcast_shapes(a.shape[:-2], b.shape[:-2])
+
+
+@_matmul.gradient
+def _(s: Any, grad: Any) -> Any:
+    left = right = None
+    if s.needs("input"):
+        left = _matmul(grad, s.other.transpose(-1, -2).conj()).sum_to_size(s.shape("input"))
+    if s.needs("other"):
+        right = _matmul(s.input.transpose(-1, -2).conj(), grad).sum_to_size(s.shape("other"))
+    return left, right

@@ -1,0 +1,1 @@
+"""Rows of torch.nn.functional: convolution, pooling, normalisation, attention, recurrence, losses."""

@@ -1,0 +1,160 @@
+"""Scaled dot-product attention (arXiv:1706.03762)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.dtype import bool_
+from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.ops.linalg.matmul import Array
+from rushlight._engine.ops.nn.softmax import _softmax
+from rushlight._engine.ops.resolved import resolved
+from rushlight._engine.ops.table import ROWS, composite
+
+
+def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype.legacy} key.dtype: {key.dtype.legacy} and value.dtype: "
+            f"{value.dtype.legacy} instead."
+        )
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            f"query.dim: {query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} "
+            "instead."
+        )
+    if attn_mask is not None:
+        if is_causal:
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+        if attn_mask.dtype.name != "bool" and attn_mask.dtype is not query.dtype:
+            raise RuntimeError(
+                "Expected attn_mask dtype to be bool or float or to match query dtype, "
+                f"but got attn_mask.dtype: {attn_mask.dtype.legacy} and  query.dtype: "
+                f"{query.dtype.legacy} instead."
+            )
+
+
+@composite(where=("nn.functional",))
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask: "Tensor | None" = None,
+    dropout_p: "float" = 0.0,
+    is_causal: "bool" = False,
+    *,
+    scale: "float | None" = None,
+    enable_gqa: "bool" = False,
+):
+    """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V)."""
+    _check(query, key, value, attn_mask, is_causal)
+    if query.dtype.is_floating_point and query.dtype.itemsize == 2:  # rounded once
+        mask = attn_mask.float() if attn_mask is not None and attn_mask.is_floating_point() else attn_mask
+        found = scaled_dot_product_attention(
+            query.float(),
+            key.float(),
+            value.float(),
+            mask,
+            dropout_p,
+            is_causal,
+            scale=scale,
+            enable_gqa=enable_gqa,
+        )
+        return found.to(query.dtype)
+    factor = 1.0 / math.sqrt(query._l.shape[-1] or 1) if scale is None else scale
+    if enable_gqa:
+        heads = query.shape[-3]
+        key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
+        if key.shape[-3] != heads or value.shape[-3] != heads:
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+    if (
+        attn_mask is None
+        and not dropout_p
+        and query.dtype.is_floating_point
+        and query._l.size
+        and query._l.shape[:-2] == key._l.shape[:-2] == value._l.shape[:-2]
+    ):
+        return _attention(query, key, value, is_causal, factor)[0]
+    # The scale is split between both sides, as PyTorch does, so that products stay small.
+    root = math.sqrt(abs(factor))
+    scores = (query * root).matmul((key * (root if factor >= 0 else -root)).transpose(-2, -1))
+    if is_causal:
+        attn_mask = causal_mask(query, key)
+    if attn_mask is not None:
+        scores = _masked(scores, attn_mask)
+    weights = _safe_softmax(scores)
+    if dropout_p:
+        weights = ROWS["dropout"](weights, dropout_p, True)
+    return weights.matmul(value)
+
+
+def causal_mask(query: Any, key: Any) -> Any:
+    """True where a query may look: at its own position and before."""
+    rows, columns = query.shape[-2], key.shape[-2]
+    return query.detach().new_ones((rows, columns), dtype=bool_).tril()
+
+
+def _masked(scores: Any, mask: Any) -> Any:
+    if mask.dtype.name == "bool":
+        return scores.masked_fill(mask.logical_not(), -math.inf)
+    return scores + mask
+
+
+def _safe_softmax(scores: Any) -> Any:
+    """softmax along the last dim; rows that are masked out whole give 0, not nan."""
+    if scores._l.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
+        return _softmax(scores, -1)
+    gone = (scores == -math.inf).all(-1, True)
+    if np.count_nonzero(gone._a):  # else their gradients would be nan
+        scores = scores.masked_fill(gone, 0.0)
+    return _softmax(scores, -1).masked_fill(gone, 0.0)
+
+
+@composite(name="_attention", where=("aten",), node="scaled_dot_product_flash_attention_for_cpu")
+def _attention(query, key, value, is_causal: "bool", scale: "float"):
+    """(attention without mask or dropout, what its gradient needs)."""
+    return _weights(query, key, is_causal, scale).matmul(value), None
+
+
+def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
+    scores = query.matmul(key.transpose(-2, -1)) * scale
+    if is_causal:
+        scores = scores.masked_fill(causal_mask(query, key).logical_not(), -math.inf)
+    return _softmax(scores, -1)
+
+
+_attention.kernel(resolved(lambda *how: machine("products.attention", "attend")(*how) or NotImplemented))
+
+
+_attention.gradient(
+    lambda s, grad, unused=None: _attention_backward(
+        grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale
+    )
+)
+
+
+@composite(name="_attention_backward", where=("aten",))
+def _attention_backward(grad, query, key, value, kept: "Tensor | None", is_causal: "bool", scale: "float"):
+    """Gradients of (query, key, value). The weights are computed once more."""
+    weights = _weights(query, key, is_causal, scale)
+    to_weights = grad.matmul(value.transpose(-2, -1))
+    to_scores = weights * (to_weights - (to_weights * weights).sum(-1, True)) * scale
+    to_key, to_value = to_scores.transpose(-2, -1).matmul(query), weights.transpose(-2, -1).matmul(grad)
+    return to_scores.matmul(key), to_key, to_value
+
+
+@_attention_backward.kernel
+def _(g: Array, q: Array, k: Array, v: Array, kept: Any, is_causal: bool, scale: float) -> Any:
+    found = (
+        None
+        if kept is None
+        else machine("products.attention", "unattend")(g, q, k, v, kept, is_causal, scale)
+    )
+    return NotImplemented if found is None else found

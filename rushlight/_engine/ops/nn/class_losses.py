@@ -1,0 +1,287 @@
+"""Losses of classes: nll_loss, and cross_entropy as one kernel each way where it can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.dtype import float32, float64
+from rushlight._engine.ops.expressions import Expr, m, symbol
+from rushlight._engine.ops.indexing.along_dim import FEW, take_along
+from rushlight._engine.ops.nn.losses import reduced, reduction_of
+from rushlight._engine.ops.nn.softmax import _log_softmax
+from rushlight._engine.ops.pointwise.arithmetic import where
+from rushlight._engine.ops.resolved import resolved
+from rushlight._engine.ops.row_expressions import at, iota, reduce_
+from rushlight._engine.ops.row_kernels import BIG, RowKernel
+from rushlight._engine.ops.table import Array, composite, opaque
+
+_F = ("nn.functional",)
+
+
+def _check_classes(input: Any, target: Any, weight: Any) -> None:
+    sizes, given = tuple(input.shape), tuple(target.shape)
+    if not sizes:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    batch = given[0] if given else 0
+    if len(sizes) > 1 and sizes[0] != batch:
+        raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({batch}).")
+    if len(sizes) < 3 and len(given) > 1:
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported: got a target of "
+            f"shape {list(given)} for an input of shape {list(sizes)}"
+        )
+    if len(sizes) > 2 and given != (batch, *sizes[2:]):
+        raise RuntimeError(f"Expected target size {[batch, *sizes[2:]]}, got {list(given)}")
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}: use "
+            f"target.long(), or for class probabilities the input's shape {list(sizes)}"
+        )
+    if len(sizes) == 1 and target.numel() != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {batch}")
+    classes = sizes[len(sizes) > 1]
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no "
+            f"classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+
+
+def in_range(target: Array, classes: int, ignore_index: int) -> Array:
+    """Which targets count; IndexError for one that is no class."""
+    counted = target != ignore_index
+    if _plain(target, classes, -1):
+        return counted  # type: ignore[no-any-return]
+    wrong = counted & ((target < 0) | (target >= classes))
+    if wrong.any():
+        raise IndexError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
+    return counted
+
+
+@opaque(name="_nll", where=("aten",), node="nll_loss")
+def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[Array, Array]:
+    """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
+    rows = input[None] if input.ndim == 1 else input
+    places = target.reshape(1) if input.ndim == 1 else target
+    if weight is None and _plain(places, rows.shape[1], ignore_index):
+        picked = take_along(rows, 1, places[:, None])
+        return -picked.reshape(target.shape), np.full(target.shape, 1, input.dtype)
+    counted = in_range(places, rows.shape[1], ignore_index)
+    safe = np.where(counted, places, 0)
+    picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]
+    share = (
+        counted.astype(input.dtype)
+        if weight is None
+        else np.where(counted, weight[safe], np.zeros((), input.dtype))
+    )
+    loss = np.where(counted, -picked * share, np.zeros((), input.dtype)).astype(input.dtype)
+    shape = target.shape
+    return loss.reshape(shape), np.asarray(share, input.dtype).reshape(shape)
+
+
+def _plain(target: Array, classes: int, ignore_index: int) -> bool:
+    """Whether all are classes that count."""
+    seen = target.view(np.uint64) if target.dtype == np.int64 else target  # a negative one is huge there
+    return (
+        seen is not target
+        and seen.size > 0
+        and not 0 <= ignore_index < classes
+        and bool(seen.item(seen.argmax()) < classes)
+    )
+
+
+@_nll.gradient
+def _(s: Any, grad: Any, unused: Any = None) -> Any:
+    shape, target = s.shape("input"), s.target
+    if grad is None:
+        return None
+    share = s.result[1].detach()
+    places = target.long()
+    if len(shape) > 1:
+        places, value = places.unsqueeze(1), -(grad * share).unsqueeze(1)
+    else:
+        places, value = places.reshape(1), -(grad * share).reshape(1)
+    places = places.masked_fill(places == s.ignore_index, 0)
+    return grad.new_zeros(shape).scatter(1 if len(shape) > 1 else 0, places, value), None, None
+
+
+@composite(name="_nll_mean", where=("aten",), node="nll_loss")
+def _nll_mean(input, target, ignore_index: "int"):
+    """The mean of _nll over what counts, without weights."""
+    loss, share = _nll(input, target, None, ignore_index)
+    return loss.sum() / share.sum()
+
+
+@_nll_mean.kernel
+@resolved
+def _(input: Array, target: Array, ignore_index: int) -> Any:
+    n, classes = target.size, input.shape[-1]
+    simple = input.ndim == 2 and n <= FEW and input.flags.c_contiguous
+    lines, over = np.arange(n if simple else 0) * classes, input.dtype.type(-n)
+
+    def run(x: Array, t: Array) -> Array:
+        if simple and _plain(t, classes, ignore_index):
+            return np.asarray(np.add.reduce(x.take(t + lines)) / over)
+        return np.asarray(np.divide(*[np.add.reduce(a, None) for a in _nll.body(x, t, None, ignore_index)]))
+
+    return run
+
+
+@composite(where=_F, planned=True)
+def nll_loss(
+    input,
+    target,
+    weight: "Tensor | None" = None,
+    size_average: "bool | None" = None,
+    ignore_index: "int" = -100,
+    reduce: "bool | None" = None,
+    reduction: "str" = "mean",
+):
+    """-input[target] of log-probabilities (N, C, *), weighted by class; the mean is over weights."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    _check_classes(input, target, weight)
+    if reduction == "mean" and weight is None and input.dtype in (float32, float64):
+        return _nll_mean(input, target, ignore_index)
+    loss, share = _nll(input, target, weight, ignore_index)
+    return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction)
+
+
+_X, _T, _IGNORE, _LSE = symbol("x"), symbol("t"), symbol("ignore"), symbol("lse")
+_G = symbol("g")
+
+
+def _loss_of_row() -> tuple[Expr, ...]:
+    high = reduce_("max", _X)
+    lse = high + m.log(reduce_("add", m.exp(_X - high)))
+    counted = m.ne(_T, _IGNORE)
+    safe = m.where(counted, _T, 0)
+    return m.where(counted, lse - at(_X, safe), 0), lse
+
+
+def _gradient_of_row() -> tuple[Expr, ...]:
+    p = m.exp(_X - _LSE)
+    return (m.where(m.eq(iota(), _T), (p - 1) * _G, p * _G),)
+
+
+loss_of_rows = RowKernel(_loss_of_row, ("x", "t", "ignore"), ("t", "ignore"))
+gradient_of_rows = RowKernel(_gradient_of_row, ("x", "t", "lse", "g"), ("t", "lse", "g"))
+
+
+@composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss")
+def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
+    """logsumexp(x) - x[target] of rows (N, C), 0 where ignored, reduced; and the logsumexp."""
+    lse = input.logsumexp(1)
+    counted = target != ignore_index
+    picked = input.gather(1, where(counted, target, 0).unsqueeze(1)).squeeze(1)
+    loss = where(counted, lse - picked, 0.0)
+    return loss.sum() / counted.sum() if reduction == "mean" else reduced(loss, reduction), lse
+
+
+@_rows_loss.kernel
+@resolved
+def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
+    many, classes, of, ignore = t.size, x.shape[1], x.dtype.type, np.array([[ignore_index]], np.int64)
+    kernel, ignored = loss_of_rows.compiled(x, t, ignore), ignore.reshape(())
+    if kernel is NotImplemented or not x.size:
+        return NotImplemented
+
+    def run(x: Array, t: Array) -> tuple[Array, Array]:
+        count = many if _plain(t, classes, ignore_index) else in_range(t, classes, ignore_index).sum()
+        if reduction == "none":
+            return loss_of_rows(1, x, t[:, None], ignore)  # type: ignore[no-any-return]
+        losses, lse = (kernel.large if x.size >= BIG else kernel.fn)(x, t, ignored)
+        total = np.add.reduce(losses)
+        return np.asarray(total / of(count) if reduction == "mean" else total), lse
+
+    return run
+
+
+@_rows_loss.gradient
+def _(s: Any, grad: Any, grad_lse: Any = None) -> Any:
+    return _rows_loss_backward(s.input, s.target, s.result[1], grad, s.ignore_index, s.reduction), None
+
+
+@composite(name="_cross_entropy_backward", where=("aten",))
+def _rows_loss_backward(input, target, lse, grad, ignore_index: "int", reduction: "str"):
+    """(softmax(x) - one_hot(target)) * g, per row."""
+    counted = (target != ignore_index).to(grad.dtype)
+    grad = grad * (counted / counted.sum() if reduction == "mean" else counted)
+    p = (input - input.logsumexp(1, True)).exp()
+    hot = p.new_zeros(p.shape).scatter(1, target.clamp(0, p.shape[1] - 1).unsqueeze(1), 1.0)
+    return (p - hot) * grad.unsqueeze(1)
+
+
+@_rows_loss_backward.kernel
+def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str) -> Any:
+    counted = t != ignore_index
+    share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
+    return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
+
+
+@composite(where=_F, planned=True)
+def cross_entropy(
+    input,
+    target,
+    weight: "Tensor | None" = None,
+    size_average: "bool | None" = None,
+    ignore_index: "int" = -100,
+    reduce: "bool | None" = None,
+    reduction: "str" = "mean",
+    label_smoothing: "float" = 0.0,
+):
+    """The cross-entropy of logits (N, C, *) and classes (N, *), or probabilities (N, C, *)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if input.shape == target.shape:
+        if not target.dtype.is_floating_point:
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {target.dtype.legacy}"
+            )
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+    _check_classes(input, target, weight)
+    simple = weight is None and not label_smoothing and input.ndim == 2 and input.numel()
+    if simple and target.dtype.name == "int64" and input.dtype in (float32, float64):
+        return _rows_loss(input, target, ignore_index, reduction)[0]
+    logs = _log_softmax(input, 0 if input.ndim == 1 else 1)
+    if not label_smoothing:
+        return nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    return _smoothed(logs, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _by_class(terms: Any, weight: Any, dim: int) -> Any:
+    """Terms times the weights of their classes, which lie along dim."""
+    return terms if weight is None else terms * weight.reshape(-1, *[1] * (terms.ndim - 1 - dim))
+
+
+def _smoothed(
+    logs: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
+) -> Any:
+    dim = 0 if logs.ndim == 1 else 1
+    loss, share = _nll(logs, target, weight, ignore_index)
+    spread = -_by_class(logs, weight, dim).sum(dim)
+    spread = spread.masked_fill(target == ignore_index, 0.0)
+    if reduction == "mean":
+        loss, spread = loss.sum() / share.sum(), spread.sum() / share.sum()
+    else:
+        loss, spread = reduced(loss, reduction), reduced(spread, reduction)
+    return (1 - smoothing) * loss + smoothing / logs.shape[dim] * spread
+
+
+def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
+    dim = 0 if input.ndim == 1 else 1
+    classes = input.shape[dim]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    terms = _by_class(_log_softmax(input, dim) * target, weight, dim)
+    if reduction == "mean":
+        return -terms.sum() / max(input.numel() // max(classes, 1), 1) if input.ndim > 1 else -terms.sum()
+    return -terms.sum() if reduction == "sum" else reduced(-terms.sum(dim), reduction)

@@ -1,0 +1,218 @@
+"""Resampling of space: nn.functional.interpolate, dim by dim: an output element reads a few of the input."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.ops.creation.copying import in_format, tensor_of
+from rushlight._engine.ops.linalg.matmul import narrow
+from rushlight._engine.ops.table import ROWS, Array, composite
+
+
+def _nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:
+    step = size / out if scale is None else 1.0 / scale
+    places = (np.arange(out) + 0.5) * step if exact else np.arange(out) * step
+    return np.minimum(np.floor(places.astype(np.float32)), size - 1).astype(np.int64)
+
+
+def _positions(size: int, out: int, scale: float | None, align: bool) -> Array:
+    """Where each output element lies in the input."""
+    if align:
+        return np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
+    step = size / out if scale is None else 1.0 / scale
+    return (np.arange(out) + 0.5) * step - 0.5
+
+
+Taps = tuple[Array, Array]  # for each output element: the input elements that it reads, and their weights
+
+
+def _linear(size: int, out: int, scale: float | None, align: bool) -> Taps:
+    at = np.maximum(_positions(size, out, scale, align), 0)
+    low = np.minimum(np.floor(at).astype(int), size - 1)
+    part = at - low
+    return np.stack((low, np.minimum(low + 1, size - 1)), 1), np.stack((1 - part, part), 1)
+
+
+def _cubic(size: int, out: int, scale: float | None, align: bool) -> Taps:
+    """Keys' cubic convolution, a = -0.75 as PyTorch and OpenCV have it."""
+    at = _positions(size, out, scale, align)[:, None]
+    near, steps = np.floor(at).astype(int), np.arange(-1, 3)
+    return np.clip(near + steps, 0, size - 1), _keys(np.abs(at - near - steps), -0.75)
+
+
+def _smooth(size: int, out: int, scale: float | None, align: bool, mode: str) -> Taps:
+    """Pillow's filters (antialias=True): when shrinking they are as wide as the elements of the result."""
+    if align:
+        step = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        step = size / out if scale is None else 1.0 / scale
+    wide, reach = max(step, 1.0), 1 if mode == "bilinear" else 2
+    centre = step * (np.arange(out)[:, None] + 0.5)
+    first = np.maximum((centre - reach * wide + 0.5).astype(int), 0)
+    last = np.minimum((centre + reach * wide + 0.5).astype(int), size)
+    at = first + np.arange((last - first).max())
+    d = np.abs((at - centre + 0.5) / wide)
+    weights = np.where(at < last, np.maximum(1 - d, 0) if mode == "bilinear" else _keys(d, -0.5), 0)
+    return np.minimum(at, size - 1), weights / weights.sum(1, keepdims=True)
+
+
+def keys_near(d: Any, a: float) -> Any:
+    """Keys' cubic filter at distances d up to 1."""
+    return ((a + 2) * d - (a + 3)) * d * d + 1
+
+
+def keys_far(d: Any, a: float) -> Any:
+    """And at those from 1 to 2, beyond which it is 0."""
+    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+
+def _keys(d: Array, a: float) -> Array:
+    return np.where(d <= 1, keys_near(d, a), np.where(d < 2, keys_far(d, a), 0))
+
+
+@lru_cache(maxsize=64)
+def _taps(size: int, out: int, scale: float | None, align: bool, mode: str, smooth: bool) -> Taps:
+    if smooth:
+        return _smooth(size, out, scale, align, mode)
+    return (_cubic if mode == "bicubic" else _linear)(size, out, scale, align)
+
+
+@lru_cache(maxsize=64)
+def _matrix(size: int, out: int, *how: Any) -> Array:
+    """The taps as a matrix (size, out)."""
+    (at, weights), matrix = _taps(size, out, *how), np.zeros((size, out))
+    np.add.at(matrix, (at, np.arange(out)[:, None]), weights)
+    return matrix
+
+
+@lru_cache(maxsize=64)
+def _fixed(size: int, out: int, *how: Any) -> tuple[Array, int]:
+    """(the matrix in whole numbers of 2 ** -bits, bits): PyTorch's weights of bytes, of 16 bits."""
+    exact = _matrix(size, out, *how)
+    bits = max(p for p in range(23) if int(0.5 + exact.max() * (1 << p)) < 1 << 15)
+    return np.trunc(exact * (1 << bits) + np.where(exact < 0, -0.5, 0.5)), bits
+
+
+_MODES = {
+    "nearest": (1, 2, 3),
+    "nearest-exact": (1, 2, 3),
+    "area": (1, 2, 3),
+    "linear": (1,),
+    "bilinear": (2,),
+    "bicubic": (2,),
+    "trilinear": (3,),
+}
+
+
+def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], list[Any]]:
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            "only one of size or scale_factor should be defined"
+            if size is not None
+            else "either size or scale_factor should be defined"
+        )
+    given = size if size is not None else scale_factor
+    listed = list(given) if isinstance(given, (tuple, list)) else [given] * len(space)
+    if len(listed) != len(space):
+        raise ValueError(
+            "Input and output must have the same number of spatial dimensions, but got input "
+            f"with spatial dimensions of {list(space)} and output size of {given}. Please "
+            "provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, "
+            "o2, ...,oK) format."
+        )
+    if size is not None:
+        return [int(n) for n in listed], [None] * len(space)
+    return [int(math.floor(n * s)) for n, s in zip(space, listed, strict=True)], [float(s) for s in listed]
+
+
+@composite(where=("nn.functional",), planned=True)
+def interpolate(
+    input,
+    size: "Any" = None,
+    scale_factor: "Any" = None,
+    mode: "str" = "nearest",
+    align_corners: "bool | None" = None,
+    recompute_scale_factor: "bool | None" = None,
+    antialias: "bool" = False,
+):
+    """(N, C, *space) resampled to `size`, or by `scale_factor`, in one of PyTorch's modes."""
+    dims = input.ndim - 2
+    if antialias and not (mode in ("bilinear", "bicubic") and dims == 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            f"tensor as input, got mode {mode!r} and {input.ndim}-D"
+        )
+    if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | "
+            "bilinear | bicubic | trilinear"
+        )
+    out, scales = _out_sizes(input.shape[2:], size, scale_factor)
+    if mode not in _MODES or dims not in _MODES[mode]:
+        raise NotImplementedError(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+            f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
+            f"trilinear | area | nearest-exact (got {mode})"
+        )
+    if recompute_scale_factor:
+        scales = [None] * dims
+    if min(*input.shape[2 if mode == "area" else 1 :], *out) < 1:
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"{list(input.shape[2:])} and output {out}"
+        )
+    if mode == "area":
+        return ROWS[f"adaptive_avg_pool{dims}d"](input, out)
+    return resized(input, out, scales, mode, bool(align_corners), antialias)
+
+
+def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool) -> Any:
+    """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
+    # Bytes are rounded after each dim, the last of which comes first.
+    order = range(x.ndim - 2)
+    found = x
+    for i in reversed(order) if x.dtype.name == "uint8" else order:
+        found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
+    return in_format(found, x)
+
+
+def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
+    size = x.shape[dim]
+    if mode in ("nearest", "nearest-exact"):
+        if not x.is_floating_point() and x.dtype.name != "uint8":
+            raise NotImplementedError(
+                f"\"compute_indices_weights_nearest\" not implemented for '{x.dtype.legacy}'"
+            )
+        return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
+    how = (scale, align, mode, smooth)
+    if x.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):
+        whole, bits = _fixed(size, out, *how)
+        sums = x.movedim(dim, -1).double().matmul(tensor_of(whole)) / (1 << bits)
+        return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()
+    if not x.is_floating_point():
+        raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
+    if size * out > _LARGE:
+        return _by_taps(x, dim, *_taps(size, out, *how))
+    weights = _matrix(size, out, *how).astype(x._l.dtype)
+    if dim == x.ndim - 2:
+        return tensor_of(np.ascontiguousarray(weights.T)).matmul(x)
+    return x.movedim(dim, -1).matmul(tensor_of(weights)).movedim(-1, dim).contiguous()
+
+
+# From this many elements on, a matrix of weights, nearly all of them 0, costs more than reading tap by tap.
+_LARGE = 1 << 16
+
+
+def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
+    wide = x.float() if narrow(x._a) else x  # the sum is rounded once
+    shape = [-1 if d == dim else 1 for d in range(x.ndim)]
+    weights = weights.astype(wide._l.dtype)
+    first, *others = [
+        wide.index_select(dim, tensor_of(a.copy())) * tensor_of(w.copy().reshape(shape))
+        for a, w in zip(at.T, weights.T, strict=True)
+    ]
+    return sum(others, first).to(x.dtype)

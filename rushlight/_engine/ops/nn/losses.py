@@ -1,0 +1,282 @@
+"""Losses of numbers: how losses are reduced, and those that compare element with element."""
+
+from __future__ import annotations
+
+import math
+from functools import wraps
+from typing import Any
+
+from rushlight._engine.core.callers import warn
+from rushlight._engine.ops.declared import formulas
+from rushlight._engine.ops.expressions import Expr, m, stored
+from rushlight._engine.ops.pointwise.arithmetic import where
+from rushlight._engine.ops.signature import Param
+from rushlight._engine.ops.table import ROWS, composite, pointwise
+
+_FORMULAS = formulas("nn.losses")
+
+_F = ("nn.functional",)
+
+
+def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
+    """The reduction, with the legacy flags size_average and reduce taken into account."""
+    if size_average is None and reduce is None:
+        if reduction not in ("mean", "sum", "none", "batchmean"):
+            raise ValueError(f"{reduction} is not a valid value for reduction")
+        return reduction
+    return from_flags(size_average, reduce)
+
+
+def from_flags(size_average: bool | None, reduce: bool | None, told: bool = True) -> str:
+    """What the flags size_average and reduce stand for: "mean", "sum" or "none"."""
+    found = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if told:
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
+    return found
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """The mean, the sum, or the losses as they are."""
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    if reduction == "none":
+        return loss
+    raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def loss(*where: str) -> Any:
+    """Decorator for a row whose body answers with the losses one by one: the row takes what says how they are
+    reduced behind the body's own parameters."""
+
+    def declare(terms: Any) -> Any:
+        @wraps(terms)
+        def body(*values: Any) -> Any:
+            reduction = reduction_of(values[-1], *values[-3:-1])
+            return reduced(terms(*values[:-3]), reduction)
+
+        return composite(body, where=where or _F, tail=_TAIL, planned=True)
+
+    return declare
+
+
+_TAIL = (
+    Param("size_average", "bool | None", None),
+    Param("reduce", "bool | None", None),
+    Param("reduction", "str", "mean"),
+)
+
+
+def _warn_sizes(input: Any, target: Any) -> None:
+    if input.shape != target.shape:
+        warn(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}). This will likely lead to incorrect results due to "
+            "broadcasting. Please ensure they have the same size."
+        )
+
+
+def _reduced_by_weight(loss: Any, weight: Any, reduction: str) -> Any:
+    """The losses times their weights, whose mean is over the weights."""
+    if weight is None:
+        return reduced(loss, reduction)
+    loss = loss * weight
+    if reduction == "mean":
+        return loss.sum() / weight.expand(loss.shape).sum()
+    return reduced(loss, reduction)
+
+
+def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
+    """A loss of one pointwise formula: (input, target) with the usual reduction arguments."""
+    inner = pointwise(formula, name=f"_{name}_terms", where=("aten",), inplace=False, out=False, **facts)
+
+    def body(
+        input,
+        target,
+        size_average: "bool | None" = None,
+        reduce: "bool | None" = None,
+        reduction: "str" = "mean",
+        weight: "Tensor | None" = None,
+    ):
+        reduction = reduction_of(reduction, size_average, reduce)
+        _warn_sizes(input, target)
+        return _reduced_by_weight(inner(input, target), weight, reduction)
+
+    return composite(body, name=name, doc=doc, where=_F, planned=True)
+
+
+def _square(input, target) -> Expr:
+    """(input - target) ** 2."""
+    apart = stored(input - target)
+    return apart * apart
+
+
+mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square)
+l1_loss = _elementwise(
+    "l1_loss", "The mean of |input - target|.", lambda input, target: m.abs(input - target), result="real"
+)
+
+
+@composite(where=_F, planned=True)
+def smooth_l1_loss(
+    input,
+    target,
+    size_average: "bool | None" = None,
+    reduce: "bool | None" = None,
+    reduction: "str" = "mean",
+    beta: "float" = 1.0,
+):
+    """Quadratic where |input - target| < beta, linear beyond."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    _warn_sizes(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0.0:
+        return l1_loss(input, target, reduction=reduction)
+    return reduced(_FORMULAS["_smooth_l1_terms"](input, target, beta), reduction)
+
+
+@composite(where=_F, planned=True)
+def huber_loss(
+    input, target, reduction: "str" = "mean", delta: "float" = 1.0, weight: "Tensor | None" = None
+):
+    """0.5 d ** 2 for |d| <= delta, else delta (|d| - 0.5 delta)."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    _warn_sizes(input, target)
+    return _reduced_by_weight(_FORMULAS["_huber_terms"](input, target, delta), weight, reduction)
+
+
+@_FORMULAS["_bce_terms"].gradient
+def _(s: Any, grad: Any) -> Any:
+    x, t = s.input, s.target
+    safe = ((1 - x) * x).clamp(min=1e-12)
+    back = (
+        grad * ((x.clamp(min=1e-44).log().clamp(min=-100) * -1) + (1 - x).log().clamp(min=-100))
+        if s.needs("target")
+        else None
+    )
+    return grad * (x - t) / safe, back
+
+
+@composite(where=_F)
+def binary_cross_entropy(
+    input,
+    target,
+    weight: "Tensor | None" = None,
+    size_average: "bool | None" = None,
+    reduce: "bool | None" = None,
+    reduction: "str" = "mean",
+):
+    """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}) is deprecated. Please ensure they have the same size."
+        )
+    for name, a in (("input", input._a), ("target", target._a)):
+        if a.size and not bool(((a >= 0) & (a <= 1)).all()):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    loss = _FORMULAS["_bce_terms"](input, target)
+    return reduced(loss if weight is None else loss.mul_(weight), reduction)
+
+
+@composite(where=_F, planned=True)
+def binary_cross_entropy_with_logits(
+    input,
+    target,
+    weight: "Tensor | None" = None,
+    size_average: "bool | None" = None,
+    reduce: "bool | None" = None,
+    reduction: "str" = "mean",
+    pos_weight: "Tensor | None" = None,
+):
+    """binary_cross_entropy(sigmoid(input), target) without overflow."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if input.shape != target.shape:
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    if pos_weight is None:
+        loss = (1 - target) * input - ROWS["logsigmoid"](input)
+    else:
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * ROWS["logsigmoid"](input)
+    return reduced(loss if weight is None else loss.mul_(weight), reduction)
+
+
+@composite(where=_F, planned=True)
+def kl_div(
+    input,
+    target,
+    size_average: "bool | None" = None,
+    reduce: "bool | None" = None,
+    reduction: "str" = "mean",
+    log_target: "bool" = False,
+):
+    """target * (log(target) - input) of log-probabilities; the divergence is "batchmean"."""
+    if reduction != "batchmean":
+        reduction = reduction_of(reduction, size_average, reduce)
+    terms = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
+    if reduction == "batchmean":
+        return terms.sum() / input.shape[0] if input.ndim else terms.sum()
+    if reduction == "mean":
+        warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support "
+            "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+            "major release."
+        )
+    return reduced(terms, reduction)
+
+
+@composite(where=_F)
+def poisson_nll_loss(
+    input,
+    target,
+    log_input: "bool" = True,
+    full: "bool" = False,
+    size_average: "bool | None" = None,
+    eps: "float" = 1e-8,
+    reduce: "bool | None" = None,
+    reduction: "str" = "mean",
+):
+    """exp(x) - t x (or x - t log(x + eps)), plus Stirling's term for t > 1 when full."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@composite(where=_F)
+def gaussian_nll_loss(
+    input,
+    target,
+    var: "Tensor | Number",
+    full: "bool" = False,
+    eps: "float" = 1e-6,
+    reduction: "str" = "mean",
+):
+    """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
+    negative = (var < 0).any() if hasattr(var, "_a") else var < 0
+    if not hasattr(var, "_a"):
+        var = input.new_full(input.shape, var)
+    if var.shape != input.shape:
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif (
+            input.ndim != var.ndim
+            or sum(v for n, v in zip(input.shape, var.shape, strict=True) if n != v) != 1
+        ):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    if negative:
+        raise ValueError("var has negative entry/entries")
+    held = var.clone()
+    held = where(var.detach() < eps, (var - var.detach()) + eps, held)
+    loss = 0.5 * (held.log() + (input - target) ** 2 / held)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)

@@ -1,0 +1,440 @@
+"""Normalisation: layer, rms, group, batch, instance; fused where they go row by row."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.layout import has_channels_last
+from rushlight._engine.core.recording import fusing
+from rushlight._engine.ops.creation.copying import in_format
+from rushlight._engine.ops.declared import formulas
+from rushlight._engine.ops.expressions import m, symbol
+from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, check_shape
+from rushlight._engine.ops.reductions.statistics import distances
+from rushlight._engine.ops.row_expressions import extent, reduce_
+from rushlight._engine.ops.row_kernels import BIG, RowKernel
+from rushlight._engine.ops.table import ROWS, composite
+
+_FORMULAS = formulas("nn.normalization")
+
+_X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
+_MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
+
+
+def _normalised(*given: str) -> tuple[Any, ...]:
+    center = reduce_("add", _X) / extent()
+    apart = _X - center
+    rstd = m.rsqrt(reduce_("add", apart * apart) / extent() + _EPS)
+    found = apart * rstd * _WEIGHT if "weight" in given else apart * rstd
+    return found + _BIAS if "bias" in given else found, center, rstd
+
+
+def _input_gradient(*given: str) -> tuple[Any, ...]:
+    g, hat = _G * _WEIGHT if given else _G, (_X - _MEAN) * _RSTD
+    return (_RSTD * (g - reduce_("add", g) / extent() - hat * reduce_("add", g * hat) / extent()),)
+
+
+_forward = {
+    given: RowKernel(partial(_normalised, *given), ("x", "eps", *given), ("eps",))
+    for given in ((), ("weight",), ("bias",), ("weight", "bias"))
+}
+_backward = {
+    given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean", "rstd", *given), ("mean", "rstd"))
+    for given in ((), ("weight",))
+}
+
+_SUMS = RowKernel(
+    lambda: (reduce_("add", _G), reduce_("add", _G * (_X - _MEAN))), ("g", "x", "mean"), ("mean",)
+)
+
+
+@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm", unread=(0,))
+def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "Tensor | None" = None):
+    """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
+    center = input.mean(-1, True)
+    apart = input - center
+    rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
+    found = apart * rstd if weight is None else apart * rstd * weight
+    return found if bias is None else found + bias, center, rstd
+
+
+@_normalize_rows.kernel
+def _(a: Any, eps: float, weight: Any, bias: Any) -> Any:
+    more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
+    number = np.array([eps], np.float32 if a.itemsize <= 2 else a.dtype)
+    found = _forward[*more,](-1, a, number, *more.values())
+    if found is NotImplemented:
+        return found
+    hat, center, rstd = found
+    return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
+
+
+@_normalize_rows.gradient
+def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
+    x, (_, center, rstd) = s.input, s.result
+    to_input = to_weight = to_bias = None
+    if grad is not None:
+        to_input = _rows_backward(grad, x, center, rstd, s.weight) if s.needs("input") else None
+        shape = next((s.shape(name) for name in ("weight", "bias") if s.needs(name)), None)
+        if shape is not None:
+            to_weight, to_bias = _affine_gradients(grad, x, center, rstd, shape)
+    if grad_mean is not None or grad_rstd is not None:  # of gradients of gradients, and in forward mode
+        of_mean, of_rstd = (0 if g is None else g for g in (grad_mean, grad_rstd))
+        more = (of_mean + of_rstd * rstd**3 * (center - x)) / x.shape[-1]
+        to_input = more if to_input is None else to_input + more
+    return to_input, to_weight, to_bias
+
+
+@composite(name="_rows_backward", where=("aten",))
+def _rows_backward(grad, input, center, rstd, weight: "Tensor | None" = None):
+    """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim, g = grad * weight."""
+    hat = (input - center) * rstd
+    g = grad if weight is None else grad * weight
+    return rstd * (g - g.mean(-1, True) - hat * (g * hat).mean(-1, True))
+
+
+@_rows_backward.kernel
+def _(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -> Any:
+    return _backward[() if weight is None else ("weight",)](
+        -1, g, x, center, rstd, *(() if weight is None else (weight,))
+    )
+
+
+@composite(name="_affine_gradients", where=("aten",))
+def _affine_gradients(grad, input, center, rstd, shape: "Ints"):
+    """The sums to a shape of grad * xhat and of grad: the gradients of weight and bias."""
+    return (grad * ((input - center) * rstd)).sum_to_size(shape), grad.sum_to_size(shape)
+
+
+@_affine_gradients.kernel
+def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
+    d = x.dtype.name
+    # A program that is being recorded fuses the rows instead.
+    if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+        return NotImplemented
+    kernel = machine("loops.columns", "columns")(
+        (_G * ((_X - _MEAN) * _RSTD), _G),
+        (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "perrow"), ("rstd", d, "perrow")),
+        (d, d),
+    )
+    return kernel.large(*[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1))
+
+
+@composite(where=("nn.functional",), planned=True)
+def layer_norm(
+    input,
+    normalized_shape: "Ints",
+    weight: "Tensor | None" = None,
+    bias: "Tensor | None" = None,
+    eps: "float" = 1e-05,
+):
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
+    shape = check_shape(input, normalized_shape, weight, bias)
+    check_dtypes(input, weight, bias)
+    return _layer_norm(input, shape, weight, bias, eps)[0]
+
+
+@composite(where=("torch",))
+def native_layer_norm(
+    input, normalized_shape: "Ints", weight: "Tensor | None", bias: "Tensor | None", eps: "float"
+):
+    """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
+    shape = check_shape(input, normalized_shape, weight, bias)
+    check_dtypes(input, weight, bias)
+    found, center, rstd = _layer_norm(input, shape, weight, bias, eps)
+    like = input if weight is None else weight
+    return found, *[
+        t.detach().to(like.dtype).reshape(*t.shape[:-1], *[1] * len(shape)) for t in (center, rstd)
+    ]
+
+
+def _layer_norm(
+    input: Any, shape: tuple[int, ...], weight: Any, bias: Any, eps: float
+) -> tuple[Any, Any, Any]:
+    if _mixed(input, weight, bias):
+        found, *moments = _layer_norm(input.float(), shape, weight, bias, eps)
+        return found.to(input.dtype), *moments
+    flat = input if len(shape) == 1 else input.flatten(input.ndim - len(shape))
+    found, center, rstd = _normalize_rows(
+        flat, eps, *[p if p is None or len(shape) == 1 else p.flatten() for p in (weight, bias)]
+    )
+    if len(shape) > 1:
+        found = found.reshape(input.shape)
+    return found.to(input.dtype) if found.dtype is not input.dtype else found, center, rstd
+
+
+@composite(where=("torch", "nn.functional"), planned=True)
+def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, eps: "float | None" = None):
+    """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
+    shape = check_shape(input, normalized_shape, weight, None)
+    if eps is None:
+        wide = np.float64 if input.dtype.name == "float64" else np.float32
+        eps = float(np.finfo(wide).eps)
+    dims = tuple(range(-len(shape), 0))
+    x = (input.float() if input.dtype.itemsize == 2 else input).contiguous()
+    found = x * ((x * x).mean(dims, True) + eps).rsqrt()
+    if weight is not None:
+        found = found * weight
+    return found.to(input.dtype)
+
+
+@composite(where=("nn.functional",), planned=True)
+def group_norm(
+    input,
+    num_groups: "int",
+    weight: "Tensor | None" = None,
+    bias: "Tensor | None" = None,
+    eps: "float" = 1e-05,
+):
+    """layer_norm over groups of channels: (N, C, *) in num_groups groups (arXiv:1803.08494)."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    channels = input.shape[1]
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got "
+            f"input of shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and (p.ndim != 1 or p.shape[0] != channels):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels "
+                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
+                f"{list(input.shape)}"
+            )
+    check_dtypes(input, weight, bias)
+    sizes = input.shape[0], channels, math.prod(input.shape[2:])
+    return native_group_norm(input, weight, bias, *sizes, num_groups, eps)[0]
+
+
+@composite(where=("torch",))
+def native_group_norm(
+    input,
+    weight: "Tensor | None",
+    bias: "Tensor | None",
+    N: "int",
+    C: "int",
+    HxW: "int",
+    group: "int",
+    eps: "float",
+):
+    """group_norm of (N, C, *), HxW elements a channel; the groups' means, and 1 / sqrt(variances + eps)."""
+    if _mixed(input, weight, bias):
+        like = input if weight is None else weight
+        found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
+        return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
+    found, center, rstd = _normalize_rows(input.reshape(N, group, C // group * HxW), eps)
+    found = in_format(_per_channel(found.reshape(input.shape), weight, bias), input)
+    return found, center.squeeze(-1), rstd.squeeze(-1)
+
+
+def _mixed(input: Any, *params: Any) -> bool:
+    """Whether a two-byte input meets parameters: PyTorch then computes in float32 and rounds once."""
+    return input.dtype.itemsize == 2 and any(p is not None for p in params)
+
+
+def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
+    shape = (1, -1, *[1] * (x.ndim - 2))
+    if weight is not None:
+        x = x * weight.reshape(shape)
+    return x if bias is None else x + bias.reshape(shape)
+
+
+@composite(where=("nn.functional",), planned=True)
+def batch_norm(
+    input,
+    running_mean: "Tensor | None",
+    running_var: "Tensor | None",
+    weight: "Tensor | None" = None,
+    bias: "Tensor | None" = None,
+    training: "bool" = False,
+    momentum: "float" = 0.1,
+    eps: "float" = 1e-05,
+):
+    """Normalise each channel over batch and space, by its own or the running moments
+    (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
+    if training and input.ndim > 1 and input.numel() // max(input.shape[1], 1) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.size()}"
+        )
+    if input.ndim < 2:
+        return batch_norm(
+            input.unsqueeze(0), running_mean, running_var, weight, bias, training, momentum, eps
+        ).squeeze(0)
+    if eps < 0 or training and eps == 0:
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
+    if not input.numel():
+        return _per_channel(input.clone(), weight, bias).to(input.dtype)
+    params = running_mean, running_var, weight, bias
+    check_channels(1, input._l.shape[1], training, *params)
+    check_dtypes(input, weight, bias, running_mean, running_var)
+    wide = input.float() if _mixed(input, *params) else input
+    return _batch_norm(wide, *params, training, momentum, eps).to(input.dtype)
+
+
+def _batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    shape = (1, -1, *[1] * (input.ndim - 2))
+    input = input if has_channels_last(input.shape, input.stride()) else input.contiguous()
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        return _scaled(input, running_mean.reshape(shape), running_var.reshape(shape) + eps, weight, bias)
+    found, center, spread = _by_own_moments(input, weight, bias, eps)
+    count = input.numel() // max(input.shape[1], 1)
+    _update_running(count, center, spread, running_mean, running_var, momentum)
+    return found
+
+
+@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,))
+def _by_own_moments(input, weight: "Tensor | None", bias: "Tensor | None", eps: "float"):
+    """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...)."""
+    shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
+    if input.ndim > 3 and input.is_contiguous():
+        flat = input.flatten(2)
+    center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
+    spread = total / (input.numel() // max(input.shape[1], 1))
+    return _scaled(input, center, spread + eps, weight, bias), center, spread
+
+
+@_by_own_moments.gradient
+def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
+    x, (_, center, spread) = s.input, s.result
+    count = x.numel() // max(x.shape[1], 1)
+    rstd = (spread + s.eps).rsqrt()
+    to_input = to_weight = to_bias = None
+    if grad is not None:
+        total, along = _channel_sums(grad, x, center)
+        if s.needs("input"):
+            scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
+            slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
+            to_input = _FORMULAS["_pulled"](grad, x, center, scale, slope, shift)
+        to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
+        to_bias = total.reshape(-1) if s.needs("bias") else None
+    if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
+        of_center, of_spread = (0 if g is None else g for g in (grad_center, grad_spread))
+        more = (of_center + of_spread * 2 * (x - center)) / count
+        to_input = more if to_input is None else to_input + more
+    return to_input, to_weight, to_bias
+
+
+def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
+    """The channels' sums of grad, and of grad * (x - center)."""
+    if x.ndim > 2 and x.is_contiguous() and grad.is_contiguous():
+        rows = _row_sums(grad.flatten(2), x.flatten(2), center.flatten(2))
+        total, along = (t.sum(0).reshape(center.shape) for t in rows)
+        return total, along
+    dims = (0, *range(2, x.ndim))
+    return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
+
+
+@composite(name="_row_sums", where=("aten",))
+def _row_sums(grad, input, center):
+    """The sums of grad and of grad * (input - center) along the last dim."""
+    return grad.sum(-1), (grad * (input - center)).sum(-1)
+
+
+_row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
+
+
+def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
+    """(x - center) / sqrt(variance) * weight + bias, in one pass over x."""
+    scale = variance.rsqrt()
+    scale = scale if weight is None else scale * weight.reshape(scale.shape)
+    shift = scale.new_zeros(1) if bias is None else bias.reshape(scale.shape)
+    return _FORMULAS["_moved"](x, center, scale, shift)
+
+
+def _update_running(
+    count: int, center: Any, spread: Any, running_mean: Any, running_var: Any, momentum: float
+) -> None:
+    """Move the running moments towards those of `count` values a channel, the variance unbiased."""
+    for running, fresh, scale in (
+        (running_mean, center, 1),
+        (running_var, spread, count / max(count - 1, 1)),
+    ):
+        if running is not None:
+            fresh = fresh.detach().reshape(-1) * scale
+            running._follow_((1 - momentum) * running.detach() + momentum * fresh)
+
+
+@composite(where=("nn.functional",), planned=True)
+def instance_norm(
+    input,
+    running_mean: "Tensor | None" = None,
+    running_var: "Tensor | None" = None,
+    weight: "Tensor | None" = None,
+    bias: "Tensor | None" = None,
+    use_input_stats: "bool" = True,
+    momentum: "float" = 0.1,
+    eps: "float" = 1e-05,
+):
+    """Normalise each channel of each sample over space (arXiv:1607.08022)."""
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    n, c = input.shape[:2]
+    params = running_mean, running_var, weight, bias
+    check_channels(n, c, use_input_stats, *params)
+    check_dtypes(input, weight, bias)
+    wide = input.float() if _mixed(input, *params) else input
+    return _instance_norm(wide, *params, use_input_stats, momentum, eps).to(input.dtype)
+
+
+def _instance_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    if not use_input_stats:
+        return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    n, c = input.shape[:2]
+    rows = input.reshape(n * c, math.prod(input.shape[2:]))
+    found, center, _ = _normalize_rows(rows, eps)
+    if running_mean is not None or running_var is not None:
+        spread = (rows - center).detach().square().mean(-1)
+        _update_running(
+            rows.shape[1],
+            center.reshape(n, c).mean(0),
+            spread.reshape(n, c).mean(0),
+            running_mean,
+            running_var,
+            momentum,
+        )
+    return _per_channel(found.reshape(input.shape), weight, bias)
+
+
+@composite(where=("nn.functional",))
+def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float" = 0.75, k: "float" = 1.0):
+    """x / (k + alpha * mean of x ** 2 over `size` neighbouring channels) ** beta."""
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got "
+            f"{input.ndim} dimensions)"
+        )
+    if not input.numel():
+        return input
+    around = *[0] * (2 * input.ndim - 4), size // 2, (size - 1) // 2
+    window = ROWS["pad"](input * input, around).unfold(1, size, 1)
+    window = window.mean(-1) if input.is_floating_point() else window.sum(-1) // size
+    return input / (window * alpha + k) ** beta

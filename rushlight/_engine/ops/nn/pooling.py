@@ -1,0 +1,415 @@
+"""Pooling over one to three dims: windows reduced to their maximum, mean or norm."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.determinism import alert
+from rushlight._engine.numerics.accumulate import add_at
+from rushlight._engine.ops.creation.copying import formatted, in_format
+from rushlight._engine.ops.indexing.along_dim import FEW, take_along
+from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.ops.nn.sliding_windows import (
+    Ints,
+    add_windows,
+    for_dims,
+    offsets,
+    out_size,
+    padder,
+    reach,
+    reads,
+    tuple_of,
+)
+from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
+
+_F = ("nn.functional",)
+PLANES = {1: (3,), 2: (4,), 3: ()}  # dims of an operand in channels last, by those of a mean's windows
+# Elements of a window: larger ones are axes of their own. Of an input: larger ones are machine code's.
+FEW_TAPS, _LARGE = 16, 1 << 16
+
+
+def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
+    if x.ndim not in (n + 1, n + 2) or any(size == 0 for size in x.shape[x.ndim - n - 1 :]):
+        raise RuntimeError(
+            f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
+            f"batch size for input, but got: {list(x.shape)}"
+        )
+    if out is not None and any(o < 1 for o in out):
+        channels, *sizes = x.shape[x.ndim - n - 1 :]
+        if op == "max_pool1d":
+            raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
+        middle = (1,) if n == 1 else ()  # PyTorch's kernel of one dim is that of two
+        given, found = ("x".join(map(str, (channels, *middle, *some))) for some in (sizes, out))
+        raise RuntimeError(
+            f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small"
+        )
+
+
+def _window(
+    op: str, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
+) -> tuple[Ints, Ints, Ints, Ints]:
+    kernel = tuple_of(kernel_size, n, "kernel_size", op)
+    empty = stride is None or (not isinstance(stride, int) and not len(stride))
+    step = kernel if empty else tuple_of(stride, n, "stride", op)
+    pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
+    for label, name, values in (
+        ("kernel size", "kernel_size", kernel),
+        ("stride", "stride", step),
+        ("dilation", "dilation", spread),
+    ):
+        if any(v <= 0 for v in values):
+            raise RuntimeError(f"{label} should be greater than zero, but got {name}={list(values)}")
+    for k, p, d in zip(kernel, pad, spread, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError(
+                "pad should be at most half of effective kernel size, but got pad="
+                f"{p}, kernel_size={k} and dilation={d}"
+            )
+    return kernel, step, pad, spread
+
+
+def _planned(
+    op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """(kernel, stride, padding, dilation, how many windows) over the last n dims."""
+    how = _window(op, n, kernel_size, stride, padding, dilation)
+    _check_input(op, n, x)
+    out = tuple(out_size(*of, ceil_mode) for of in zip(x.shape[x.ndim - n :], *how, strict=True))
+    _check_input(op, n, x, out)
+    return *how, out
+
+
+# --- maximum --------------------------------------------------------------------------------------
+
+
+def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
+    """The gradient of maxima goes to where they were found."""
+    shape, places = s.shape("input"), s.result[1]
+    lead = shape[: len(shape) - len(s.out)]
+    size = math.prod(shape[len(lead) :])
+    return in_format(_spread(grad.flatten(len(lead)), places.flatten(len(lead)), size).reshape(shape), places)
+
+
+@opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
+def _spread(input, places, size: "int") -> Array:
+    """Zeros (*lead, size) with input (*lead, n) added at places."""
+    done = machine("products.max_pool", "spread")(input, places, size)
+    if done is None:
+        done = np.zeros((*input.shape[:-1], size), input.dtype)
+        rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
+        add_at(done.reshape(-1), rows * size + places.reshape(-1), input.reshape(-1))
+    return done
+
+
+@opaque(where=("aten",), node="max_pool", vjp=_to_places)
+@resolved
+def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints") -> Way:
+    """(maxima, their places): a place counts the unpadded space, row by row."""
+    lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
+    space, wide, shape = input.shape[lead:], _widened(input, *how), (*input.shape[:lead], *out)
+    cuts = [*offsets(kernel, stride, dilation, out)]
+
+    def run(a: Array) -> tuple[Array, Array]:
+        done = machine("products.max_pool", "maxima")(a, *how)
+        if done is not None:
+            return done  # type: ignore[no-any-return]
+        a = wide(a)
+        read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
+        places, lost = reads(space, *how), read != read
+        # Padding is no window's maximum.
+        number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
+        if lost.any():  # the last nan of a window is its maximum
+            number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
+        return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
+
+    return formatted(input, run)
+
+
+def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
+    """How arrays like x are padded for windows with maxima."""
+    lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+    return padder(x.shape, reach(x.shape[x.ndim - len(kernel) :], kernel, *how), lowest)
+
+
+@composite(where=("aten",))
+def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints"):
+    """The maxima alone."""
+    return _max_pool(input, kernel, stride, pad, dilation, out)[0]
+
+
+@_greatest.kernel
+@resolved
+def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
+    if math.prod(kernel) > FEW_TAPS or x.size > _LARGE:
+        return NotImplemented
+    first, *others = offsets(kernel, stride, dilation, out)
+    wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[: -len(out)], *out)
+
+    def run(a: Array) -> Array:
+        a, found = wide(a), np.empty(shape, a.dtype)
+        np.maximum(a[first], a[others[0] if others else first], out=found)
+        for cut in others[1:]:
+            np.maximum(found, a[cut], out=found)
+        return found
+
+    return formatted(x, run)
+
+
+def _max(n: int, x: Any, *how: Any) -> Any:
+    return _max_pool(x, *_planned(f"max_pool{n}d", n, x, *how))
+
+
+@for_dims
+def _max_rows(n: int) -> None:
+    def with_indices(
+        input,
+        kernel_size: "Any",
+        stride: "Any" = None,
+        padding: "Any" = 0,
+        dilation: "Any" = 1,
+        ceil_mode: "bool" = False,
+        return_indices: "bool" = False,
+    ):
+        return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def functional(
+        input,
+        kernel_size: "Any",
+        stride: "Any" = None,
+        padding: "Any" = 0,
+        dilation: "Any" = 1,
+        ceil_mode: "bool" = False,
+        return_indices: "bool" = False,
+    ):
+        how = kernel_size, stride, padding, dilation, ceil_mode
+        return _max(n, input, *how) if return_indices else ROWS[f"_{name}_plain"](input, *how)
+
+    def plain(
+        input,
+        kernel_size: "Any",
+        stride: "Any" = None,
+        padding: "Any" = 0,
+        dilation: "Any" = 1,
+        ceil_mode: "bool" = False,
+    ):
+        return _greatest(
+            input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        )
+
+    name = f"max_pool{n}d"
+    doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
+    composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",), planned=True)
+    composite(with_indices, name=f"{name}_with_indices", doc=doc, where=("torch", *_F) if n == 1 else _F)
+    composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",), planned=True)
+
+
+# --- mean -----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def _shares(
+    space: Ints,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    out: Ints,
+    count_pad: bool,
+    divisor: int | None,
+    of: Any,
+) -> Array:
+    """What each window's sum is divided by."""
+    if divisor is not None:
+        return np.full(out, divisor, np.float64).astype(of)
+    total = np.ones(out)
+    for axis, (n, k, s, p, o) in enumerate(zip(space, kernel, stride, pad, out, strict=True)):
+        start = np.arange(o) * s - p
+        end = np.minimum(start + k, n + p)
+        if not count_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, n)
+        total = total * (end - start).reshape([-1 if i == axis else 1 for i in range(len(out))])
+    return total.astype(of)
+
+
+@opaque(where=("aten",), node="avg_pool")
+@resolved
+def _avg_pool(
+    input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", count_pad: "bool", divisor: "int | None"
+) -> Way:
+    """The sum of each window over its share."""
+    lead, ones, of = input.ndim - len(kernel), (1,) * len(kernel), input.dtype
+    space, wide_of = input.shape[lead:], of if of.itemsize > 2 else np.dtype(np.float32)
+    wide = padder(input.shape, reach(space, kernel, stride, pad, ones, out))
+    first, *others = cuts = offsets(kernel, stride, ones, out)
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide_of)
+    few = 1 < math.prod(input.shape[:lead] + out) and input.size <= FEW
+    if few and wide(input) is input and wide_of is of and of.kind == "f":
+        places = np.arange(input.size).reshape(input.shape)
+        table, even = np.array([places[cut] for cut in cuts]), (share == share.flat[0]).all()
+        share = np.array(share.flat[0]) if even else share
+        add = (
+            machine("runtime.small_calls", "reduction")(np.add, table.astype(of), (0,), False)
+            or np.add.reduce
+        )
+
+        def looked_up(a: Array) -> Array:  # tap by tap, as below
+            return np.divide(total := add(a.take(table)), share, total)
+
+        return formatted(input, looked_up, PLANES[len(kernel)])
+
+    def run(a: Array) -> Array:
+        a = wide(a.astype(wide_of, copy=False))
+        total = a[first].copy()
+        for cut in others:
+            np.add(total, a[cut], total)
+        return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
+
+    return formatted(input, run, PLANES[len(kernel)])
+
+
+@_avg_pool.gradient
+def _(s: Any, grad: Any) -> Any:
+    space = s.shape("input")[len(s.shape("input")) - len(s.kernel) :]
+    return _avg_pool_back(grad, space, s.kernel, s.stride, s.pad, s.count_pad, s.divisor)
+
+
+@opaque(where=("aten",), node="avg_pool_backward")
+def _avg_pool_back(
+    grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "Ints", count_pad: "bool", divisor: "int | None"
+) -> Array:
+    """Each window's gradient over its share, added to all that it read."""
+    n = len(kernel)
+    out, lead = grad.shape[grad.ndim - n :], grad.shape[: grad.ndim - n]
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, grad.dtype)
+
+    def run(grad: Array) -> Array:
+        part = (grad / share).astype(grad.dtype, copy=False)
+        each = np.broadcast_to(part.reshape(*lead, *[1] * n, *out), (*lead, *kernel, *out))
+        return add_windows(each, space, kernel, stride, pad, (1,) * n)
+
+    return formatted(grad, run)(grad) if n == 2 else run(grad)
+
+
+@_avg_pool_back.gradient
+def _(s: Any, grad: Any) -> Any:
+    n = len(s.kernel)
+    out = s.shape("grad")[len(s.shape("grad")) - n :]
+    return _avg_pool(grad, s.kernel, s.stride, s.pad, out, s.count_pad, s.divisor)
+
+
+def _mean(
+    n: int,
+    x: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_pad: bool,
+    divisor: int | None,
+) -> Any:
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    kernel, step, pad, _, out = _planned(f"avg_pool{n}d", n, x, kernel_size, stride, padding, 1, ceil_mode)
+    return _avg_pool(x, kernel, step, pad, out, count_pad, divisor)
+
+
+@for_dims
+def _mean_row(n: int) -> None:
+    if n == 1:
+
+        def body(
+            input,
+            kernel_size: "Any",
+            stride: "Any" = (),
+            padding: "Any" = 0,
+            ceil_mode: "bool" = False,
+            count_include_pad: "bool" = True,
+        ):
+            return _mean(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+    else:
+
+        def body(
+            input,
+            kernel_size: "Any",
+            stride: "Any" = None,
+            padding: "Any" = 0,
+            ceil_mode: "bool" = False,
+            count_include_pad: "bool" = True,
+            divisor_override: "int | None" = None,
+        ):
+            return _mean(
+                n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+
+    composite(
+        body,
+        name=f"avg_pool{n}d",
+        planned=True,
+        out=n > 1,
+        where=("torch", *_F) if n == 1 else _F,
+        doc=f"The mean of each window of the last {n} dims.",
+    )
+
+
+# --- norm -----------------------------------------------------------------------------------------
+
+
+@for_dims
+def _norm_row(n: int) -> None:
+    def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None, ceil_mode: "bool" = False):
+        if abs(norm_type) == math.inf:
+            sign_of = math.copysign(1, norm_type)
+            return sign_of * _max(n, sign_of * input.abs(), kernel_size, stride, 0, 1, ceil_mode)[0]
+        kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
+        mean = _mean(n, input**norm_type, kernel, stride, 0, ceil_mode, True, None)
+        return ((mean.sign() * mean.abs().relu()) * math.prod(kernel)) ** (1.0 / norm_type)
+
+    composite(body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of the last {n} dims.")
+
+
+# --- the inverse of max pooling -------------------------------------------------------------------
+
+
+@for_dims
+def _unpool_row(n: int) -> None:
+    op = f"max_unpool{n}d"
+
+    def body(
+        input,
+        indices,
+        kernel_size: "Any",
+        stride: "Any" = None,
+        padding: "Any" = 0,
+        output_size: "Any" = None,
+    ):
+        kernel, step, pad, _ = _window(op, n, kernel_size, stride, padding)
+        if indices.dtype.name != "int64":
+            raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
+        if tuple(indices.shape) != tuple(input.shape):
+            raise RuntimeError(
+                "Expected shape of indices to be same as that of the input tensor "
+                f"({list(input.shape)}) but got indices tensor with shape: "
+                f"{list(indices.shape)}"
+            )
+        default = [
+            (size - 1) * s + k - 2 * p
+            for size, s, k, p in zip(input.shape[-n:], step, kernel, pad, strict=True)
+        ]
+        wanted = default if output_size is None else [int(v) for v in tuple(output_size)[-n:]]
+        for d, w, s in zip(default, wanted, step, strict=True):
+            if not d - s < w < d + s:
+                raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
+        alert(f"max_unpooling{max(n, 2)}d_forward_out")
+        flat = input.detach().new_zeros((*input.shape[:-n], math.prod(wanted)))
+        found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).unflatten(-1, wanted)
+        return in_format(found, input) if n == 2 else found
+
+    composite(
+        body, name=op, where=_F, doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere."
+    )

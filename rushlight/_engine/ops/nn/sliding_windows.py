@@ -1,0 +1,139 @@
+"""Sliding windows over the last dims of arrays: what convolution and pooling are made of."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.ops.resolved import Way
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+
+
+def for_dims(make: Any) -> Any:
+    """Decorator that calls `make(n)`, which declares rows, for spaces of one to three dims."""
+    for n in (1, 2, 3):
+        make(n)
+    return make
+
+
+def parts(size: int, count: int) -> list[tuple[int, int]]:
+    """(start, end) of `count` windows that divide a size; they overlap where it does not divide."""
+    return [((i * size) // count, -((-(i + 1) * size) // count)) for i in range(count)]
+
+
+@lru_cache(maxsize=16)
+def mean_weights(size: int, count: int) -> Array:
+    """The matrix (size, count) that takes the mean of each of the `parts`."""
+    weights = np.zeros((size, count))
+    for column, (low, high) in enumerate(parts(size, count)):
+        weights[low:high, column] = 1 / (high - low)
+    return weights
+
+
+def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
+    """An int or a sequence as `count` ints; RuntimeError in PyTorch's words otherwise."""
+    if isinstance(value, int):
+        return (value,) * count
+    found = tuple(int(v) for v in value)
+    if len(found) == 1:
+        return found * count
+    if len(found) != count:
+        raise RuntimeError(
+            f"{op}: expected {name} to be a single integer value or a list of {count} "
+            f"values to match the spatial dimensions, but got {name}={list(found)}"
+        )
+    return found
+
+
+def out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil: bool = False) -> int:
+    """How many windows fit; with `ceil`, one more that starts inside the (left-padded) input."""
+    span = size + 2 * pad - dilation * (kernel - 1) - 1
+    count = span // stride + 1
+    if ceil and span % stride and count * stride < size + pad:
+        count += 1
+    return count
+
+
+def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
+    """The last dims extended by (before, behind) elements of `value`."""
+    return padder(a.shape, pads, value)(a)
+
+
+def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Way:
+    """`padded` of arrays of a shape."""
+    if not any(p != (0, 0) for p in pads):
+        return lambda a: a
+    lead = len(shape) - len(pads)
+    sizes = (*shape[:lead], *[n + low + high for n, (low, high) in zip(shape[lead:], pads, strict=True)])
+    inside = (..., *[slice(low, low + n) for n, (low, _) in zip(shape[lead:], pads, strict=True)])
+
+    def run(a: Array) -> Array:
+        # Zeros cost nothing where memory is fresh.
+        out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
+        out[inside] = a
+        return out
+
+    return run
+
+
+def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
+    """A view (*lead, *kernel, *out) of an array (*lead, *space)."""
+    n = len(kernel)
+    lead = a.ndim - n
+    steps = a.strides[lead:]
+    strides = (
+        *a.strides[:lead],
+        *[s * d for s, d in zip(steps, dilation, strict=True)],
+        *[s * t for s, t in zip(steps, stride, strict=True)],
+    )
+    return np.lib.stride_tricks.as_strided(a, (*a.shape[:lead], *kernel, *out), strides, writeable=False)
+
+
+def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> list[Any]:
+    """For each element of the window: the slices of the space that it reads."""
+    return [
+        (
+            ...,
+            *[
+                slice(p * d, p * d + t * (o - 1) + 1, t)
+                for p, d, t, o in zip(place, dilation, stride, out, strict=True)
+            ],
+        )
+        for place in itertools.product(*map(range, kernel))
+    ]
+
+
+def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints) -> Array:
+    """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
+    n = len(kernel)
+    lead, out = columns.shape[: columns.ndim - 2 * n], columns.shape[columns.ndim - n :]
+    pads = reach(space, kernel, stride, pad, dilation, out)
+    into = np.zeros((*lead, *[size + a + b for size, (a, b) in zip(space, pads, strict=True)]), columns.dtype)
+    taps = itertools.product(*map(range, kernel))
+    for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
+        into[cut] += columns[(*[slice(None)] * len(lead), *place)]
+    inside = [slice(p, p + size) for p, size in zip(pad, space, strict=True)]
+    return np.ascontiguousarray(into[(..., *inside)])
+
+
+def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
+    """(before, behind) padding per dim so that every window lies inside."""
+    return [
+        (p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0))
+        for n, k, s, p, d, o in zip(sizes, kernel, stride, pad, dilation, out, strict=True)
+    ]
+
+
+@lru_cache(maxsize=32)
+def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Array:
+    """The places that windows read, (elements, windows); -1 in padding."""
+    pads = reach(space, kernel, stride, pad, dilation, out)
+    table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
+    return np.stack([table[cut].ravel() for cut in offsets(kernel, stride, dilation, out)])

@@ -1,0 +1,1 @@
+"""Rows that compare elements with each other: sorting, searching, quantiles."""

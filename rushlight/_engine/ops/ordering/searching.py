@@ -1,0 +1,471 @@
+"""Finding and counting: searchsorted, bucketize, bincount, histograms, unique, isin, one_hot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.core.promotion import of_number, promote_types
+from rushlight._engine.core.results import named
+from rushlight._engine.numerics.multinomial import search_rows
+from rushlight._engine.ops.creation.copying import tensor_of
+from rushlight._engine.ops.indexing.along_dim import legacy, refuse_wide
+from rushlight._engine.ops.ordering.sorting import comparable
+from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
+
+# --- searchsorted ---------------------------------------------------------------------------------
+
+
+def _check_search(edges: Array, values: Any, right: bool, side: str | None, sorter: Any) -> bool:
+    """Whether to search from the right; RuntimeError for what does not fit together."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side "
+            "of left while right was True"
+        )
+    if sorter is not None:
+        if sorter.shape != edges.shape:
+            raise RuntimeError(
+                "torch.searchsorted(): boundary and sorter must have the same size, but "
+                f"got boundary tensor {list(edges.shape)}and got sorter tensor "
+                f"{list(sorter.shape)}"
+            )
+        if sorter.dtype != np.int64:
+            raise RuntimeError(
+                f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {legacy(sorter)}"
+            )
+    if not edges.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if not isinstance(values, np.ndarray):
+        if edges.ndim != 1:
+            raise RuntimeError(
+                "torch.searchsorted(): input value can be a scalar only when boundaries "
+                f"tensor dimension is 1, but we got boundaries tensor dim({edges.ndim})"
+            )
+    elif edges.ndim != 1 and edges.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first "
+            "N-1 dimensions of boundaries tensor and input value tensor must match, but "
+            f"we got boundaries tensor {list(edges.shape)} and input value tensor "
+            f"{list(values.shape)}"
+        )
+    return right or side == "right"
+
+
+def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Array:
+    if not isinstance(values, np.ndarray):
+        values = np.array(values)
+    if values.size:
+        refuse_wide("searchsorted_out_cpu", edges.dtype)
+    if values.size and (edges.dtype.kind in "bc" or values.dtype.kind == "c"):
+        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{legacy(edges)}'")
+    edges, values = comparable(edges), comparable(values)
+    if edges.ndim == 1:
+        found = edges.searchsorted(values, "right" if from_right else "left")
+    else:
+        found = search_rows(edges, values, from_right)
+    return np.asarray(found, np.int32 if out_int32 else np.int64)
+
+
+@opaque(where=("torch",), out=True)
+def searchsorted(
+    sorted_sequence,
+    input: "Tensor | Number",
+    *,
+    out_int32: "bool" = False,
+    right: "bool" = False,
+    side: "str | None" = None,
+    sorter: "Tensor | None" = None,
+) -> Array:
+    """Where each value would be put into the sorted last dim of sorted_sequence."""
+    from_right = _check_search(sorted_sequence, input, right, side, sorter)
+    edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
+    return _search(edges, input, from_right, out_int32)
+
+
+@opaque(where=("torch",), out=True)
+def bucketize(
+    input: "Tensor | Number", boundaries, *, out_int32: "bool" = False, right: "bool" = False
+) -> Array:
+    """The number of the bucket between boundaries that each value falls into."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return _search(boundaries, input, right, out_int32)
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+
+@opaque
+def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
+    """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
+    if input.ndim != 1 or (input.size and int(input.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+    if weights is None:
+        return np.bincount(input.astype(np.int64), minlength=minlength)
+    if weights.ndim != 1 or weights.size != input.size:
+        raise RuntimeError(
+            "weights should be 1-d and have the same length as input, got "
+            f"{list(weights.shape)} and {list(input.shape)}"
+        )
+    found = np.bincount(input.astype(np.int64), weights.astype(np.float64), minlength)
+    return found.astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+@opaque(out=True)
+def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Array:
+    """How many elements fall into each of `bins` equal intervals between min and max.
+
+    min = max takes the smallest and largest element; elements outside are left out.
+    """
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    values = input.reshape(-1)
+    low, high = _range(values, min, max)
+    inside = values[(values >= low) & (values <= high)]
+    place = ((inside - low) * input.dtype.type(bins) / (high - low)).astype(np.int64)
+    place = np.minimum(place, bins - 1)
+    return np.bincount(place, minlength=bins).astype(input.dtype)
+
+
+def _range(values: Array, low: Any, high: Any) -> tuple[Any, Any]:
+    if low > high:
+        raise RuntimeError(f"torch.histc: max must be larger than min, got {low} and {high}")
+    if low == high and values.size:
+        low, high = values.min(), values.max()
+    if not (np.isfinite(float(low)) and np.isfinite(float(high))):
+        raise RuntimeError(f"torch.histc: range of [{float(low):g}, {float(high):g}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    return values.dtype.type(low), values.dtype.type(high)
+
+
+# --- unique ---------------------------------------------------------------------------------------
+
+
+def _chosen(found: tuple[Any, ...], inverse: bool, counts: bool) -> Any:
+    values, back, count = found
+    parts = (values, *([back] if inverse else []), *([count] if counts else []))
+    return parts if len(parts) > 1 else values
+
+
+def _check_unique(a: Array, dim: int) -> int:
+    if not a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    d = wrap_dim(dim, a.ndim)
+    if a.shape[d] and a.size == 0:
+        raise RuntimeError(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
+    return d
+
+
+def _rows_of(a: Array, d: int) -> Array:
+    """The slices along d as the rows of a matrix."""
+    front = np.moveaxis(comparable(a), d, 0)
+    width = a.size // a.shape[d] if a.shape[d] else 0
+    return np.ascontiguousarray(front).reshape(a.shape[d], width)
+
+
+def _slices(a: Array, d: int, places: Array) -> Array:
+    """Slices along d; in memory they lie one after the other, as PyTorch's do."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
+
+
+def _underivable(name: str) -> Any:
+    """The rule of an op whose results require grad though they have none: backward says so."""
+
+    def rule(s: Any, *grads: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return rule
+
+
+@opaque(vjp=_underivable("_unique2"))
+def unique(
+    input,
+    sorted: "bool" = True,
+    return_inverse: "bool" = False,
+    return_counts: "bool" = False,
+    dim: "int | None" = None,
+) -> Any:
+    """The different elements in order (slices, with dim), where each element went, and counts."""
+    if dim is not None:
+        d = _check_unique(input, dim)
+        rows = _rows_of(input, d)
+        if not rows.shape[0]:
+            first, back, count = (np.zeros(0, np.int64),) * 3
+        else:
+            _, first, back, count = np.unique(rows, True, True, True, axis=0)
+        found = (_slices(input, d, first), back.reshape(-1), count)
+        return _chosen(found, return_inverse, return_counts)
+    flat = comparable(input).reshape(-1)
+    values, *more = (
+        np.unique(flat, False, return_inverse, return_counts, equal_nan=False)
+        if (return_inverse or return_counts)
+        else (np.unique(flat, equal_nan=False),)
+    )
+    back = more.pop(0).reshape(input.shape) if return_inverse else None
+    count = more.pop(0) if return_counts else None
+    return _chosen((values.astype(input.dtype), back, count), return_inverse, return_counts)
+
+
+@opaque(vjp=_underivable("unique_consecutive"))
+def unique_consecutive(
+    input, return_inverse: "bool" = False, return_counts: "bool" = False, dim: "int | None" = None
+) -> Any:
+    """The elements (slices, with dim) without those that equal their predecessor."""
+    whole = dim is None
+    d = 0 if dim is None else _check_unique(input, dim)
+    source = input.reshape(-1) if whole else input
+    rows = _rows_of(source, d) if source.size else np.empty((source.shape[d], 0))
+    starts = np.ones(rows.shape[0], bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(1)
+    first = starts.nonzero()[0]
+    back = np.cumsum(starts, dtype=np.int64) - 1
+    count = np.diff(first, append=rows.shape[0])
+    values = _slices(source, d, first)
+    back = back.reshape(input.shape) if whole else back
+    return _chosen((values, back, count), return_inverse, return_counts)
+
+
+# --- membership -----------------------------------------------------------------------------------
+
+
+@opaque(where=("torch",), out=True)
+@resolved
+def isin(
+    elements: "Tensor | Number",
+    test_elements: "Tensor | Number",
+    *,
+    assume_unique: "bool" = False,
+    invert: "bool" = False,
+) -> Way:
+    """Whether each element is among test_elements."""
+    if not isinstance(elements, np.ndarray) and not isinstance(test_elements, np.ndarray):
+        raise TypeError(
+            "isin() received an invalid combination of arguments: elements or test_elements must be a Tensor"
+        )
+    kinds = [
+        dt.from_numpy_dtype(v.dtype) if isinstance(v, np.ndarray) else of_number(v)
+        for v in (elements, test_elements)
+    ]
+    for own in kinds:
+        if own.category in (dt.BOOL, dt.COMPLEX):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
+    to = promote_types(*kinds).np
+    numbers = [
+        None if isinstance(v, np.ndarray) else np.asarray(v).astype(to) for v in (elements, test_elements)
+    ]
+    if isinstance(test_elements, np.ndarray) and test_elements.size < 10 * np.size(elements) ** 0.145:
+        refuse_wide("isin_default_cpu", to)  # its way for many sorts
+    relation = np.not_equal if invert else np.equal
+
+    def run(*arrays: Array) -> Array:
+        given = iter(arrays)
+        a, b = [comparable(next(given).astype(to, copy=False) if n is None else n) for n in numbers]
+        if not 0 < a.size * b.size <= 1 << 12:
+            return np.asarray(np.isin(a, b, invert=invert))
+        b = b.flatten()
+        b.sort()
+        # For few before NumPy has chosen its way.
+        return np.asarray(relation(a, b.take(b.searchsorted(a), mode="clip")))
+
+    return run
+
+
+@opaque(where=("nn.functional",))
+def one_hot(input, num_classes: "int" = -1) -> Array:
+    """A new last dim with a 1 at the position that the element names, 0 elsewhere."""
+    if input.dtype != np.int64:
+        raise RuntimeError(
+            "one_hot is only applicable to index tensor of type LongTensor, got "
+            f"{legacy(input)}Tensor; convert it with .long()"
+        )
+    if not input.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    flat = input.reshape(-1)
+    most = int(np.maximum.reduce(flat.view(np.uint64), initial=0))  # a negative one is huge there
+    if most >> 63:
+        raise RuntimeError("Class values must be non-negative.")
+    count = most + 1 if num_classes == -1 else num_classes
+    if input.size and most >= count:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    out = np.zeros((*input.shape, count), np.int64)
+    out.reshape(-1)[np.arange(0, flat.size * count, max(count, 1)) + flat] = 1
+    return out
+
+
+one_hot.shape_rule(
+    lambda input, num_classes: one_hot.body(input._a, num_classes) if num_classes >= 0 else input.item()
+)
+
+
+@composite(where=("torch",))
+def unravel_index(indices, shape: "Ints"):
+    """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
+    if indices._k.dtype.category != dt.INTEGRAL:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices._k.dtype!r}")
+    sizes = as_tuple(shape)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    steps = np.cumprod((1, *reversed(sizes[1:])), dtype=np.int64)[::-1].copy()
+    found = indices.unsqueeze(-1).floor_divide(tensor_of(steps))
+    found = found % tensor_of(np.array(sizes, np.int64))
+    return found.unbind(-1)
+
+
+# --- histograms of one and more dimensions, with the edges of their bins -------------------------
+
+
+@opaque(name="_histogram", where=("aten",))
+def _histogram(points, edges: "list[Tensor]", weight: "Tensor | None", density: "bool") -> Array:
+    """How many (or how much weight) of the points (N, D) lie in each bin; a last edge is inside."""
+    sizes = [max(len(e) - 1, 0) for e in edges]
+    places, inside = [], np.ones(len(points), bool)
+    for column, e in zip(points.T, edges, strict=True):
+        inside &= (column >= e[0]) & (column <= e[-1])
+        places.append(np.minimum(np.searchsorted(e, column, "right") - 1, len(e) - 2)[...])
+    flat = np.zeros(int(inside.sum()), np.int64)
+    for place, size in zip(places, sizes, strict=True):
+        flat = flat * size + place[inside]
+    shares = None if weight is None else weight[inside].astype(np.float64)
+    found = np.bincount(flat, shares, minlength=int(np.prod(sizes))).reshape(sizes).astype(points.dtype)
+    if not density:
+        return found
+    found = found / found.sum()
+    for axis, e in enumerate(edges):
+        found = found / np.diff(e).reshape([-1 if i == axis else 1 for i in range(len(edges))])
+    return found
+
+
+def _check(op: str, x: Any, weight: Any) -> None:
+    if x.ndim < 2:
+        raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, got {x.ndim}")
+    if weight is not None and tuple(weight.shape) != tuple(x.shape[:-1]):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as "
+            "the input tensor excluding its innermost dimension, but got input with shape "
+            f"{list(x.shape)} and weight with shape {list(weight.shape)}"
+        )
+    if weight is not None and weight.dtype is not x.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
+            f"should have the same dtype, but got input({x.dtype.legacy.lower()}), and "
+            f"weight({weight.dtype.legacy.lower()})"
+        )
+
+
+def _check_edges(x: Any, e: Any, d: int) -> Any:
+    if e.ndim != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {e.ndim} "
+            f"dimensions in the bins tensor for dimension {d}"
+        )
+    if not e.numel():
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements"
+            f" in the bins tensor for dimension {d}"
+        )
+    if e.dtype is not x.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
+            f"got input with dtype {x.dtype.legacy.lower()} and bins for dimension {d} with "
+            f"dtype {e.dtype.legacy.lower()}"
+        )
+    return e
+
+
+def _bounds(x: Array, given: Any, d: int) -> tuple[float, float]:
+    """The range of dimension d: as given, or that of the data."""
+    if given is not None:
+        low, high = float(given[2 * d]), float(given[2 * d + 1])
+        if low > high:
+            raise RuntimeError(
+                f"torch.histogramdd: min should not exceed max, but got min {low:g} max "
+                f"{high:g} for dimension {d}"
+            )
+    else:
+        low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+    if not np.isfinite(low) or not np.isfinite(high):
+        raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
+    """The edges of each dimension's bins."""
+    found = []
+    for d, b in enumerate(bins):
+        if hasattr(b, "_a"):
+            found.append(_check_edges(points, b, d))
+            continue
+        if b <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {d}")
+        if range is None and points._l.size and points.dtype.itemsize == 2:
+            raise NotImplementedError(f"\"histogramdd\" not implemented for '{points.dtype.legacy}'")
+        low, high = _bounds(points._a[:, d], range, d)
+        found.append(ROWS["linspace"](low, high, b + 1, dtype=points.dtype))
+    return found
+
+
+def _counted(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Any, list[Any]]:
+    points = x.detach().reshape(-1, x.shape[-1])
+    edges = _edges(points, bins, range)
+    return _histogram(points, edges, None if weight is None else weight.detach().reshape(-1), density), edges
+
+
+@composite(out=True)
+def histogram(
+    input,
+    bins: "int | Tensor",
+    *,
+    range: "Any" = None,
+    weight: "Tensor | None" = None,
+    density: "bool" = False,
+):
+    """(hist, bin_edges) of all elements.
+
+    bins: the number of bins of equal width over `range` (that of the data), or a tensor of edges.
+    """
+    x = input.reshape(-1, 1)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(
+            "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, "
+            f"but got {len(range)}"
+        )
+    _check("histogramdd", x, None if weight is None else weight.reshape(-1))
+    found, edges = _counted(x, [bins], range, weight, density)
+    return named("histogram")(found, edges[0].clone() if hasattr(bins, "_a") else edges[0])
+
+
+@composite(where=("torch",))
+def histogramdd(
+    input, bins: "Any", *, range: "Any" = None, weight: "Tensor | None" = None, density: "bool" = False
+):
+    """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
+    _check("histogramdd", input, weight)
+    dims = input.shape[-1]
+    each = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(each) != dims:
+        raise RuntimeError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the "
+            f"input, got {len(each)} for {dims}."
+        )
+    if range is not None and len(range) != 2 * dims:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {dims}-dimensional histogram range should have "
+            f"{2 * dims} elements, but got {len(range)}"
+        )
+    found, edges = _counted(input, each, range, weight, density)
+    return named("histogramdd")(found, tuple(edges))

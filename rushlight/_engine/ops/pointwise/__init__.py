@@ -1,0 +1,1 @@
+"""Rows that compute each element for itself."""

@@ -1,0 +1,179 @@
+"""Arithmetic: sums, products, quotients, powers, remainders, rounding, choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import promotion
+from rushlight._engine.core.dtype import bool_, float32
+from rushlight._engine.core.results import named
+from rushlight._engine.ops.declared import ONE_BOOL_SUB, atoms, formulas
+from rushlight._engine.ops.expressions import Expr, const, m
+from rushlight._engine.ops.table import composite, opaque, pointwise
+
+formulas("pointwise.arithmetic")
+
+_ATOMS = atoms("pointwise.arithmetic")
+
+
+def _check_alpha(bound: dict[str, Any]) -> None:
+    alpha = bound["alpha"]
+    if type(alpha) is int:
+        return
+    operands = [bound["input"], bound["other"]]
+    tensors = [v.dtype for v in operands if hasattr(v, "dtype")]
+    if isinstance(alpha, bool) and any(d.name != "bool" for d in tensors):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    floating = any(d.category >= 2 for d in tensors) or any(isinstance(v, (float, complex)) for v in operands)
+    if isinstance(alpha, float) and not floating:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not any(d.is_complex for d in tensors):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+def _check_sub(bound: dict[str, Any]) -> None:
+    truths = [
+        v is True or v is False or getattr(v, "dtype", None) is bool_
+        for v in (bound["input"], bound["other"])
+    ]
+    if any(truths) and not all(truths):
+        raise RuntimeError(ONE_BOOL_SUB)
+    _check_alpha(bound)
+
+
+@pointwise(commutative=True, verify=_check_alpha, narrow=("alpha",))
+def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+    """input + alpha * other."""
+    return m.fma(alpha, other, input)
+
+
+@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",))
+def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+    """input - alpha * other."""
+    return m.fma(-alpha, other, input)
+
+
+@pointwise(verify=_check_sub, narrow=("alpha",), inplace=False, out=False)
+def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+    """other - alpha * input."""
+    return m.fma(-alpha, input, other)
+
+
+def _check_pow(bound: dict[str, Any]) -> None:
+    base, exponent = bound["input"], bound["exponent"]
+    if (
+        hasattr(base, "dtype")
+        and base.dtype.category <= 1
+        and isinstance(exponent, int)
+        and not isinstance(exponent, bool)
+        and exponent < 0
+    ):
+        raise RuntimeError(
+            "Integers to negative integer powers are not allowed; convert the base with .float()"
+        )
+    if getattr(exponent, "dtype", None) is bool_ and getattr(base, "dtype", type(base)) in (bool, bool_):
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+
+
+@pointwise(check=_check_pow)
+def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
+    """input to the power of exponent."""
+    return m.pow(input, exponent)
+
+
+def _check_decimals(bound: dict[str, Any]) -> None:
+    if bound["decimals"] is not None and not bound["input"].is_floating_point():
+        kernel = "round_cpu" if bound["decimals"] else "round_vml_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{bound['input'].dtype.legacy}'")
+
+
+@pointwise(aliases=("special.round",), verify=_check_decimals)
+def round(input, *, decimals: "int | None" = None) -> Expr:
+    """The nearest integer, halves to even; `decimals` digits after the point."""
+    if not decimals:
+        return m.round(input)
+    scale = const(10.0 ** (decimals if decimals > 0 else -decimals))
+    return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
+
+
+@pointwise(aliases=("clip",))
+def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
+    """input between min and max; where min > max, max."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    found = input
+    if min is not None:
+        found = m.clamp_min(found, min)
+    if max is not None:
+        found = m.clamp_max(found, max)
+    return found
+
+
+@composite(where=("torch",), out=True)
+def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Number | None" = None):
+    """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with "
+            f"dtype {condition.dtype.legacy}"
+        )
+    if not hasattr(input, "_a") and not hasattr(other, "_a"):
+        input = condition.new_tensor(input, dtype=promotion.of_number(input))
+        other = condition.new_tensor(other, dtype=promotion.of_number(other))
+    return _ATOMS["_where"](condition.bool(), input, other)
+
+
+def _check_step(bound: dict[str, Any]) -> None:
+    if bound["input"].dtype is not bound["values"].dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@pointwise(verify=_check_step)
+def heaviside(input, values) -> Expr:
+    """0 below 0, `values` at 0, 1 above."""
+    return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
+
+
+@composite(inplace=True, out=True, apart=True)
+def ldexp(input, other):
+    """input * 2 ** other; in three steps where other is whole, so that only the result may overflow."""
+    if not input.is_floating_point() or other.dtype.category >= 2:
+        plain = input.dtype.category < 2 or input.dtype is float32
+        return input * pow(2.0 if plain else input.new_full((), 2.0), other)
+    if other.dtype is bool_:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+    other = clamp(other.int(), -3000, 3000)  # C's conversion
+    third = other // 3
+    step = pow(2.0, third.double())
+    return (input.double() * step * step * pow(2.0, (other - 2 * third).double())).to(input.dtype)
+
+
+@opaque(out=True)
+def frexp(input) -> Any:
+    """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
+    if input.dtype.kind not in "fV":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
+    mantissa, exponent = np.frexp(wide)
+    return named("frexp")(mantissa.astype(input.dtype, copy=False), exponent.astype(np.int32, copy=False))
+
+
+frexp.gradient(lambda s, grad, _=None: ldexp(grad, -s.result[1]))
+
+
+@composite(aliases=("divide", "true_divide"), inplace=True, out=True, where=("torch", "Tensor"))
+def div(input: "Tensor | Number", other: "Tensor | Number", *, rounding_mode: "str | None" = None):
+    """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
+    if rounding_mode is None:
+        return _ATOMS["_true_divide"](input, other)
+    if rounding_mode == "trunc":
+        return _ATOMS["_trunc_divide"](input, other)
+    if rounding_mode == "floor":
+        return _ATOMS["floor_divide"](input, other)
+    raise RuntimeError(
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+    )

@@ -1,0 +1,1 @@
+"""Rows that combine elements along dims: sums, statistics, running sums, integrals."""

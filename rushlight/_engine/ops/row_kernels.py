@@ -1,0 +1,101 @@
+"""Fused kernels of composites that work row by row: declared as expressions, compiled later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.ops.expressions import Expr
+
+Array = np.ndarray[Any, Any]
+# (outputs, ((input, dtype name, "vector" or "scalar"), ...), output dtype names) -> callable
+Compile = Callable[[tuple[Expr, ...], tuple[tuple[str, str, str], ...], tuple[str, ...]], Any]
+BIG = 65536
+
+
+class RowKernel:
+    """One pass over rows along a dim. `inputs`: a name each; those in `scalars` hold one value a row.
+
+    Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim.
+    """
+
+    compile: ClassVar[Compile | None] = None
+
+    def __init__(
+        self, meaning: Callable[[], tuple[Expr, ...]], inputs: Sequence[str], scalars: Sequence[str] = ()
+    ) -> None:
+        self.meaning, self.inputs, self.scalars = meaning, tuple(inputs), frozenset(scalars)
+        self._compiled: dict[tuple[int, ...], Any] = {}
+
+    def __call__(self, dim: int, *arrays: Array) -> Any:
+        first = arrays[0]
+        kernel = self.compiled(*arrays)
+        if kernel is NotImplemented or not first.ndim or not first.size:
+            return NotImplemented
+        last = dim == -1 or dim == first.ndim - 1
+        dim = dim if last else wrap_dim(dim, first.ndim)
+        rows: Sequence[Array] = arrays if last else [a.swapaxes(dim, -1) for a in arrays]
+        if self.scalars:
+            rows = [a[..., 0] if n in self.scalars else a for n, a in zip(self.inputs, rows, strict=True)]
+        run = kernel.large if first.size >= BIG else kernel.fn
+        found = run(*rows)
+        for thread, calls in _watchers:
+            if thread == get_ident():
+                calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
+        return found if last and first.flags.c_contiguous else _back(found, -1 if last else dim)
+
+    def compiled(self, *arrays: Array) -> Any:
+        """The kernel for arrays of these dtypes; NotImplemented where there is none."""
+        key = tuple([a.dtype.num for a in arrays])
+        kernel = self._compiled.get(key)
+        if kernel is None:
+            kernel = self._compiled[key] = self._make(arrays)
+        return kernel
+
+    def of_row(self, *values: Any) -> Any:
+        """The kernel as a row (*arrays, dim) calls it."""
+        return self(values[-1], *values[:-1])
+
+    def bare(self, *values: Any) -> Any:
+        """(what is compiled, its arrays) where `of_row` hands them on as they are; else None."""
+        *arrays, dim = values
+        kernel = self.compiled(*arrays)
+        first = arrays[0]
+        plain = dim in (-1, first.ndim - 1) and first.size and first.flags.c_contiguous and not self.scalars
+        return (kernel, arrays) if plain and kernel is not NotImplemented else None
+
+    def _make(self, arrays: Sequence[Array]) -> Any:
+        dtypes = [a.dtype.name for a in arrays]
+        if RowKernel.compile is None or arrays[0].dtype.kind != "f" and dtypes[0] != "bfloat16":
+            return NotImplemented
+        outputs = self.meaning()
+        kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
+        return RowKernel.compile(
+            outputs, tuple(zip(self.inputs, dtypes, kinds, strict=True)), (dtypes[0],) * len(outputs)
+        )
+
+
+_watchers: list[tuple[int, list[Any]]] = []
+
+
+@contextmanager
+def watched() -> Iterator[list[Any]]:
+    """The calls of row kernels in this thread meanwhile: (kernel, its arrays, its results)."""
+    watcher: tuple[int, list[Any]] = get_ident(), []
+    _watchers.append(watcher)
+    try:
+        yield watcher[1]
+    finally:
+        _watchers.remove(watcher)
+
+
+def _back(found: Any, dim: int) -> Any:
+    """Results with their rows along dim, laid out as PyTorch's are: one after another."""
+    if isinstance(found, tuple):
+        return tuple(_back(f, dim) for f in found)
+    return np.asarray(found if dim == -1 else found.swapaxes(dim, -1), order="C")

@@ -1,0 +1,99 @@
+"""The *_copy ops: each a view (or several) with memory of its own; and splits with the word "unsafe".
+
+They are derived here, all from their views' rows: the same parameters, the result in row-major order.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from rushlight._engine.ops.table import ROWS, composite
+
+_TORCH = ("torch",)
+
+
+class _RowMajor:
+    """What `clone` takes as a memory format, by its name."""
+
+    name = "contiguous_format"
+
+
+def _own(found: Any) -> Any:
+    if isinstance(found, (tuple, list)):
+        return tuple([_own(t) for t in found])
+    return ROWS["clone"](found, memory_format=_RowMajor)
+
+
+def _copy(view: str, **facts: Any) -> None:
+    """The row NAME_copy of a view's row, with its parameters."""
+    row = ROWS[view]
+
+    @wraps(row.body)
+    def body(input: Any, *args: Any, **named: Any) -> Any:
+        return _own(row(input.resolve_conj(), *args, **named))
+
+    return composite(body, name=f"{view}_copy", out=True, doc=f"{view}, copied.", where=_TORCH, **facts)
+
+
+for _name in (
+    "permute",
+    "transpose",
+    "t",
+    "expand",
+    "squeeze",
+    "unsqueeze",
+    "diagonal",
+    "unfold",
+    "select",
+    "slice",
+    "view_as_real",
+    "view_as_complex",
+    "as_strided",
+):
+    _copy(_name)
+for _name in ("split", "split_with_sizes", "unbind"):
+    _copy(_name, out_list=True)
+
+
+@composite(where=_TORCH, out=True)
+def view_copy(input, size: "Ints | None" = None, *, dtype: "dtype | None" = None):
+    """view, copied: in another shape, or its bytes as another dtype."""
+    return _own(input.resolve_conj().resolve_neg().view(dtype) if dtype is not None else input.reshape(size))
+
+
+@composite(out=True)
+def narrow_copy(input, dim: "int", start: "int", length: "int"):
+    """narrow, copied."""
+    if input.ndim and dim >= input.ndim:
+        raise RuntimeError(f"narrow_copy(): Expected dim < {input.ndim}, the number of dims, but got {dim}")
+    return _own(input.narrow(dim, start, length))
+
+
+@composite(where=_TORCH, out=True)
+def alias_copy(input):
+    """The tensor, copied."""
+    return _own(input)
+
+
+@composite(where=_TORCH, out=True)
+def detach_copy(input):
+    """The tensor's values, copied out of the graph."""
+    return _own(input.detach())
+
+
+# --- splits whose parts may be written to ---------------------------------------------------------
+
+
+def _unsafe(name: str) -> None:
+    row = ROWS[name]
+
+    @wraps(row.body)
+    def body(*args: Any, **named: Any) -> Any:
+        return row(*args, **named)
+
+    composite(body, name=f"unsafe_{name}", doc=f"{name}, for callers who write to the parts.")
+
+
+for _name in ("chunk", "split", "split_with_sizes"):
+    _unsafe(_name)

@@ -1,0 +1,1 @@
+"""Rows of signal processing: Fourier transforms, spectrograms, window functions."""

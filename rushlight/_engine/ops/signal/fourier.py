@@ -1,0 +1,306 @@
+"""torch.fft: discrete Fourier transforms. NumPy transforms, in single precision where its data is single.
+
+Three rows do the work: complex to complex, real to complex and complex to real. Results lie in memory
+with the transformed dims last, as PyTorch's do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.layout import Ints, as_tuple
+from rushlight._engine.ops.creation.filled import factory
+from rushlight._engine.ops.indexing.along_dim import legacy
+from rushlight._engine.ops.linalg.matmul import product
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
+
+# --- the kernels ----------------------------------------------------------------------------------
+
+# How a transform is scaled: by 1, by 1 / sqrt(n) or by 1 / n. NumPy's name for it depends on the sign.
+_FORWARD = {"none": "backward", "root": "ortho", "n": "forward"}
+_BACKWARD = {"none": "forward", "root": "ortho", "n": "backward"}
+
+
+def _last(a: Array, dims: Ints) -> tuple[Array, Callable[[Array], Array]]:
+    """`a` with dims at its end, the others in the order of their strides; and the way back."""
+    others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -a.strides[d])
+    order = (*others, *dims)
+    inverse = sorted(range(a.ndim), key=order.__getitem__)
+    return a.transpose(order), lambda found: found.transpose(inverse)
+
+
+def _check_dtype(a: Array) -> None:
+    if a.dtype.kind not in "fc" or a.dtype.itemsize < 4:
+        raise RuntimeError(
+            f"Unsupported dtype {legacy(a)}; transforms take float32, float64, complex64 and complex128"
+        )
+
+
+def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> Array:
+    axes = tuple(range(-len(dims), 0))
+    turned, back = _last(a, dims)
+    run, norms = (np.fft.fftn, _FORWARD) if forward else (np.fft.ifftn, _BACKWARD)
+    return back(np.ascontiguousarray(run(turned, axes=axes, norm=norms[scale])))  # type: ignore[arg-type]
+
+
+@opaque(name="_fft_c2c", where=("aten",), node="fft_c2c")
+def _fft_c2c(input, dim: "Ints", scale: "str", forward: "bool") -> Array:
+    """The transform of complex numbers over dims."""
+    _check_dtype(input)
+    return _to_complex(input, dim, scale, forward) if dim else input.copy()
+
+
+_fft_c2c.gradient(lambda s, grad: _fft_c2c(grad, s.dim, s.scale, not s.forward))
+
+
+_SHORT = 32  # up to which a matrix of waves is quicker
+
+
+@lru_cache(maxsize=64)
+def _waves(n: int, of: Any, norm: Any) -> Array:
+    """The transform of n real numbers as a matrix; real and imaginary parts in turn."""
+    return np.fft.rfft(np.eye(n), norm=norm).view(np.float64).astype(of)
+
+
+@opaque(name="_fft_r2c", where=("aten",), node="fft_r2c")
+def _fft_r2c(input, dim: "Ints", scale: "str", onesided: "bool") -> Array:
+    """The transform of real numbers over dims; onesided leaves out what conjugation gives, in the last."""
+    _check_dtype(input)
+    if not onesided:
+        return _to_complex(input, dim, scale, True)
+    turned, back = _last(input, dim)
+    n, norm = turned.shape[-1], _FORWARD[scale]
+    if len(dim) == 1 and 0 < n <= _SHORT:
+        found = product(turned.reshape(turned.size // n, n), _waves(n, input.dtype, norm))
+        return back(found.view(f"c{2 * input.itemsize}").reshape(*turned.shape[:-1], n // 2 + 1))
+    found = np.fft.rfftn(turned, axes=range(-len(dim), 0), norm=norm)  # type: ignore[arg-type]
+    return back(np.ascontiguousarray(found))
+
+
+@_fft_r2c.gradient
+def _(s: Any, grad: Any) -> Any:
+    if s.onesided:
+        grad = _resized(grad, s.dim[-1:], (s.shape("input")[s.dim[-1]],))
+    return _fft_c2c(grad, s.dim, s.scale, False).real
+
+
+@opaque(name="_fft_c2r", where=("aten",), node="fft_c2r")
+def _fft_c2r(input, dim: "Ints", scale: "str", size: "int") -> Array:
+    """The transform backwards of a half spectrum over dims: real numbers, `size` in the last."""
+    _check_dtype(input)
+    turned, back = _last(input, dim)
+    axes = tuple(range(-len(dim), 0))
+    sizes = (*[input.shape[d] for d in dim[:-1]], size)
+    return back(np.ascontiguousarray(np.fft.irfftn(turned, sizes, axes, _BACKWARD[scale])))  # type: ignore[arg-type]
+
+
+@_fft_c2r.gradient
+def _(s: Any, grad: Any) -> Any:
+    found = _fft_r2c(grad, s.dim, s.scale, True)
+    # What conjugation gives back counts twice: all but the first and (of an even size) the middle one.
+    d, twice = s.dim[-1], s.size - s.size // 2 - 1
+    weights = np.ones(found.shape[d], grad._l.dtype)
+    weights[1 : 1 + twice] = 2
+    shape = [-1 if i == d else 1 for i in range(found.ndim)]
+    return found * ROWS["_tensor_of"](weights.reshape(shape))
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def _scale(norm: str | None, forward: bool) -> str:
+    norm = "backward" if norm is None else norm
+    if norm not in ("backward", "forward", "ortho"):
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"; choose backward, forward or ortho')
+    if norm == "ortho":
+        return "root"
+    return "n" if (norm == "forward") is forward else "none"
+
+
+def _floating(x: Any) -> Any:
+    return x.to(dt.get_default_dtype()) if x.dtype.category < dt.FLOATING else x
+
+
+def _complex(x: Any) -> Any:
+    x = _floating(x)
+    return x if x.is_complex() else x.to(x.dtype.to_complex())
+
+
+def _real(name: str, x: Any) -> Any:
+    if x.is_complex():
+        words = "real-valued" if name.endswith("n") else "real"
+        raise RuntimeError(f"{name} expects a {words} input tensor, but got {x.dtype.legacy}")
+    return _floating(x)
+
+
+def _check_points(*sizes: int) -> None:
+    for n in sizes:
+        if n < 1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+
+
+def _resized(x: Any, dims: Ints, sizes: Ints) -> Any:
+    """x cut, or continued with zeros, to sizes in dims."""
+    pads = [0] * (2 * x.ndim)
+    for d, n in zip(dims, sizes, strict=True):
+        pads[2 * (x.ndim - 1 - d) + 1] = n - x.shape[d]
+    _check_points(*sizes)
+    return ROWS["pad"](x, tuple(pads)) if any(pads) else x
+
+
+def _one(x: Any, n: int | None, dim: int) -> tuple[int, int]:
+    """(dim, size) of a transform over one dim."""
+    if not x.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    d = wrap_dim(dim, x.ndim)
+    size = x.shape[d] if n is None else n
+    _check_points(size)
+    return d, size
+
+
+def _several(x: Any, s: Any, dim: Any) -> tuple[Ints, list[int]]:
+    """(dims, sizes) of a transform over several dims."""
+    sizes = None if s is None else list(as_tuple(s))
+    if dim is not None:
+        if not x.ndim and dim != ():
+            raise IndexError(f"Dimension specified as {as_tuple(dim)[0]} but tensor has no dimensions")
+        dims = tuple(wrap_dim(d, x.ndim) for d in as_tuple(dim))
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"FFT dims must be unique, got {list(as_tuple(dim))}")
+        if sizes is not None and len(sizes) != len(dims):
+            raise RuntimeError(
+                "When given, dim and shape arguments must have the same length, got "
+                f"{len(dims)} and {len(sizes)}"
+            )
+    elif sizes is not None:
+        if len(sizes) > x.ndim:
+            raise RuntimeError(
+                f"Got shape with {len(sizes)} values but input tensor only has {x.ndim} dimensions."
+            )
+        dims = tuple(range(x.ndim - len(sizes), x.ndim))
+    else:
+        dims = tuple(range(x.ndim))
+    full = [x.shape[d] for d in dims]
+    found = full if sizes is None else [f if n == -1 else n for f, n in zip(full, sizes, strict=True)]
+    _check_points(*found)
+    return dims, found
+
+
+def _some(name: str, dims: Ints) -> None:
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+
+
+# --- the transforms over several dims -------------------------------------------------------------
+
+
+def _full(name: str, x: Any, dims: Ints, sizes: Any, norm: Any, forward: bool) -> Any:
+    """fft, ifft: all numbers complex; a real operand's transform forward is computed from reals."""
+    if len(dims) == 1 and not x.is_complex():
+        found = _fft_r2c(_resized(_floating(x), dims, sizes), dims, _scale(norm, forward), False)
+        return found if forward else found.conj()
+    return _fft_c2c(_resized(_complex(x), dims, sizes), dims, _scale(norm, forward), forward)
+
+
+def _half(name: str, x: Any, dims: Ints, sizes: Any, norm: Any, forward: bool) -> Any:
+    """rfft, ihfft: reals to half a spectrum."""
+    _some(name, dims)
+    x = _resized(_real(name, x), dims, sizes)
+    scale = _scale(norm, forward)
+    if forward:
+        return _fft_r2c(x, dims, scale, True)
+    found = _fft_r2c(x, dims[-1:], scale, True).conj()
+    return _fft_c2c(found, dims[:-1], scale, False) if dims[:-1] else found
+
+
+def _whole(name: str, x: Any, dims: Ints, sizes: Any, norm: Any, forward: bool) -> Any:
+    """hfft, irfft: half a spectrum to reals."""
+    _some(name, dims)
+    last, scale = sizes[-1], _scale(norm, forward)
+    x = _resized(_complex(x), dims, (*sizes[:-1], last // 2 + 1))
+    if not forward:
+        return _fft_c2r(x, dims, scale, last)
+    found = _fft_c2c(x, dims[:-1], scale, True) if dims[:-1] else x
+    return _fft_c2r(found.conj(), dims[-1:], scale, last)
+
+
+def _family(name: str, run: Any, forward: bool, doc: str) -> None:
+    """The rows NAME, NAME2 and NAMEn: over one dim, the last two, any."""
+    halved = run is _whole
+
+    def one(input, n: "int | None" = None, dim: "int" = -1, norm: "str | None" = None):
+        if n is None and halved and input.ndim:
+            n = 2 * (input.shape[wrap_dim(dim, input.ndim)] - 1)
+        d, size = _one(input, n, dim)
+        return run(name, input, (d,), (size,), norm, forward)
+
+    def many(which: str, x: Any, s: Any, dim: Any, norm: Any) -> Any:
+        dims, sizes = _several(x, s, dim)
+        if halved and dims and (s is None or as_tuple(s)[-1] == -1):
+            sizes[-1] = 2 * (sizes[-1] - 1)
+        return run(which, x, dims, sizes, norm, forward)
+
+    def two(input, s: "Ints | None" = None, dim: "Ints" = (-2, -1), norm: "str | None" = None):
+        return many(f"{name}n", input, s, dim, norm)
+
+    def any_(input, s: "Ints | None" = None, dim: "Ints | None" = None, norm: "str | None" = None):
+        return many(f"{name}n", input, s, dim, norm)
+
+    facts: dict[str, Any] = {"where": ("fft",), "out": True}
+    composite(one, name=name, doc=f"{doc}, over one dim.", **facts)
+    composite(two, name=f"{name}2", doc=f"{doc}, over two dims.", **facts)
+    composite(any_, name=f"{name}n", doc=f"{doc}, over several dims.", **facts)
+
+
+_family("fft", _full, True, "The discrete Fourier transform")
+_family("ifft", _full, False, "The inverse of fft")
+_family("rfft", _half, True, "The first half of a real operand's fft, which gives the other by conjugation")
+_family("ihfft", _half, False, "The inverse of hfft")
+_family("irfft", _whole, False, "The inverse of rfft: real numbers from the first half of a spectrum")
+_family("hfft", _whole, True, "fft of what the first half is given of, and conjugation gives the other")
+
+
+# --- frequencies ----------------------------------------------------------------------------------
+
+
+def _shift(name: str, extra: int, doc: str) -> None:
+    def body(input, dim: "Ints | None" = None):
+        dims = (
+            tuple(range(input.ndim)) if dim is None else tuple(wrap_dim(d, input.ndim) for d in as_tuple(dim))
+        )
+        steps = tuple((input.shape[d] + extra) // 2 for d in dims)
+        return ROWS["roll"](input, steps, dims) if dims else input
+
+    composite(body, name=name, doc=doc, where=("fft",))
+
+
+_shift("fftshift", 0, "Spectra with frequency 0 in the middle.")
+_shift("ifftshift", 1, "The inverse of fftshift.")
+
+
+def _frequencies(name: str, half: bool) -> None:
+    def body(n: "int", d: "float" = 1.0, *, dtype: "dtype | None" = None) -> Array:
+        of = dtype or dt.get_default_dtype()
+        if of.category < dt.FLOATING:
+            raise RuntimeError(f"{name} requires a floating point or complex dtype, got {of}")
+        places = np.arange(n // 2 + 1 if half else n)
+        places[(n + 1) // 2 + half :] -= n
+        return (places.astype(dt.opmath(of).np) * (1.0 / (n * d) if n * d else math.nan)).astype(of.np)
+
+    factory(
+        body,
+        name=name,
+        doc=f"The frequencies of {name[:-4]}'s results, for n samples d apart.",
+        where=("fft",),
+    )
+
+
+_frequencies("fftfreq", False)
+_frequencies("rfftfreq", True)

@@ -1,0 +1,1 @@
+"""PyTorch's file formats both ways, and safetensors."""

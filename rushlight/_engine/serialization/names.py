@@ -1,0 +1,76 @@
+"""Names in pickles: files carry PyTorch's, objects live under Rushlight's.
+
+One table lists the places that differ; everything else differs by its first word only.
+"""
+
+from __future__ import annotations
+
+import importlib
+from _compat_pickle import IMPORT_MAPPING as _PYTHON_2_MODULES, NAME_MAPPING as _PYTHON_2_NAMES
+from typing import Any
+
+# Rushlight's module -> PyTorch's, for what is not at the same path.
+_MODULES = {
+    "rushlight._engine.core.dtype": "torch",
+    "rushlight._engine.tensors.geometry": "torch",
+    "rushlight._engine.tensors.storages.typed": "torch",
+    "rushlight._engine.tensors.storages.untyped": "torch.storage",
+    "rushlight._engine.serialization.rebuild": "torch._utils",
+}
+_EXCEPTIONS = {
+    ("rushlight._engine.serialization.rebuild", "_rebuild_from_type_v2"): "torch._tensor",
+    ("rushlight._engine.serialization.rebuild", "_get_layout"): "torch.serialization",
+    ("rushlight._engine.tensors.storages.typed", "TypedStorage"): "torch.storage",
+    (
+        "rushlight.nn.modules.loss",
+        "LinearCrossEntropyOptions",
+    ): "torch.nn.modules.linear_cross_entropy_options",
+    ("rushlight.nn.parameter", "_rebuild_parameter"): "torch._utils",
+    ("rushlight.nn.parameter", "_rebuild_parameter_with_state"): "torch._utils",
+}
+# PyTorch's (module, name) -> Rushlight's module, for the same.
+_BACK = {(theirs, name): ours for (ours, name), theirs in _EXCEPTIONS.items()}
+_HOMES = {
+    "torch._utils": "rushlight._engine.serialization.rebuild",
+    "torch._C._nn": "rushlight.nn.functional",
+}
+
+
+def torch_module(module: str, name: str) -> str:
+    """The module under which PyTorch knows Rushlight's `module`.`name`; others stay as they are."""
+    if module != "rushlight" and not module.startswith("rushlight."):
+        return module
+    found = _EXCEPTIONS.get((module, name)) or _MODULES.get(module)
+    return found or "torch" + module[len("rushlight") :]
+
+
+def full_name(module: str, name: str) -> str:
+    """How a global of a pickle is spelled in messages and allow-lists: torch.nn.Linear, len."""
+    # Pickles of protocol 2 and below spell the standard library as Python 2 did.
+    module, name = _PYTHON_2_NAMES.get((module, name), (module, name))
+    module = torch_module(_PYTHON_2_MODULES.get(module, module), name)
+    return name if module == "builtins" else f"{module}.{name}"
+
+
+def resolve(module: str, name: str) -> Any:
+    """The object of a torch.* name; AttributeError says what Rushlight does not have."""
+    home = _BACK.get((module, name)) or _HOMES.get(module)
+    if home is None and name.endswith("Storage"):
+        home = f"rushlight._engine.tensors.storages.{'untyped' if name == 'UntypedStorage' else 'typed'}"
+    shown, module = full_name(module, name), home or "rushlight" + module[len("torch") :]
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError):
+        raise AttributeError(
+            f"Can't get attribute {shown}: the file holds an object of this kind, "
+            "and Rushlight has none; save tensors and plain containers (for a "
+            "model, its state_dict()) instead of whole objects"
+        ) from None
+    return found
+
+
+def is_torch(module: str) -> bool:
+    """Whether a pickled module name is PyTorch's, so that `resolve` answers for it."""
+    return module == "torch" or module.startswith("torch.")

@@ -1,0 +1,1 @@
+"""What a tensor is: its parts, by what they answer."""

@@ -1,0 +1,1 @@
+"""Tensors from Python data, from other libraries' memory, by old constructors."""

@@ -1,0 +1,109 @@
+"""Tensors around memory that others own, and others around ours: NumPy arrays and DLPack."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.tensors.construction.from_data import share
+from rushlight._engine.tensors.storages.storage import span
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor that shares a NumPy array's memory: writes to either are seen in both.
+
+    Raises TypeError for element types that no dtype has, ValueError for negative strides.
+    """
+    return _borrowed(share(ndarray))
+
+
+def _borrowed(array: Any) -> Tensor:
+    """A tensor around someone else's array; its storage begins where the array does."""
+    t = wrap(array)
+    held = storage(t)
+    held.foreign = True
+    if array.base is not None:
+        held._bytes = span(array).view(np.uint8)
+    return t
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares memory with any object that speaks DLPack (or a DLPack capsule).
+
+    copy: True copies, False insists on sharing, None shares where it can.
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
+        ext_tensor = _Capsule(ext_tensor)
+    if device is not None and str(device) not in ("cpu", "cpu:0"):
+        raise RuntimeError(f"from_dlpack: expected device 'cpu', got '{device}'")
+    try:
+        array = np.from_dlpack(ext_tensor, copy=copy)
+    except TypeError:
+        array = np.from_dlpack(ext_tensor)  # objects of before copy= was part of the protocol
+    if isinstance(ext_tensor, _Capsule) and not array.flags.writeable:
+        # NumPy cannot know of a bare capsule whether it may be written to; PyTorch writes.
+        shown = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+        array = np.asarray(SimpleNamespace(__array_interface__=shown, kept=array))
+    return wrap(array.copy()) if copy else _borrowed(array)
+
+
+class _Capsule:
+    """A bare DLPack capsule, as `to_dlpack` gives, in the protocol that NumPy reads."""
+
+    def __init__(self, capsule: Any) -> None:
+        if type(capsule).__name__ != "PyCapsule" or '"dltensor"' not in repr(capsule):
+            raise RuntimeError(
+                "from_dlpack received an invalid capsule. Note that DLTensor "
+                "capsules can be consumed only once, so you might have already "
+                f"constructed a tensor from it once. Got a {type(capsule).__name__}."
+            )
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CPU
+
+
+_CPU = (1, 0)  # kDLCPU, device 0
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule on the tensor's memory, to be read once by any library's from_dlpack."""
+    return dlpack(tensor)
+
+
+def dlpack(
+    self: Tensor,
+    *,
+    stream: Any = None,
+    max_version: Any = None,
+    dl_device: Any = None,
+    copy: bool | None = None,
+) -> Any:
+    """Tensor.__dlpack__: a capsule on this tensor's memory (a copy's with copy=True)."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self._k.on_meta:
+        raise BufferError("Can't export meta tensors: they have no memory")
+    if self._k.lazy:
+        raise BufferError(
+            f"Can't export tensors with the {'conjugate' if self._k.conj else 'negative'} bit "
+            "set: use tensor.resolve_conj().resolve_neg()"
+        )
+    array = self._a.copy() if copy else self._a
+    try:
+        return array.__dlpack__(max_version=max_version)
+    except BufferError:
+        raise RuntimeError(
+            f"Unsupported dtype in DLTensor: {self.dtype}; NumPy, which exports it, knows no such type"
+        ) from None
+
+
+def dlpack_device(self: Tensor) -> tuple[int, int]:
+    """Tensor.__dlpack_device__: (1, 0), the CPU."""
+    return _CPU

@@ -1,0 +1,88 @@
+"""Legacy constructors: torch.Tensor(2, 3), torch.FloatTensor([1, 2]), and Tensor subclasses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.determinism import fill_unwritten
+from rushlight._engine.core.size import Size
+from rushlight._engine.tensors.construction.from_data import infer, is_sequence
+from rushlight._engine.tensors.tensor import Tensor, alias, wrap
+
+
+def legacy_new(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """torch.Tensor(...): sizes give uninitialised memory, data a copy in the default dtype."""
+    made = _make(dt.get_default_dtype(), args, kwargs, any_dtype=True)
+    return made if cls is Tensor else alias(made, cls=cls)
+
+
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype."""
+    return _make(self.dtype, args, kwargs)
+
+
+def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype: bool = False) -> Tensor:
+    args = _positional(args, kwargs)
+    first = args[0] if args else Size((0,))
+    if len(args) == 1 and isinstance(first, Tensor):
+        if first._k.dtype is not of and not any_dtype:
+            raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with .to()")
+        return alias(first)
+    if len(args) == 1 and hasattr(first, "untyped"):
+        return wrap(np.empty(0, of.np)).set_(first)  # type: ignore[attr-defined,no-any-return]
+    if isinstance(first, Size) or all(
+        isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in args
+    ):
+        sizes = tuple(first) if isinstance(first, Size) else tuple(map(int, args))
+        if any(n < 0 for n in sizes):
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
+        return wrap(fill_unwritten(np.empty(sizes, of.np)))
+    if len(args) > 1:
+        raise TypeError(
+            "new() received an invalid combination of arguments - got ("
+            f"{', '.join(type(a).__name__ for a in args)}); expected sizes or one "
+            "sequence: torch.tensor(data) is the modern spelling"
+        )
+    if not isinstance(first, (str, bytes)) and not is_sequence(first):
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return wrap(infer(first, of))
+
+
+def _positional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    kwargs = dict(kwargs)
+    where = kwargs.pop("device", None)
+    if where is not None and str(where) not in ("cpu", "cpu:0"):
+        raise RuntimeError(
+            "legacy constructor expects device type: cpu but device type: "
+            f"{where} was passed; torch.tensor and torch.empty take any device"
+        )
+    for name in ("data", "other", "storage", "size"):
+        if kwargs.get(name) is not None and not args:
+            args = (kwargs.pop(name),)
+    if kwargs:
+        raise TypeError(
+            "new() received an invalid combination of arguments - unexpected keywords "
+            f"{sorted(kwargs)}; torch.tensor takes dtype, device and requires_grad"
+        )
+    return args
+
+
+class _LegacyType(type):
+    """torch.FloatTensor and its relatives: isinstance tests by dtype."""
+
+    dtype: dt.dtype
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance._k.dtype is cls.dtype
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        return _make(cls.dtype, args, kwargs)
+
+
+for _d in dt.ALL:
+    if _d.legacy[0].isupper() and not _d.name.startswith(("float8", "complex", "uint16", "uint32", "uint64")):
+        _name = f"{_d.legacy}Tensor"
+        globals()[_name] = _LegacyType(_name, (), {"dtype": _d})

@@ -1,0 +1,190 @@
+"""The part of Tensor that turns it into Python and NumPy values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rushlight._engine.core.conversion import overflow
+from rushlight._engine.core.recording import escape
+from rushlight._engine.tensors.storages.storage import storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rushlight._engine.tensors.tensor import Tensor
+
+
+class Conversion:
+    """item, tolist, numpy, float(), bool(), iteration, printing."""
+
+    __slots__ = ()
+    _many = False
+    _a: Any
+    _k: Any
+    _g: Any
+    _s: Any
+
+    def item(self) -> int | float | bool:
+        """The value of a tensor with one element, as a Python number."""
+        a = self._a
+        if a.size != 1:
+            raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
+        if self._k.on_meta:
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        escape(".item()")
+        value = a.item()
+        return value if type(value) in _PYTHON else float(value)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers; of a 0-d tensor, the number."""
+        a = self._a
+        if self._k.on_meta:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        escape(".tolist()")
+        if a.dtype.isbuiltin == 2:  # bfloat16, float8
+            a = a.astype(np.float32)
+        return a.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The NumPy array that shares this tensor's memory."""
+        if self._g is not None and not force and self._recorded:  # type: ignore[attr-defined]
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if self._k.on_meta:
+            raise TypeError(
+                "can't convert meta device type tensor to numpy. Use Tensor.cpu() to "
+                "copy the tensor to host memory first."
+            )
+        if self._k.dtype.name == "bfloat16" or self._k.dtype.name.startswith("float8"):
+            raise TypeError(
+                f"Got unsupported ScalarType {self._k.dtype.legacy}; NumPy has no such "
+                "type: convert with .float() first"
+            )
+        escape(".numpy()")
+        if self._k.lazy and force:
+            return self._a.copy()
+        if self._k.lazy:
+            bit, way = ("conjugate", "conj") if self._k.conj else ("negative", "neg")
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {bit} bit set. Use "
+                f"tensor.resolve_{way}().numpy() instead."
+            )
+        storage(self).exposed = True
+        # The view must keep later in-place NumPy writes visible, so it is handed out as it is.
+        return self._a.view()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is None:
+            return array.copy() if copy else array
+        return array.astype(dtype, copy=bool(copy))
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        from rushlight._engine.tensors.construction.interop import dlpack
+
+        return dlpack(
+            self,
+            stream=stream,
+            max_version=max_version,  # type: ignore[arg-type]
+            dl_device=dl_device,
+            copy=copy,
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        from rushlight._engine.tensors.construction.interop import dlpack_device
+
+        return dlpack_device(self)  # type: ignore[arg-type]
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        from rushlight._engine.tensors.tensor import wrap
+
+        return wrap(np.asarray(array))
+
+    def _single(self) -> Any:
+        if self._l.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars; this one has {self._l.size}"
+            )
+        return self.item()
+
+    def __bool__(self) -> bool:
+        size = self._l.size
+        if size != 1:
+            if size == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def is_nonzero(self) -> bool:
+        """Whether the one element is not zero; RuntimeError for several or none."""
+        return self.__bool__()
+
+    def __float__(self) -> float:
+        return float(_real(self._single(), "double"))
+
+    def __int__(self) -> int:
+        return int(_real(self._single(), "int64_t"))
+
+    def __complex__(self) -> complex:
+        return complex(self._single())
+
+    def __index__(self) -> int:
+        if self._l.size != 1 or self._l.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        escape("an index made of a tensor")
+        return int(self._a.item())
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._l.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __reversed__(self) -> Tensor:
+        return self.flip(0) if self._l.ndim else self  # type: ignore[attr-defined]
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Conversion, bool, int, float, complex)):
+            return bool((self == element).any())  # type: ignore[attr-defined]
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from rushlight._engine.tensors.printing import tensor_repr
+
+        escape("printing a tensor")
+        return tensor_repr(self, contents=tensor_contents)
+
+    def __str__(self) -> str:
+        return self.__repr__()
+
+    def __format__(self, spec: str) -> str:
+        if self._l.ndim == 0 and not self._k.on_meta:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from rushlight._engine.tensors.copying import reduce_tensor
+
+        return reduce_tensor(self, protocol)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        from rushlight._engine.tensors.copying import deepcopy_tensor
+
+        return deepcopy_tensor(self, memo)
+
+
+def _real(value: Any, name: str) -> Any:
+    if not isinstance(value, complex):
+        return value
+    if value.imag:
+        overflow(name)
+    return value.real
+
+
+_PYTHON = frozenset({bool, int, float, complex})

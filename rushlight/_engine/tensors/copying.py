@@ -1,0 +1,164 @@
+"""Copies of tensors: pickle and deepcopy. Tensors that share a storage still do afterwards."""
+
+from __future__ import annotations
+
+import copy
+from pickle import PickleBuffer
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.device import META
+from rushlight._engine.core.dtype import BY_NAME, dtype
+from rushlight._engine.core.layout import Layout, beyond_storage, extent
+from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.lazy_views import mark
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.storages.storage import Array, Storage, strided
+from rushlight._engine.tensors.tensor import Tensor, alias, storage, wrap
+
+Ints = tuple[int, ...]
+
+
+def storage_of(flat: Array) -> Storage:
+    """A Storage around `flat`, a 1-d uint8 array."""
+    made = Storage()
+    made._bytes = flat
+    return made
+
+
+def tensor_over(shared: Storage, of: dtype, layout: Layout) -> Tensor:
+    """A tensor that sees the bytes of `shared` with a layout; RuntimeError where it leaves them."""
+    flat: Array = shared._bytes  # type: ignore[assignment]
+    _check_bounds(layout, of.itemsize, flat.size)
+    made = wrap(strided(flat, of.np, layout.sizes, layout.strides, layout.offset))
+    made._s = shared
+    return made
+
+
+def meta_tensor(of: dtype, sizes: Ints, strides: Ints) -> Tensor:
+    """A tensor without data."""
+    return wrap(meta_array(sizes, of.np, strides), kind(of, META))
+
+
+def _check_bounds(layout: Layout, itemsize: int, available: int) -> None:
+    if any(n < 0 for n in (*layout.sizes, *layout.strides, layout.offset)) or (
+        len(layout.sizes) != len(layout.strides)
+    ):
+        raise RuntimeError(
+            f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)} and "
+            f"storage offset {layout.offset} must be non-negative and match"
+        )
+    needed = 0 if 0 in layout.sizes else extent(layout) * itemsize
+    if needed > available:
+        raise beyond_storage(layout, itemsize, needed, available)
+
+
+# --- pickle -------------------------------------------------------------------------------------
+
+
+def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """What plain pickle writes for a tensor: class, storage, layout; then its attributes.
+
+    The storage is an object of its own to pickle, so that views of one memory stay views of one.
+    """
+    memory = None
+    if not t._k.on_meta:
+        memory = storage(t)
+        memory.bytes(t._m)
+    built = (
+        type(t),
+        memory,
+        t._k.dtype,
+        tuple(t._l.shape),
+        t.stride(),
+        0 if memory is None else t.storage_offset(),
+        t.requires_grad,
+        t._k.conj,
+        t._k.neg,
+    )
+    return (_rebuild, built, t.__dict__) if t.__dict__ else (_rebuild, built)
+
+
+def _rebuild(
+    cls: type,
+    memory: Storage | None,
+    of: dtype,
+    sizes: Ints,
+    strides: Ints,
+    offset: int,
+    requires_grad: bool,
+    conj: bool = False,
+    neg: bool = False,
+) -> Any:
+    if memory is None:
+        made = meta_tensor(of, sizes, strides)
+    else:
+        made = tensor_over(memory, of, Layout(sizes, strides, offset))
+    mark(made, conj, neg)
+    if cls is not Tensor:
+        made = alias(made, cls=cls)
+    return made.requires_grad_() if requires_grad else made
+
+
+def reduce_alone(t: Tensor) -> tuple[Any, ...] | None:
+    """What pickle writes for a plain tensor with memory of its own, in few steps; None for others."""
+    a = t._a
+    if (
+        type(t) is not Tensor
+        or t._s is not None
+        or t._g is not None
+        or t.__dict__
+        or t._k.special
+        or (a.base is not None or not a.flags.c_contiguous)
+    ):
+        return None
+    return over, (t._k.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8)))
+
+
+def over(name: str, sizes: Ints, memory: Any) -> Tensor:
+    """A tensor of a dtype, by its name, that lies in `memory` row by row, and is all that lies there."""
+    of = BY_NAME[name].np
+    # frombuffer, unlike ndarray, looks no further than the memory that it is given.
+    return wrap(np.frombuffer(memory, of).reshape(sizes) if 0 not in sizes else np.empty(sizes, of))
+
+
+# --- deepcopy -----------------------------------------------------------------------------------
+
+
+def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf with its own memory, attributes and gradient; RuntimeError for what is no leaf."""
+    found = memo.get(id(t))
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    if not t.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment. If you were attempting to deepcopy a module, this may be because it holds a computed "
+            "tensor (torch.nn.utils.weight_norm does); copy t.detach() instead."
+        )
+    if t._k.lazy:
+        made = t.detach().clone()
+    elif t._k.on_meta:
+        made = meta_tensor(t._k.dtype, tuple(t._l.shape), t.stride())
+    else:
+        layout = Layout(tuple(t._l.shape), t.stride(), t.storage_offset())
+        made = tensor_over(_deepcopy_storage(t, memo), t._k.dtype, layout)
+    if type(t) is not Tensor:
+        made = alias(made, cls=type(t))
+    memo[id(t)] = made
+    if t.requires_grad:
+        made.requires_grad_()
+    if t.grad is not None:
+        made.grad = copy.deepcopy(t.grad, memo)
+    if t.__dict__:
+        made.__dict__.update(copy.deepcopy(t.__dict__, memo))
+    return made
+
+
+def _deepcopy_storage(t: Tensor, memo: dict[int, Any]) -> Storage:
+    memory = storage(t)
+    found = memo.get(id(memory))
+    if found is None:
+        found = memo[id(memory)] = storage_of(memory.bytes(t._m).copy())
+    return found

@@ -1,0 +1,124 @@
+"""torch.Generator: a stream of random numbers with a seed and a state that can be saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.device import device as Device
+from rushlight._engine.core.recording import TAPE, settle
+from rushlight._engine.numerics.rng import Engine, default_engine
+from rushlight._engine.tensors.kind import unavailable
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+
+class Generator:
+    """Generator(device="cpu"): random numbers of its own, equal to PyTorch's for equal seeds.
+
+    Raises AssertionError or RuntimeError for devices other than the CPU.
+    """
+
+    __slots__ = ("_own", "__weakref__")
+
+    def __init__(self, device: Any = "cpu") -> None:
+        where = Device(device)
+        if where.type == "meta":
+            raise RuntimeError("META device type not an accelerator.")
+        if where.type != "cpu":
+            raise unavailable(where, RuntimeError, "Cannot get CUDA generator without ATen_cuda library")
+        self._own: Engine | None = Engine()
+
+    @property
+    def engine(self) -> Engine:
+        """The array-level engine behind this generator."""
+        return default_engine() if self._own is None else self._own
+
+    @property
+    def device(self) -> Device:
+        """Always cpu."""
+        return Device("cpu")
+
+    def manual_seed(self, seed: int) -> "Generator":
+        """Restart from `seed`, an int in [-2^63, 2^64); returns this generator."""
+        if isinstance(seed, np.integer):
+            raise TypeError(
+                "an integer is required: manual_seed takes a Python int, not "
+                f"{type(seed).__name__}; write int(seed)"
+            )
+        if type(seed) is not int:
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        settle()
+        self.engine.manual_seed(seed)
+        return self
+
+    def seed(self) -> int:
+        """Restart from a seed of the operating system; returns it."""
+        settle()
+        return self.engine.seed()
+
+    def initial_seed(self) -> int:
+        """The seed that the numbers started from."""
+        return self.engine.initial_seed
+
+    def get_state(self) -> Tensor:
+        """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
+        settle()
+        engine = self.engine
+        found = wrap(engine.get_state())
+        if TAPE:
+            TAPE[-1].run(engine.get_state, (), found, ())
+        return found
+
+    def set_state(self, new_state: Tensor) -> "Generator":
+        """Resume from what `get_state` gave, here or in PyTorch; returns this generator."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype.name != "uint8":
+            raise TypeError(f"RNG state must be a torch.ByteTensor, got a tensor of {new_state.dtype}")
+        settle()
+        engine = self.engine
+        engine.set_state(new_state._a)
+        if TAPE:
+            TAPE[-1].write(engine.set_state, (new_state._a,), (new_state,))
+        return self
+
+    def clone_state(self) -> "Generator":
+        """A new generator that will give the same numbers as this one."""
+        other = Generator()
+        other.set_state(self.get_state())
+        return other
+
+    def graphsafe_get_state(self) -> "Generator":
+        """Refused: only CUDA generators have it."""
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state()")
+
+    def graphsafe_set_state(self, state: "Generator") -> "Generator":
+        """Refused: only CUDA generators have it."""
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state()")
+
+    def get_offset(self) -> int:
+        """Refused: only counter-based generators have an offset."""
+        raise RuntimeError("CPU Generator does not use offset; save get_state() instead")
+
+    def set_offset(self, offset: int) -> "Generator":
+        """Refused: only counter-based generators have an offset."""
+        raise RuntimeError("CPU Generator does not use offset; use set_state() instead")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Generator, (self.device,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, state: tuple[int, None, Tensor]) -> None:
+        self.manual_seed(state[0])
+        self.set_state(state[2])
+
+
+def _shared() -> Generator:
+    made: Generator = object.__new__(Generator)
+    made._own = None
+    return made
+
+
+# Names the engine that is used where none is given, without making it: that would load NumPy's
+# random module at start-up.
+default_generator = _shared()

@@ -1,0 +1,361 @@
+"""The part of Tensor that tells its shape and place in memory."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, overload
+
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.layout import contiguous_strides, iteration_order
+from rushlight._engine.core.size import Size
+from rushlight._engine.tensors.storages.storage import SHARED, Storage, address, owner, shared_at, storage
+
+if TYPE_CHECKING:
+    from rushlight._engine.tensors.tensor import Tensor
+
+
+def _place(asked: str, dim: Any, ndim: int) -> int:
+    """The dim whose size or stride is asked for, from 0 on."""
+    if isinstance(dim, (bool, float)):
+        raise TypeError(f"{asked}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
+class _Constant:
+    """A named constant of the package's top level, which pickles as that name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class MemoryFormat(_Constant):
+    """torch.contiguous_format, channels_last, ...: an order of dims in memory."""
+
+    __slots__ = ()
+
+
+class StorageLayout(_Constant):
+    """torch.strided and its relatives."""
+
+    __slots__ = ()
+
+
+contiguous_format = MemoryFormat("contiguous_format")
+preserve_format = MemoryFormat("preserve_format")
+channels_last = MemoryFormat("channels_last")
+channels_last_3d = MemoryFormat("channels_last_3d")
+strided = StorageLayout("strided")
+sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = map(
+    StorageLayout, ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+)
+
+
+def _told(path: str, doc: str) -> Any:
+    return property(attrgetter(path), doc=doc)
+
+
+class Geometry:
+    """Sizes, strides, offset, memory: everything that can be told without reading the data."""
+
+    __slots__ = ()
+    _m: Any
+    _k: Any
+    _s: Any
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of all dims."""
+        return Size(self._l.shape)
+
+    dtype = _told("_k.dtype", "The element type.")
+    device = _told("_k.device", "Where the memory is.")
+    ndim = _told("_l.ndim", "The number of dims.")
+    itemsize = _told("_k.dtype.itemsize", "Bytes of one element.")
+    is_meta = _told("_k.on_meta", "Whether the tensor has a shape and no data.")
+
+    @property
+    def layout(self) -> StorageLayout:
+        """torch.strided."""
+        return strided
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._l.size * self._k.dtype.itemsize
+
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or the size of one dim."""
+        if dim is None:
+            return Size(self._l.shape)
+        return self._l.shape[_place("size", dim, self._l.ndim)]
+
+    def dim(self) -> int:
+        """The number of dims."""
+        return self._l.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._l.size
+
+    ndimension = dim
+    nelement = numel
+
+    @property
+    def T(self) -> Tensor:
+        """The dims reversed; meant for matrices."""
+        if self._l.ndim not in (0, 2):
+            warn(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+                "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+                "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+                "to reverse the dimensions of a tensor.",
+                UserWarning,
+            )
+        return self.permute(tuple(range(self._l.ndim))[::-1])  # type: ignore[attr-defined]
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two dims swapped."""
+        return self._swapped("mT")
+
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix."""
+        if self._l.ndim not in (0, 2):
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self._l.ndim}-D tensor."
+            )
+        return self.T.conj()
+
+    @property
+    def mH(self) -> Tensor:
+        """The last two dims swapped and conjugated."""
+        return self._swapped("mH").conj()
+
+    def _swapped(self, name: str) -> Tensor:
+        if not self._l.ndim:
+            warn(
+                f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.",
+                UserWarning,
+            )
+            return self
+        if self._l.ndim < 2:
+            raise RuntimeError(
+                f"tensor.{name} is only supported on matrices or batches of matrices. "
+                f"Got {self._l.ndim}-D tensor."
+            )
+        return self.transpose(-2, -1)  # type: ignore[attr-defined]
+
+    @property
+    def real(self) -> Tensor:
+        """The real part, as a view; a real tensor is returned as it is."""
+        return lookup_function("real")(self)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, as a view."""
+        return lookup_function("imag")(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(value)
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self._k.dtype.itemsize
+
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides in elements: all, or of one dim."""
+        a = self._l
+        step = a.itemsize
+        strides = tuple([s // step for s in a.strides])
+        if not a.size and not any(strides):
+            strides = contiguous_strides(a.shape)  # NumPy's empty arrays have none
+        return strides if dim is None else strides[_place("stride", dim, a.ndim)]
+
+    def storage_offset(self) -> int:
+        """Elements from the start of the storage to the first element."""
+        start = self._storage().bytes(self._m)
+        if not start.size:
+            return 0
+        return (address(self._m) - address(start)) // self._l.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 for an empty tensor."""
+        return address(self._m) if self._l.size else 0
+
+    def _storage(self) -> Storage:
+        return storage(self)
+
+    @property
+    def _version(self) -> int:
+        if self._s is not None and self._s.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._s is None else self._s.version
+
+    def untyped_storage(self) -> Any:
+        """The storage: the memory shared by all views of this tensor."""
+        from rushlight._engine.tensors.storages.untyped import UntypedStorage
+
+        return UntypedStorage._of(self)
+
+    def storage(self) -> Any:
+        """The storage with this tensor's dtype; PyTorch advises untyped_storage()."""
+        from rushlight._engine.tensors.storages.typed import TypedStorage
+
+        warn(
+            "TypedStorage is deprecated. It will be removed in the future and "
+            "UntypedStorage will be the only storage class. Use tensor.untyped_storage() "
+            "instead of tensor.storage()",
+            UserWarning,
+        )
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._k.dtype)
+
+    def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie in the order of `memory_format` without gaps."""
+        a = self._l
+        if memory_format in (contiguous_format, preserve_format):
+            return bool(a.flags.c_contiguous)
+        if a.ndim != (4 if memory_format is channels_last else 5):
+            return False
+        strides, step = self.stride(), 1
+        for d in (1, *range(a.ndim - 1, 1, -1), 0):
+            if a.shape[d] != 1 and strides[d] != step:
+                return False
+            step *= a.shape[d]
+        return True
+
+    def dim_order(self, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+        """The dims from the outermost to the innermost in memory.
+
+        ambiguity_check: False by default; True, or a list of memory formats of which exactly one must fit: a
+        RuntimeError where dims of size 1 or of equal strides leave the order open.
+        """
+        formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+        if not isinstance(formats, list) or not all(isinstance(f, MemoryFormat) for f in formats):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        strides = tuple(self.stride())
+        several = 1 in self.shape or any(a == b for a, b in pairwise(strides))
+        if several and ambiguity_check is not False and sum(map(self.is_contiguous, formats)) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the "
+                "given memory formats."
+            )
+        return tuple(iteration_order(tuple(self.shape), (strides,)))
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating-point one."""
+        return self._k.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self._k.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self._k.dtype.is_signed
+
+    def get_device(self) -> int:
+        """-1: the CPU."""
+        return -1
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the memory is the CPU's."""
+        return self._k.device.type == "cpu"
+
+    def is_same_size(self, other: "Geometry") -> bool:
+        """Whether the shapes are equal."""
+        return self._l.shape == other._l.shape
+
+    def is_set_to(self, other: "Geometry") -> bool:
+        """Whether both see the same memory in the same way."""
+        return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
+
+    def is_shared(self) -> bool:
+        """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
+        own = self._s is not None and self._s in SHARED
+        return own or bool(SHARED) and shared_at(owner(self._m)) is not None
+
+    def is_conj(self) -> bool:
+        """Whether it is a view that is conjugated when it is read."""
+        return self._k.conj
+
+    def is_neg(self) -> bool:
+        """Whether it is a view that is negated when it is read."""
+        return self._k.neg
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """False: there is no page-locked memory without CUDA."""
+        return False
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self._s is not None and self._s.inference
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The array API standard's functions for this tensor."""
+        from importlib import import_module
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"array API version {api_version!r} is not known; up to '2024.12' are")
+        return import_module("rushlight.array_api")
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array API standard's name of `to(device)`."""
+        return self.to(device)  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        if not self._l.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._l.shape[0]
+
+
+def lookup_function(name: str) -> Any:
+    """A row's function, by its top-level name."""
+    from rushlight._engine.tensors import tensor
+
+    return tensor.lookup("torch", name)
+
+
+for _name in (
+    "cuda",
+    "sparse",
+    "sparse_csr",
+    "quantized",
+    "mps",
+    "xpu",
+    "mkldnn",
+    "nested",
+    "xla",
+    "hpu",
+    "ipu",
+    "mtia",
+    "maia",
+    "vulkan",
+):
+    setattr(Geometry, f"is_{_name}", property(lambda self: False))

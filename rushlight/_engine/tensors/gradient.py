@@ -1,0 +1,269 @@
+"""The part of Tensor that faces autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.callers import warn
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.tensors.lazy_views import place
+
+if TYPE_CHECKING:
+    from rushlight._engine.autograd.node import Node
+    from rushlight._engine.tensors.tensor import Tensor
+
+
+class Gradient:
+    """requires_grad, grad, grad_fn, backward, detach, hooks."""
+
+    __slots__ = ()
+    _a: Any
+    _k: Any
+    _g: Any
+    _i: int
+    _s: Any
+    _b: Any
+    _grad: Any
+    _detached: type | None = None  # the class of detach()'s result; None: its own
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow into (or through) this tensor."""
+        return self._g is not None
+
+    @property
+    def _recorded(self) -> bool:
+        """Whether an op on this tensor would be recorded now."""
+        return LOCAL.enabled and self.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Turn the tracking of a leaf on or off, in place."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
+        if requires_grad:
+            _track(self)
+        elif self._g is not None:
+            if self._g.__class__ is not AccumulateGrad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you "
+                    "want to use a computed variable in a subgraph that doesn't "
+                    "require differentiation use var_no_grad = var.detach()."
+                )
+            if self._g.apart is None:
+                self._g = None
+                _switched(self)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no op made it (as far as autograd knows)."""
+        return self._g is None or self._g.__class__ is AccumulateGrad
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for a leaf."""
+        return None if self.is_leaf else self._g.settle()
+
+    @property
+    def output_nr(self) -> int:
+        """Which of grad_fn's results this is."""
+        return self._i
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated by backward(), or None."""
+        found = getattr(self, "_grad", None)
+        if found is None and self._g is not None and not self.is_leaf and not self.retains_grad:
+            _warn_non_leaf()
+        return found
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        if TAPE:
+            TAPE[-1].call(Gradient.grad.fset, self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _base(self) -> Tensor | None:
+        base = getattr(self, "_b", None)
+        if base is None:
+            return None
+        root = base[0]
+        while (upper := getattr(root, "_b", None)) is not None:
+            root = upper[0]
+        return root
+
+    def _is_view(self) -> bool:
+        return getattr(self, "_b", None) is not None
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
+        from rushlight._engine.autograd.engine import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Tensor:
+        """The same data outside the graph: it shares memory and version, and tracks nothing."""
+        from rushlight._engine.tensors.tensor import alias
+
+        return alias(self, cls=self._detached or type(self))  # type: ignore[arg-type]
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor off from its graph, in place."""
+        if self._is_view():
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._g, self._i = None, 0
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same data with its own version counter, so that autograd does not see writes."""
+        from rushlight._engine.tensors.tensor import alias, wrap
+
+        made = self.detach() if self._k.lazy else wrap(self._a, self._k)
+        return made if type(made) is (cls := self._detached or type(self)) else alias(made, cls=cls)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Gradient):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        place(self, value._m, value._k)
+        self._s = value._s
+        if self.__dict__.get("_post"):
+            self._post()
+
+    def retain_grad(self) -> None:
+        """Keep this non-leaf tensor's gradient in `.grad` during backward()."""
+        from rushlight._engine.autograd.hooks import retain
+
+        if self._g is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf:
+            retain(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf tensor keeps its gradient."""
+        return bool(self.__dict__.get("_retains_grad"))  # type: ignore[attr-defined]
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Any:
+        """Call `hook(grad)` when this tensor's gradient is known; a result replaces it."""
+        from rushlight._engine.autograd.hooks import on_tensor
+
+        return on_tensor(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
+        """Call `hook(tensor)` after backward() has added to this leaf's `.grad`."""
+        from rushlight._engine.autograd.hooks import after_accumulation
+
+        return after_accumulation(self, hook)
+
+
+def _track(t: Any) -> None:
+    """Make a tensor a leaf that requires grad, if it does not yet."""
+    if t._g is None:
+        if t._k.dtype.category < dt.FLOATING:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients; "
+                f"got {t._k.dtype}, convert with .float() first"
+            )
+        if t._s is not None and t._s.inference and not LOCAL.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            )
+        t._g = AccumulateGrad(t)
+        _switched(t)
+    elif t._g.__class__ is AccumulateGrad:
+        if t._g.apart is not None:
+            t._g = AccumulateGrad(t)
+    elif getattr(t._g, "open", False):
+        refuse_switch()
+
+
+def _switched(leaf: Any) -> None:
+    """Earlier views of a tensor require grad as it does."""
+    if leaf._s is not None and leaf._s.views:
+        from rushlight._engine.autograd.in_place import switched
+
+        switched(leaf)
+
+
+def zero_gradient(grad: Any) -> None:
+    """Fill a gradient with zeros, which nothing has led to."""
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+
+
+def refuse_switch() -> None:
+    """RuntimeError: gradients are not switched on inside transforms."""
+    raise RuntimeError(
+        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd."
+        "functional.* APIs) inside of a function being transformed by a functorch transform. "
+        "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, "
+        "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+        "transformed instead."
+    )
+
+
+def _check_grad(tensor: Any, value: Any) -> None:
+    if not isinstance(value, Gradient):
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+        )
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._k.dtype is not tensor._k.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value._k.dtype}' to a "
+            f"tensor with grad_dtype '{tensor._k.dtype}'. The gradient must match "
+            "the tensor's dtype; convert it with .to()."
+        )
+    if value._k.device != tensor._k.device:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{value._k.device.type}' to a "
+            f"tensor with device type '{tensor._k.device.type}'"
+        )
+    if value._l.shape != tensor._l.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value._l.shape)}' to a "
+            f"tensor of size '{list(tensor._l.shape)}'. Please ensure that the "
+            "gradient and the tensor are the same size"
+        )
+
+
+def _warn_non_leaf() -> None:
+    warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+        ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+        "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+        "non-leaf Tensor.",
+        UserWarning,
+    )

@@ -1,0 +1,105 @@
+"""Lazy views: x.conj(), x.mH, x.conj().imag share memory and are conjugated or negated when they are read.
+
+Their kind is marked, so that no table of kernels knows it, and they have no `_a`: the slot is empty, and
+`_hidden` holds the memory. Whoever reads `_a` gets the values in a fresh array that NumPy lets nobody write
+to, so code that knows nothing of lazy views is right about them, or raises. `_m` reads the memory as it lies:
+that is for sizes, strides, addresses, and for the few places that make views or write.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.tensors.kind import Kind, kind
+
+Array = np.ndarray[Any, Any]
+
+
+class Pending:
+    """Stands in `_hidden` of a tensor whose values are still to be computed (trace/matching.py).
+
+    layout: an array of its sizes and strides without data. owner: what computes the values, by settle().
+    """
+
+    __slots__ = ("layout", "owner")
+
+    def __init__(self, layout: Array, owner: Any) -> None:
+        self.layout, self.owner = layout, owner
+
+
+def elsewhere(t: Any, name: str) -> Array:
+    """What `_m` or `_l` of a tensor with an empty slot answers."""
+    hidden = t._hidden
+    if hidden.__class__ is not Pending:
+        return hidden  # type: ignore[no-any-return]
+    return hidden.layout if name == "_l" else hidden.owner.values(t)  # type: ignore[no-any-return]
+
+
+def shared(t: Any, other: Any) -> bool:
+    """Whether the values of `t` are put off, and are now those of `other`, too."""
+    hidden = getattr(t, "_hidden", None)
+    if hidden.__class__ is Pending:
+        return bool(hidden.owner.share(t, other))
+    told = getattr(TAPE[-1], "alias", None) if TAPE else None
+    if told is not None:
+        told(t, other)
+    return False
+
+
+def values(t: Any) -> Array:
+    """What `_a` of a tensor with an empty slot answers: a lazy view's, or what was put off."""
+    hidden = t._hidden
+    if hidden.__class__ is Pending:
+        return hidden.owner.values(t)  # type: ignore[no-any-return]
+    if t._k.on_meta:
+        return hidden  # type: ignore[no-any-return]
+    if TAPE:
+        return read(memory(t), t._k)._a  # type: ignore[no-any-return]
+    found = np.asarray(_turned(t._hidden, t._k))
+    found.setflags(False)
+    return found
+
+
+def _turned(a: Array, of: Kind) -> Any:
+    a = np.conjugate(a) if of.conj else a
+    return np.negative(a) if of.neg else a
+
+
+def read(t: Any, of: Kind) -> Any:
+    """A tensor outside the graph, conjugated and negated as `of` says: a fresh one."""
+    from rushlight._engine.tensors.tensor import lookup, wrap
+
+    if not TAPE:
+        return wrap(_turned(t._a, of))
+    for marked, name in ((of.conj, "conj_physical"), (of.neg, "neg")):  # rows, which the recorder sees
+        t = lookup("torch", name)(t) if marked else t
+    return t
+
+
+def memory(t: Any) -> Any:
+    """The same memory, as it lies, outside the graph."""
+    from rushlight._engine.tensors.tensor import wrap
+
+    made = wrap(t._m, t._k)
+    made._s = t._s
+    return made
+
+
+def place(t: Any, array: Array, of: Kind) -> None:
+    """Let `t` see this memory, read as `of` says."""
+    t._k = of
+    t._a = array
+    if of.lazy:
+        t._hidden = array
+        del t._a
+
+
+def mark(t: Any, conj: bool, neg: bool) -> Any:
+    """`t`, which nobody else holds, its memory read conjugated or negated."""
+    if conj or neg:
+        t._storage().bytes(t._m)  # found while an array lies in it
+        place(t, t._m[...], kind(t._k.dtype, t._k.device, conj, neg))
+    return t

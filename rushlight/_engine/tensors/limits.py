@@ -1,0 +1,56 @@
+"""torch.finfo and torch.iinfo: the numeric limits of dtypes."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+
+
+class finfo:
+    """Limits of a floating-point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
+
+    def __init__(self, type: "dt.dtype | None" = None) -> None:
+        d = dt.get_default_dtype() if type is None else type
+        if not isinstance(d, dt.dtype) or d.category < dt.FLOATING:
+            raise TypeError(
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}"
+            )
+        d = d.to_real()
+        known = ml_dtypes.finfo(d.np) if d in dt.REDUCED and d is not dt.float16 else np.finfo(d.np)
+        self.dtype, self.bits = d.name, d.itemsize * 8
+        self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
+        self.tiny = self.smallest_normal = float(known.smallest_normal)
+        self.resolution = 10.0 ** -int(-math.log10(self.eps))  # the last digit that is safe
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+
+class iinfo:
+    """Limits of an integer dtype: max, min, bits."""
+
+    def __init__(self, type: "dt.dtype") -> None:
+        if not isinstance(type, dt.dtype) or type.category != dt.INTEGRAL:
+            raise TypeError(
+                f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {type!r}"
+            )
+        known = np.iinfo(type.np)
+        self.dtype, self.bits = type.name, type.itemsize * 8
+        self.max, self.min = int(known.max), int(known.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype

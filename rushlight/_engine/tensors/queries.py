@@ -1,0 +1,125 @@
+"""Questions about tensors, dtypes and shapes, asked as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from rushlight._engine.core import dtype as dt, layout, promotion
+from rushlight._engine.core.device import Default, device as _device
+from rushlight._engine.core.size import Size
+from rushlight._engine.derive import cast
+from rushlight._engine.tensors.storages.typed import TypedStorage
+from rushlight._engine.tensors.storages.untyped import UntypedStorage
+from rushlight._engine.tensors.tensor import Tensor
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether obj is a storage."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+def _asked(name: str) -> Callable[..., Any]:
+    def ask(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(input, name)(*args, **kwargs)
+
+    ask.__name__ = ask.__qualname__ = name
+    ask.__doc__ = getattr(Tensor, name).__doc__
+    return ask
+
+
+# Tensor's methods as functions.
+numel, is_nonzero, get_device = map(_asked, ("numel", "is_nonzero", "get_device"))
+is_floating_point, is_complex, is_signed = map(_asked, ("is_floating_point", "is_complex", "is_signed"))
+is_inference, is_same_size = map(_asked, ("is_inference", "is_same_size"))
+is_conj, is_neg = map(_asked, ("is_conj", "is_neg"))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dt.dtype:
+    """The dtype that an op on both would compute in."""
+    ranks = []
+    for v in (tensor1, tensor2):
+        if isinstance(v, Tensor):
+            ranks.append((cast.DIMS if v.ndim else cast.ZERO, v.dtype))
+        else:
+            ranks.append(cast.rank_of_number(v))
+    return cast.common_dtype(ranks)
+
+
+def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
+    """Whether values of one dtype may be written into a tensor of another."""
+    return promotion.can_cast(from_, to)
+
+
+def _assert(condition: Any, message: str) -> None:
+    """assert, as a function that tracers may see."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def typename(obj: Any) -> str:
+    """The type's name with its module."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    module = getattr(obj, "__module__", None)
+    name = getattr(obj, "__qualname__", type(obj).__qualname__)
+    return name if module in (None, "builtins") else f"{module}.{name}"
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to."""
+    sizes = []
+    for shape in shapes:
+        size = layout.as_tuple(shape)
+        if any(n < 0 for n in size):
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension ({min(size)}): ({min(size)})"
+            )
+        sizes.append(size)
+    try:
+        return Size(layout.broadcast_shapes(*sizes))
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"Attempting to broadcast: objects cannot be broadcast to a single shape: {error}"
+        ) from None
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype by a legacy type or its name."""
+    name = t if isinstance(t, str) else f"torch.{t.__name__}"
+    for d in dt.ALL:
+        if name == f"torch.{d.legacy}Tensor":
+            dt.set_default_dtype(d)
+            return
+    raise TypeError(f"invalid type object: only floating-point types are supported, got {t!r}")
+
+
+def get_default_device() -> _device:
+    """The device of new tensors."""
+    return Default.value
+
+
+def get_device_module(device: Any = None) -> Any:
+    """torch.cpu, torch.cuda, ...: the module of a device; RuntimeError where it has none."""
+    kind = _device("cpu" if device is None else device).type
+    if kind not in ("cpu", "cuda", "mps", "xpu"):
+        raise RuntimeError(
+            f"Device '{device}' does not have a corresponding module registered as 'torch.{kind}'."
+        )
+    return import_module(f"rushlight.{kind}")
+
+
+def set_default_device(device: Any) -> None:
+    """Set the device of new tensors; the CPU is the only one that holds data here."""
+    wanted = _device("cpu" if device is None else device)
+    if wanted.type not in ("cpu", "meta"):
+        from rushlight._engine.tensors.kind import unavailable
+
+        raise unavailable(wanted)
+    Default.value = wanted

@@ -1,0 +1,219 @@
+"""torch.TypedStorage and torch.FloatStorage, DoubleStorage, ...: a storage with a dtype.
+
+PyTorch has replaced them by UntypedStorage; its files still name them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.conversion import convert
+from rushlight._engine.core.device import device
+from rushlight._engine.tensors.storages.untyped import UntypedStorage
+
+
+class TypedStorage:
+    """A flat run of elements of one dtype, over an UntypedStorage."""
+
+    dtype: dt.dtype
+
+    def __init__(
+        self,
+        size: Any = 0,
+        *,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: dt.dtype | None = None,
+        device: Any = None,
+    ) -> None:
+        """Room for `size` elements, or a sequence of them; device: "cpu" or "meta"."""
+        self.dtype = dtype or getattr(type(self), "dtype", None) or dt.get_default_dtype()
+        if wrap_storage is not None:
+            self._untyped_storage = wrap_storage
+            return
+        many = size if isinstance(size, int) else len(size)
+        self._untyped_storage = UntypedStorage(
+            many * self.dtype.itemsize, device="cpu" if device is None else device
+        )
+        if not isinstance(size, int):
+            self._elements()[:] = size
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        return self._untyped_storage.device
+
+    def untyped(self) -> UntypedStorage:
+        """The bytes."""
+        return self._untyped_storage
+
+    def _elements(self) -> Any:
+        step = self.dtype.itemsize
+        flat = self._untyped_storage._bytes()
+        return flat[: flat.size // step * step].view(self.dtype.np)
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    is_cuda = is_sparse = False
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; 0 when empty, or without memory."""
+        return self._untyped_storage.data_ptr()
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of its class; or the elements converted, to a dtype, a class of storages or its name."""
+        if dtype is None:
+            return f"torch.{self.pickle_storage_type()}"
+        if isinstance(dtype, str):
+            dtype = _storage_type_to_dtype_map()[dtype.rpartition(".")[2]]
+        return self._to(dtype if isinstance(dtype, dt.dtype) else dtype.dtype)
+
+    def pickle_storage_type(self) -> str:
+        """The name that files give to its class; KeyError for dtypes that have none."""
+        return _dtype_to_storage_type_map()[self.dtype]
+
+    def _to(self, of: dt.dtype) -> "TypedStorage":
+        made = TypedStorage(self.size(), dtype=of, device=self.device)
+        if self.device.type != "meta":
+            with np.errstate(all="ignore"):
+                made._elements()[:] = convert(self._elements(), of.np)
+        return made
+
+    def clone(self) -> "TypedStorage":
+        """A storage with its own copy of the elements."""
+        return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
+
+    def cpu(self) -> "TypedStorage":
+        """Itself: it is in the CPU's memory."""
+        return self
+
+    def fill_(self, value: Any) -> "TypedStorage":
+        """Set every element."""
+        self[:] = value
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> "TypedStorage":
+        """Copy another storage's bytes, of the same number."""
+        self._untyped_storage.copy_(source.untyped())
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes can see the memory."""
+        return self._untyped_storage.is_shared()
+
+    def share_memory_(self) -> "TypedStorage":
+        """Move the memory to where other processes can see it."""
+        self._untyped_storage.share_memory_()
+        return self
+
+    @property
+    def _cdata(self) -> int:
+        return self._untyped_storage._cdata
+
+    def __getitem__(self, index: Any) -> Any:
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._elements()[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._elements()[index] = value
+        self._untyped_storage._shared.version += 1
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+        return list(self._elements().tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TypedStorage)
+            and self.dtype is other.dtype
+            and self._untyped_storage == other._untyped_storage
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._untyped_storage)
+
+    def __repr__(self) -> str:
+        values = "".join(f" {value}\n" for value in self.tolist())
+        return (
+            f"{values}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) "
+            f"of size {len(self)}]"
+        )
+
+
+# The dtypes for which PyTorch's files have a storage class; the others go untyped.
+NAMED = (
+    dt.float32,
+    dt.float64,
+    dt.float16,
+    dt.bfloat16,
+    dt.complex64,
+    dt.complex128,
+    dt.uint8,
+    dt.int8,
+    dt.int16,
+    dt.int32,
+    dt.int64,
+    dt.bool_,
+)
+BY_DTYPE: dict[dt.dtype, type[TypedStorage]] = {}
+for _d in NAMED:
+    BY_DTYPE[_d] = type(
+        f"{_d.legacy}Storage",
+        (TypedStorage,),
+        {"dtype": _d, "__module__": __name__, "__doc__": f"A storage of {_d!r} elements."},
+    )
+    globals()[f"{_d.legacy}Storage"] = BY_DTYPE[_d]
+
+
+def _caster(of: dt.dtype) -> Any:
+    def cast(self: TypedStorage) -> TypedStorage:
+        return self._to(of)
+
+    cast.__doc__ = f"The elements as {of!r}."
+    return cast
+
+
+for _d, _name in {
+    dt.float32: "float",
+    dt.float64: "double",
+    dt.float16: "half",
+    dt.bfloat16: "bfloat16",
+    dt.complex64: "complex_float",
+    dt.complex128: "complex_double",
+    dt.uint8: "byte",
+    dt.int8: "char",
+    dt.int16: "short",
+    dt.int32: "int",
+    dt.int64: "long",
+    dt.bool_: "bool",
+}.items():
+    setattr(TypedStorage, _name, _caster(_d))
+
+
+def _dtype_to_storage_type_map() -> dict[dt.dtype, str]:
+    """The names of the classes of storages, by dtype."""
+    return {of: cls.__name__ for of, cls in BY_DTYPE.items()}
+
+
+def _storage_type_to_dtype_map() -> dict[str, dt.dtype]:
+    """Dtypes, by the names of the classes of storages."""
+    return {name: of for of, name in _dtype_to_storage_type_map().items()}

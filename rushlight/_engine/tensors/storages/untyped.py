@@ -1,0 +1,172 @@
+"""torch.UntypedStorage: the bytes behind a tensor, as an object."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.device import CPU, META, device as as_device
+from rushlight._engine.core.dtype import uint8
+from rushlight._engine.tensors.kind import kind
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.storages.storage import SHARED, Storage, address
+from rushlight._engine.tensors.tensor import Tensor, storage
+
+
+class UntypedStorage:
+    """A flat run of bytes, shared by every tensor that views it.
+
+    UntypedStorage(n): n bytes. UntypedStorage(sequence): these bytes. device: "cpu", or "meta" (no bytes).
+    """
+
+    def __init__(self, size: Any = 0, *, device: Any = "cpu") -> None:
+        where = kind(uint8, as_device(device)).device
+        if where is META:
+            self._hold(meta_array((size if isinstance(size, int) else len(size),), np.uint8, (1,)))
+            self.device = where
+            return
+        self._hold(np.zeros(size, np.uint8) if isinstance(size, int) else np.array(size, np.uint8))
+
+    def _hold(self, flat: np.ndarray[Any, Any]) -> None:
+        self._shared, self._view, self.device = Storage(), flat, CPU
+        self._shared._bytes = flat
+
+    @classmethod
+    def _of(cls, t: Tensor) -> "UntypedStorage":
+        made: UntypedStorage = object.__new__(cls)
+        made._shared, made._view, made.device = storage(t), t._m, t._k.device
+        return made
+
+    @classmethod
+    def _over(cls, flat: np.ndarray[Any, Any]) -> "UntypedStorage":
+        """A storage around bytes: a 1-d uint8 array."""
+        made: UntypedStorage = object.__new__(cls)
+        made._hold(flat)
+        return made
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
+        """A storage over a mapped file; if `shared`, writes reach it and it is made long enough."""
+        with open(filename, "r+b" if shared else "rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            if length < nbytes:
+                if not shared:
+                    raise RuntimeError(
+                        f"unable to map file {filename}: expected at least {nbytes} bytes, got {length}"
+                    )
+                file.truncate(nbytes)
+            if not (nbytes or length):
+                return cls._over(np.empty(0, np.uint8))
+            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+            mapped = mmap.mmap(file.fileno(), nbytes or length, access=access)
+        return cls._over(np.frombuffer(mapped, np.uint8))
+
+    def _bytes(self) -> Any:
+        return self._shared.bytes(self._view)
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self._bytes().__array_interface__
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return int(self._bytes().size)
+
+    size = nbytes
+
+    def untyped(self) -> "UntypedStorage":
+        """Itself."""
+        return self
+
+    def element_size(self) -> int:
+        """1: elements are bytes."""
+        return 1
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; 0 when empty."""
+        return address(self._bytes()) if self.nbytes() and self.device.type != "meta" else 0
+
+    def __len__(self) -> int:
+        return self.nbytes()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        """A byte, or for a slice a storage that shares the bytes."""
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise RuntimeError(
+                    f"Trying to slice with a step of {index.step}, but only a step of 1 is supported"
+                )
+            return UntypedStorage._over(self._bytes()[index])
+        return int(self._bytes()[index])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._bytes()[index] = value
+        self._shared.version += 1
+
+    def fill_(self, value: int) -> "UntypedStorage":
+        """Set every byte."""
+        self[:] = value
+        return self
+
+    def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> "UntypedStorage":
+        """Copy another storage's bytes, of the same number."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+            )
+        self[:] = source._bytes()
+        return self
+
+    def clone(self) -> "UntypedStorage":
+        """A storage with its own copy of the bytes."""
+        return UntypedStorage._over(self._bytes().copy())
+
+    def cpu(self) -> "UntypedStorage":
+        """Itself: it is in the CPU's memory."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes can see the memory."""
+        return self._shared in SHARED
+
+    def share_memory_(self) -> "UntypedStorage":
+        """Move the bytes, and all tensors that see them, into memory that other processes can see."""
+        from rushlight._engine.tensors.storages.sharing import share
+
+        self._bytes()
+        share(self._shared)
+        return self
+
+    def tolist(self) -> list[int]:
+        """The bytes as ints."""
+        return list(self._bytes().tolist())
+
+    def resize_(self, nbytes: int) -> "UntypedStorage":
+        """Refused: tensors that view the storage would lose their memory."""
+        if nbytes == self.nbytes():
+            return self
+        raise RuntimeError(
+            f"UntypedStorage.resize_: expected the present size {self.nbytes()}, "
+            f"got {nbytes}; make a new tensor instead"
+        )
+
+    @property
+    def _cdata(self) -> int:
+        return id(self._shared)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and other._shared is self._shared
+
+    def __hash__(self) -> int:
+        return id(self._shared)
+
+    def __repr__(self) -> str:
+        values = "".join(f" {value}\n" for value in self)
+        return f"{values}[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"

@@ -1,0 +1,184 @@
+"""The tensor: a strided view of a storage, with a dtype, a device and a place in autograd's graph.
+
+Invariants: `_a` is the NumPy view that holds the data; `_k` its interned Kind; `_g` the autograd
+node that made it (the AccumulateGrad node of a leaf that requires grad, None where no gradient is
+tracked) and `_i` which of the node's results it is; `_s` its Storage, shared by all views, made
+when first needed. Views of tracked tensors also have `_b`, their View. Lazy views have no `_a`
+(lazy_views.py): what looks at memory and not at values reads `_m`. Methods that are ops come
+from the table: the first look-up of a name binds it to the class.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.lazy import is_ours, package
+from rushlight._engine.names import completion
+from rushlight._engine.tensors.conversion import Conversion
+from rushlight._engine.tensors.geometry import Geometry
+from rushlight._engine.tensors.gradient import Gradient
+from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
+from rushlight._engine.tensors.lazy_views import elsewhere, shared, values
+from rushlight._engine.tensors.operators import Operators
+from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
+
+
+def lookup(namespace: str, name: str) -> Any:
+    """The callable generated from a row, or None; the door puts itself in this place."""
+    return import_module("rushlight._engine.dispatch.dispatcher").lookup(namespace, name)
+
+
+# Classes with a __torch_dispatch__ of their own.
+BELOW: set[type] = set()
+
+
+class TensorMeta(type):
+    """Finds Tensor.NAME in the op table when it is first asked for."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], own: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, own, **options)
+        if "__torch_dispatch__" in own or any(base in BELOW for base in cls.__mro__):
+            import_module("rushlight._torch_dispatch.methods").adopt(cls)
+        if "__torch_function__" in own and not is_ours(cls):
+            import_module("rushlight._engine.dispatch.method_overrides").adopt(cls)
+
+    def __getattr__(cls, name: str) -> Any:
+        if not name.startswith("__") or name in cls._operators:
+            found = lookup("Tensor", name)
+            if found is not None:
+                setattr(Tensor, name, found)
+                return found
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+
+    def __dir__(cls) -> list[str]:
+        return sorted({*type.__dir__(cls), *completion.names("Tensor")})
+
+
+class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
+    """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
+
+    __module__ = package()
+    __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden", "__dict__", "__weakref__")
+    __array_priority__ = 1000
+    _a: np.ndarray[Any, Any]
+    _m: np.ndarray[Any, Any]
+    _l: np.ndarray[Any, Any]
+    _k: Kind
+    _s: Storage | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+        from rushlight._engine.tensors.construction.legacy import legacy_new
+
+        return legacy_new(cls, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_a":
+            return values(self)
+        if name == "_m" or name == "_l":  # a wrapped tensor's `_a` is no slot
+            return elsewhere(self, name) if hasattr(self, "_hidden") else self._a
+        if name not in _UNSET:
+            if lookup("Tensor", name) is not None:
+                getattr(Tensor, name)
+                return getattr(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *completion.names("Tensor")})
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+
+    def _state(self, state: "Tensor") -> "Tensor":
+        """What an optimizer keeps of this parameter: a tensor of its memory's shape, perhaps of its class."""
+        return state
+
+    def as_subclass(self, cls: type) -> Any:
+        """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
+        return lookup("operator", "as_subclass")(self, cls)
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+        """The same data outside the graph, as an instance of `cls`."""
+        made = alias(data, cls=cls)
+        if require_grad and made.dtype.category < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        return made.requires_grad_() if require_grad else made
+
+    @staticmethod
+    def _make_wrapper_subclass(cls: type, size: Any, **options: Any) -> Any:
+        """An instance of `cls`, which has a `__torch_dispatch__`, of this size, and without memory."""
+        return import_module("rushlight._torch_dispatch.classes").make_wrapper_subclass(cls, size, **options)
+
+
+# Classes of tensors that are wrapped in a level of vmap or of forward mode (transforms/levels.py).
+WRAPPED: set[type] = set()
+
+
+class LISTENING:
+    """Stands among WRAPPED while somebody may listen below autograd."""
+
+
+_UNSET = frozenset(
+    {
+        "_b",
+        "_grad",
+        "_hidden",
+        "__array_struct__",
+        "__array_interface__",
+        "__array_ufunc__",
+        "__torch_function__",
+        "__cuda_array_interface__",
+    }
+)
+
+# The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
+# `_a` is asked for values, `_m` for the memory as it lies, `_l` for sizes and strides alone.
+Tensor._m = Tensor._l = Tensor.__dict__["_a"]
+
+_new = object.__new__
+
+
+def wrap(array: Any, of: Kind | None = None) -> Tensor:
+    """A fresh tensor around `array` (no copy), which nothing else must own."""
+    if array.__class__ is not np.ndarray:
+        array = np.asarray(array)
+    t: Tensor = _new(Tensor)
+    t._a = array
+    t._k = CPU_KINDS[array.dtype] if of is None else of.plain
+    t._g = None
+    t._i = 0
+    t._s = fresh() if INFERRING else None
+    return t
+
+
+def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
+    """A tensor around a view of `base`'s array: it shares the storage and its version."""
+    t: Tensor = _new(Tensor)
+    t._a = array
+    t._k = (base._k if of is None else of).plain
+    t._g = None
+    t._i = 0
+    t._s = storage(base)
+    return t
+
+
+def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> Tensor:
+    """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
+    other: Tensor = _new(cls)
+    other._k, other._g, other._i, other._s = t._k, node, number, storage(t)
+    if t._k.lazy:
+        other._hidden = t._hidden
+    elif not (TAPE and shared(t, other)):
+        other._a = t._a
+    return other
+
+
+__all__ = ["WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]

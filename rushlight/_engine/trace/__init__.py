@@ -1,0 +1,1 @@
+"""compile(): calls recorded, and replayed as programs."""

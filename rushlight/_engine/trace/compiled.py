@@ -1,0 +1,322 @@
+"""Compiled callables: eager at first, then recorded twice, then replayed while the guards hold.
+
+The first record becomes the program. The second, of a later call, is what the program must equal: run on
+the second call's inputs and from its starting state, every result must have the same bits. What differs
+was computed by something that the recorder does not see, and the callable stays eager.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Container
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import memory_pages
+from rushlight._engine.core.profiling_ranges import spanned
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.tracebacks import own
+from rushlight._engine.kernels.runtime import tiers
+from rushlight._engine.kernels.runtime.tiers import deadline
+from rushlight._engine.lazy import is_ours
+from rushlight._engine.tensors.generator import default_generator
+from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._engine.trace import choice, gradients, matching, reproduce
+from rushlight._engine.trace.guards import SIMPLE, Guards, key_of
+from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
+from rushlight._engine.trace.purity import unguarded, watched
+from rushlight._engine.trace.recorder import Entry, Recorder, recording, root
+from rushlight._engine.trace.regions import Handed, Traced
+
+# How many kinds of arguments get a program of their own.
+MOST_PROGRAMS = 8
+# What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
+_breaks = logging.getLogger("rushlight.trace.graph_breaks")
+_recompiles = logging.getLogger("rushlight.trace.recompiles")
+
+
+class Plan:
+    """What is known about one kind of arguments."""
+
+    def __init__(self) -> None:
+        self.calls = self.replays = self.failed = 0
+        self.program: Program | None = None
+        self.guards: Guards | None = None
+        self.ready = False
+        self.refusal = self.broken = ""
+        self.seconds = 0.0
+        # Where it cannot be replayed: whether it is matched.
+        self.choice = choice.Choice()
+        # What compiles while calls run eagerly.
+        self.task: threading.Thread | None = None
+
+    def refuse(self, why: str) -> None:
+        """Stay eager from now on; `why` is for the report."""
+        self.refusal, self.program, self.ready = why, None, False
+        _breaks.info("Graph break: the call stays eager: %s", why)
+
+
+@own
+class Compiled:
+    """A function that is replayed without Python where that is safe.
+
+    careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
+    differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
+    background: no call waits for the compiler. share: gives how much of a forward's results to keep.
+    search: try out how to cut products.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        fullgraph: bool,
+        careful: bool,
+        verify: bool,
+        budget: float | None,
+        background: bool,
+        share: Callable[[], float],
+        search: bool,
+    ) -> None:
+        self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
+        self.verify, self.budget, self.background, self.share = verify, budget, background, share
+        self.plans: dict[Any, Plan] = {}
+        # Of calls that cannot be replayed without Python.
+        self.trace = matching.Trace()
+        self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if TAPE:
+            return self.function(*args, **kwargs)
+        tensors, key = key_of(args, kwargs)
+        plan = self.plans.get(key)
+        if plan is not None and plan.ready:
+            why = plan.guards.failure()  # type: ignore[union-attr]
+            if not why:
+                return self._replayed(plan, tensors, args, kwargs)
+            plan = self._again(plan, key, why)
+        return self._slowly(plan, key, tensors, args, kwargs)
+
+    def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+        """The program's results; eager ones while its memory is in use, by a graph or another thread."""
+        program: Program = plan.program  # type: ignore[assignment]
+        if program.pending or not program.busy.acquire(blocking=False):
+            return self.function(*args, **kwargs)
+        try:
+            plan.replays += 1
+            return spanned(self.label, program.run, tensors)
+        finally:
+            program.busy.release()
+
+    def _again(self, old: Plan, key: Any, why: str) -> Plan:
+        """A guard has failed: begin anew, but not for ever."""
+        _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
+        plan = self.plans[key] = Plan()
+        plan.failed = old.failed + 1
+        if plan.failed > MOST_PROGRAMS:
+            plan.refuse(f"guards failed {plan.failed} times, at last this one: {why}")
+        return plan
+
+    def _slowly(self, plan: Plan | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+        if plan is None:
+            plan = self.plans.setdefault(key, Plan())
+            if key is None:
+                plan.refuse("an argument can be neither compared nor hashed")
+            elif any(t._k.lazy for t in tensors):
+                plan.refuse("an argument is conjugated or negated when it is read: resolve_conj() it first")
+            elif len(self.plans) > MOST_PROGRAMS:
+                plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
+        plan.calls += 1
+        if plan.refusal:
+            return plan.choice.call(self.trace, self.function, args, kwargs)
+        if plan.task and plan.task.is_alive():
+            return self.function(*args, **kwargs)
+        start = time.perf_counter()
+        until = None if self.budget is None else start + self.budget - plan.seconds
+        # In the background: every kernel is asked for, none is waited for.
+        changes = (
+            {}
+            if knobs.kernels == "numpy"
+            else {"hot_calls": 1, "switch_after": sys.maxsize}
+            if (self.background and plan.calls == 1)
+            else {"kernels": "llvm"}
+        )
+        with knobs.using(**changes, autotune=self.search or knobs.autotune), deadline(until):
+            if plan.calls > 1 or self.fullgraph:
+                found = self._record(plan, tensors, args, kwargs, until)
+                # What recording has freed; glibc keeps it, as pieces between arrays that live on.
+                memory_pages.give_back()
+            else:
+                found = self.function(*args, **kwargs)
+                self._do(plan, tiers.wait if self.background else lambda: None)
+        plan.seconds += time.perf_counter() - start
+        why = plan.broken if self.careful else plan.refusal
+        if why and self.fullgraph:
+            raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {why}")
+        return found
+
+    def _do(self, plan: Plan, work: Callable[[], None]) -> None:
+        """Now, or beside the calls that follow."""
+        if not self.background:
+            return work()
+
+        def beside() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - nobody else would see it
+                plan.refuse(f"compiling failed: {type(error).__name__}: {error}")
+
+        plan.task = threading.Thread(target=beside, name="rushlight-compile", daemon=True)
+        plan.task.start()
+
+    def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
+        inputs = {id(t): _copied(t) for t in tensors}
+        guards = Guards(self.function)
+        recorder = Recorder(list(inputs.values()), guards.known())
+        before = _State(guards, plan.program)
+        own = mapped((args, kwargs), lambda t: inputs[id(t)])
+        with recording(recorder), watched(guards) if self.careful else nullcontext() as watch:
+            output = self.function(*own[0], **own[1])
+        if recorder.inputs_written:
+            for t in tensors:
+                t._a[...] = inputs[id(t)]._a
+        given = [inputs[id(t)] for t in tensors]
+        plan.broken = recorder.broken
+        tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
+        unseen = watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0]))
+        first = plan.calls == 1  # only looked at: it may still make what later calls find
+        why = (
+            recorder.refusal
+            or unseen
+            or _opaque(output)
+            or tracked
+            and recorder.once
+            or (not first and guards.failure())
+        )
+        if tracked and not why:
+            traced = Traced(recorder, tracked, [*given, *guards.known()])
+            why = traced.recorder.refusal
+        if why:
+            plan.refuse(why)
+        elif not first and plan.program is None:
+
+            def build(share: float = self.share()) -> None:
+                made = Program(recorder, given, output, traced, until, share)
+                made.settle(guards.known())
+                plan.program, plan.guards = made, guards
+
+            self._do(plan, build)
+        elif not first:
+            second = Program(
+                recorder, given, output, traced, None if plan.program.fused else 0.0, plan.program.share
+            )
+            why = before.difference(plan.program, second, tensors, self.verify)
+            if why:
+                plan.refuse(why)
+            plan.ready = not why
+        return self._handed_on(output, {id(inputs[id(t)]): t for t in tensors})
+
+    def _handed_on(self, output: Any, back: dict[int, Tensor]) -> Any:
+        """A recorded call's results for the caller: an argument's copy is the argument."""
+
+        def own(t: Tensor) -> Tensor:
+            if id(t) in back or is_tracked(t) or t._k.lazy:
+                return back.get(id(t), t)
+            # A leaf's gradient, say, is memory of the program.
+            made = wrap(t._a.copy("K"), t._k)
+            made._g, made._i = t._g, t._i
+            return made
+
+        return mapped(output, own)
+
+
+def _opaque(output: Any) -> str:
+    """Which result a replay could not make anew; empty if it can make all."""
+    for value in flatten(output)[0]:
+        if isinstance(value, Tensor) and value._k.lazy:
+            return "a result is conjugated or negated when it is read: return resolve_conj() of it"
+        if not isinstance(value, (*SIMPLE, Tensor)) and not is_ours(type(value)):
+            return (
+                f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
+                "in tuples, lists or dicts"
+            )
+    return ""
+
+
+def _copied(t: Tensor) -> Tensor:
+    made = wrap(t._a.copy("K"), t._k)
+    if t._g is not None:
+        made._g, made._i = Handed(t, made), 0
+    return made
+
+
+class _State:
+    """Memory and random numbers as they were before a call."""
+
+    def __init__(self, guards: Guards, program: Program | None) -> None:
+        arrays = [] if program is None else [*[a for _, a, _ in guards.tensors], *program.written]
+        self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
+        self.random = default_generator.get_state()
+
+    def difference(self, program: Program, second: Program, tensors: list[Tensor], write: bool) -> str:
+        """How the program's results differ from the second record's; empty if they do not."""
+        if [e.name for e in program.entries] != [e.name for e in second.entries]:
+            return "two calls with arguments of one kind did different things"
+        if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
+            return "what seemed to be constant depends on something that cannot be repeated"
+        after = [(a, a.copy()) for a, _ in self.held]
+        drawn = default_generator.get_state()
+        try:
+            for a, values in self.held:
+                a[...] = values
+            default_generator.set_state(self.random)
+            given = [[t._a for t in tensors], *[p.inputs for p in second.parts[1:]]]
+            for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
+                for own, a in zip(part.inputs, arrays, strict=True):
+                    own[...] = a
+                why = _compared(part, other, second.known, write)
+                if why:
+                    return why
+            if not any(e.kind == "call" for e in program.entries) and any(
+                a.tobytes() != values.tobytes() for a, values in after
+            ):
+                return "what it leaves in buffers or variables depends on something that cannot be repeated"
+            return ""
+        finally:
+            for a, values in after:
+                a[...] = values
+            default_generator.set_state(drawn)
+
+
+def _compared(part: Part, other: Part, known: Container[int], write: bool) -> str:
+    """How a part's results differ from another record's, up to the first step of an optimizer.
+
+    Memory that is written to later is looked at after the last write: the record has no earlier state.
+    """
+    last = {key: i for i, e in enumerate(other.entries) if e.kind == "write" for key in e.reads()}
+    changed = gradients.scaled(other.entries)
+    due: dict[int, list[tuple[Entry, Any, Any]]] = {}
+    for i, (entry, step, second) in enumerate(zip(part.entries, part.steps, other.entries, strict=True)):
+        if gradients.is_about_leaves(entry):
+            continue  # who holds a gradient; the leaves are the second call's now
+        if entry.kind == "call":
+            return ""
+        with np.errstate(all="ignore"):
+            step()
+        for out, values in zip(entry.outs, second.outs, strict=True):
+            if id(root(values)) in changed or id(root(values)) not in known:
+                continue
+            due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
+        for made, out, values in due.pop(i, ()):
+            if out.tobytes() != values.tobytes():
+                script = reproduce.write(made, second.outs) if write else ""
+                return f"{made.name} at {made.where} depends on something that cannot be repeated" + (
+                    f", or its kernel is wrong: {script} shows the difference" if script else ""
+                )
+    return ""

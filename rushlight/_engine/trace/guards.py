@@ -1,0 +1,197 @@
+"""What a recorded call took for granted: checked before every replay.
+
+The arguments' kinds are the key under which a program is kept; here is the rest: modules (their mode,
+options, parameters), the function's variables, the modes of autograd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.dtype import get_default_dtype
+from rushlight._engine.dispatch.interpreters import MODES
+from rushlight._engine.tensors.tensor import Tensor
+
+SIMPLE = (bool, int, float, str, bytes, complex, type(None))
+
+
+def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
+    """(the tensors among the arguments, a key of all else that a program depends on); None as the key
+    where an argument cannot be compared."""
+    tensors: list[Tensor] = []
+    parts: list[Any] = [LOCAL.enabled]
+    for value in args:
+        _describe(value, tensors, parts)
+    for name, value in kwargs.items():
+        parts.append(name)
+        _describe(value, tensors, parts)
+    key = tuple(parts)
+    try:
+        hash(key)
+    except TypeError:
+        return tensors, None
+    return tensors, key
+
+
+def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
+    if isinstance(value, Tensor):
+        parts.append((value._k, value._m.shape, value._m.strides, value._g is None))
+        tensors.append(value)
+    elif isinstance(value, (list, tuple)):
+        parts.append((type(value), len(value)))
+        for item in value:
+            _describe(item, tensors, parts)
+    elif isinstance(value, dict):
+        parts.append((dict, tuple(value)))
+        for item in value.values():
+            _describe(item, tensors, parts)
+    else:
+        parts.append((type(value), value))
+
+
+class Guards:
+    """The facts about one function's surroundings, read when they are made."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.tensors: list[tuple[Tensor, Any, bool]] = []  # the memory, and whether it is untracked
+        self.seen: list[tuple[str, Any]] = []  # every variable that the function may read
+        self.facts: list[tuple[dict[str, Any], str, Any]] = []  # owner[name] is or equals value
+        self.cells: list[tuple[Any, Any]] = []
+        self.counts: list[tuple[Any, int]] = []
+        self.modes = _modes()
+        self._seen: set[int] = set()
+        self.functions: set[FunctionType] = set()
+        for value in self._variables(function):
+            self._look(value)
+
+    def failure(self) -> str:
+        """Which fact no longer holds; empty if all do."""
+        if _modes() != self.modes:
+            return "the mode of autograd, an interpreter or the default dtype has changed"
+        for t, a, untracked in self.tensors:
+            if t._m is not a:
+                return f"a tensor of shape {tuple(t._m.shape)} has got other memory"
+            if (t._g is None) is not untracked:
+                return f"requires_grad of a tensor of shape {tuple(t._m.shape)} has changed"
+        for owner, name, value in self.facts:
+            held = owner.get(name, self)
+            if held is not value and not (
+                isinstance(value, SIMPLE) and type(held) is type(value) and held == value
+            ):
+                return f"{name!r} is no longer {value!r:.60}"
+        for cell, value in self.cells:
+            held = cell.cell_contents
+            if held is not value and not (isinstance(value, SIMPLE) and held == value):
+                return "a variable of an enclosing function has changed"
+        for container, count in self.counts:
+            if len(container) != count:
+                return "a module, a list of hooks or a container has got other entries"
+        return ""
+
+    def known(self) -> list[Tensor]:
+        """The tensors whose memory the program may use."""
+        return [t for t, _, _ in self.tensors]
+
+    def globals_of(self, code: Any, variables: dict[str, Any]) -> list[Any]:
+        """Guard the globals that a function's code names; their values."""
+        names = _names(code) & variables.keys()
+        self.facts += [(variables, name, variables[name]) for name in names]
+        self.seen += [(name, variables[name]) for name in names]
+        return [variables[name] for name in names]
+
+    def _look(self, value: Any) -> None:
+        if id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        if isinstance(value, Tensor):
+            self.tensors.append((value, value._m, value._g is None))
+        elif isinstance(value, (list, tuple)):
+            self.counts.append((value, len(value)))
+            for item in value:
+                if isinstance(item, (Tensor, list, tuple, dict)) or is_module(item):
+                    self._look(item)
+        elif isinstance(value, dict):
+            self._dict(value)
+        elif is_module(value):
+            for module in value.modules():
+                self._module(module)
+        elif type(value).__name__ == "GradScaler":
+            self._look([item for item in vars(value).values() if isinstance(item, Tensor)])
+
+    def _dict(self, value: dict[Any, Any]) -> None:
+        self.counts.append((value, len(value)))
+        for name, item in value.items():
+            if isinstance(item, (*SIMPLE, Tensor)) or is_module(item):
+                self.facts.append((value, name, item))
+                self._look(item)
+
+    def _module(self, module: Any) -> None:
+        own = module.__dict__
+        for name, value in own.items():
+            if isinstance(value, SIMPLE) and name != "_version" or name[0] != "_":
+                self.facts.append((own, name, value))
+                self.seen.append((name, value))
+            if isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and name[0] != "_"):
+                self._look(value)
+        for name, value in own.items():
+            if (
+                isinstance(value, dict)
+                and name.startswith("_")
+                and (name.endswith("_hooks") or name in ("_parameters", "_buffers", "_modules"))
+            ):
+                self.counts.append((value, len(value)))
+                if not name.endswith("_hooks"):
+                    self.facts += [(value, k, item) for k, item in value.items()]
+                for item in value.values():
+                    if isinstance(item, Tensor):
+                        self._look(item)
+
+    def _variables(self, function: Any) -> Iterator[Any]:
+        """What a function can see: its object, its closure, the globals that its code names."""
+        if isinstance(function, MethodType):
+            yield function.__self__
+            function = function.__func__
+        if not isinstance(function, FunctionType):
+            yield function
+            return
+        if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
+            return
+        self.functions.add(function)
+        found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        self.seen += [("a default argument", value) for value in found]
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self.cells.append((cell, value))
+            self.seen.append((name, value))
+            found.append(value)
+        for value in found + self.globals_of(function.__code__, function.__globals__):
+            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+
+
+class Sight(Guards):
+    """Only the tensors that a function can see."""
+
+    def _module(self, module: Any) -> None:
+        for t in (*module._parameters.values(), *module._buffers.values()):
+            self._look(t)
+
+
+def _modes() -> tuple[Any, ...]:
+    # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
+    modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
+    return LOCAL.enabled, LOCAL.inference, modes, get_default_dtype()
+
+
+def is_module(value: Any) -> bool:
+    return hasattr(type(value), "named_modules") and isinstance(getattr(value, "_modules", None), dict)
+
+
+def _names(code: Any) -> set[str]:
+    """What a function's code names, and that of functions in it."""
+    return {*code.co_names}.union(*[_names(inner) for inner in code.co_consts if hasattr(inner, "co_names")])

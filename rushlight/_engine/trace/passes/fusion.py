@@ -1,0 +1,251 @@
+"""Fusion: kernels whose results only other kernels read become part of them.
+
+A producer moves down to its consumer, or the consumer up to its producer, past what touches neither's
+memory. Results that something else reads as well are still stored. The arithmetic of each element stays as
+it was, to the order in which reductions add, so that a fused program gives the same bits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Container, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.ops.expressions import Expr, m, substitute, symbol, toposort
+from rushlight._engine.ops.row_expressions import COSTLY
+from rushlight._engine.trace.passes.kernel_nodes import Array, Kernel, node
+from rushlight._engine.trace.passes.lowering import lowered
+from rushlight._engine.trace.recorder import Entry, root, roots
+
+# Beyond these a kernel spills more than fusion saves.
+_MOST_ARRAYS, _MOST_NODES = 14, 96
+# Rows are walked once per level of reductions, and what feeds them is computed each time.
+_COSTLY = COSTLY | {"div"}
+
+
+class Fusing:
+    """Lowers entries to kernels and fuses them.
+
+    owned: the memory of tensors. until: after it nothing is done any more, and `late` is set.
+    """
+
+    def __init__(self, owned: Container[int], until: float | None = None) -> None:
+        self.owned, self.until, self.late = owned, until, False
+
+    def lower(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries with those that are known as expressions as kernels."""
+        return [part for e in entries for part in ([e] if self._over() else lowered(e, self.owned))]
+
+    def fuse(self, entries: Sequence[Entry], output: Any) -> list[Entry]:
+        """The entries with kernels merged; output: what else reads their results."""
+        fusion = _Fusion(entries, roots(output))
+        for i in range(len(entries)):
+            while not self._over() and fusion.pull(i):
+                pass
+        return [e for e in fusion.items if e is not None]
+
+    def _over(self) -> bool:
+        self.late = self.late or self.until is not None and time.perf_counter() > self.until
+        return self.late
+
+
+class _Fusion:
+    def __init__(self, entries: Sequence[Entry], live: set[int]) -> None:
+        self.items: list[Entry | None] = list(entries)
+        self.live = live
+        self.touched = {id(e): (e.reads(), roots(e.outs)) for e in entries}
+        self.readers = Counter(r for e in entries for r in self.touched[id(e)][0])
+        # What only runs make: calls may write to all else, to gradients too.
+        self.made = {r for e in entries for r in self.touched[id(e)][1]}
+        self.made -= {r for e in entries if e.kind == "call" for r in self.touched[id(e)][0]}
+
+    def pull(self, i: int) -> bool:
+        """Merge one producer into the entry at `i`."""
+        consumer = self.items[i]
+        if consumer is None or not isinstance(consumer.function, Kernel):
+            return False
+        wanted = {id(root(a)) for a in consumer.operands[0]}
+        for j in range(i - 1, -1, -1):
+            producer = self.items[j]
+            if (
+                producer is None
+                or not isinstance(producer.function, Kernel)
+                or (not wanted & self.touched[id(producer)][1])
+            ):
+                continue
+            place = i if self._free(producer, j, i) else j if self._free(consumer, j, i) else -1
+            merged = self._merged(producer, consumer) if place >= 0 else None
+            if merged is not None:
+                self._replace(j, i, place, merged)
+                return place == i
+        return False
+
+    def _free(self, mover: Entry, j: int, i: int) -> bool:
+        """Whether an entry can move past all between `j` and `i`."""
+        reads, writes = self.touched[id(mover)]
+        for other in self.items[j + 1 : i]:
+            if other is None:
+                continue
+            read, written = self.touched[id(other)]
+            if (
+                other.kind == "mark"
+                or read & writes
+                or written & (reads | writes)
+                or (other.kind != "run" and read & reads)
+                or (other.kind == "call" and not reads | writes <= self.made)
+            ):
+                return False
+        return True
+
+    def _merged(self, producer: Entry, consumer: Entry) -> Entry | None:
+        dropped = [
+            o
+            for o in producer.outs
+            if id(root(o)) not in self.live
+            and (self.readers[id(root(o))] == int(id(root(o)) in self.touched[id(consumer)][0]))
+        ]
+        return _Pair(producer, consumer).merged(dropped)
+
+    def _replace(self, j: int, i: int, place: int, merged: Entry) -> None:
+        for k in (j, i):
+            self.readers.subtract(self.touched[id(self.items[k])][0])
+            self.items[k] = None
+        self.items[place] = merged
+        self.touched[id(merged)] = merged.reads(), roots(merged.outs)
+        self.readers.update(self.touched[id(merged)][0])
+
+
+class _Pair:
+    """A producer and a consumer as one kernel."""
+
+    def __init__(self, producer: Entry, consumer: Entry) -> None:
+        self.producer, self.consumer = producer, consumer
+        self.first: Kernel = producer.function
+        self.second: Kernel = consumer.function
+        self.operands: list[tuple[str, Array, str]] = []
+        self.names: dict[Any, str] = {}
+
+    def merged(self, dropped: Sequence[Array]) -> Entry | None:
+        """The fused entry, without storing `dropped`; None where the two do not fit."""
+        forms = (self.first.form, self.second.form)
+        if (
+            forms
+            not in (
+                ("pointwise", "pointwise"),
+                ("pointwise", "rows"),
+                ("rows", "pointwise"),
+                ("pointwise", "full"),
+            )
+            or self.first.tiered.work != self.second.tiered.work
+        ):
+            return None
+        form = forms[0] if forms[1] == "pointwise" else forms[1]
+        handed = {
+            k: o for k, a in enumerate(self.consumer.operands[0]) for o in self.producer.outs if _same(a, o)
+        }
+        lost = {id(root(o)) for o in self.producer.outs}
+        if not handed or any(
+            id(root(a)) in lost for k, a in enumerate(self.consumer.operands[0]) if k not in handed
+        ):
+            return None
+        kept = [o for o in self.producer.outs if not any(o is d for d in dropped)]
+        if not self._fits(form, list(handed.values()), kept):
+            return None
+        shape = handed[next(iter(handed))].shape
+        exprs, outs, dtypes = self._expressions(handed, kept, shape[-1] if form == "rows" else None)
+        if len(self.operands) + len(outs) > _MOST_ARRAYS or len(toposort(exprs)) > _MOST_NODES:
+            return None
+        return node(
+            form, exprs, self.operands, outs, dtypes, self.consumer.where, self._lanes(), self.second.combine
+        )
+
+    def _fits(self, form: str, handed: Sequence[Array], kept: Sequence[Array]) -> bool:
+        """Whether one walk over memory does for both."""
+        shape = handed[0].shape
+        if any(o.shape != shape for o in handed):
+            return False
+        if form == "full":
+            return (
+                not kept
+                and not self._costs_twice(1)
+                and all(a.shape == shape and a.flags.c_contiguous for a in self.producer.operands[0])
+            )
+        if self.second.form == "pointwise" and any(o.shape != shape for o in self.consumer.outs):
+            return False
+        if self.first.form == "rows":
+            varies = self.first.made.vector_outputs
+            vectors = [o for o, v in zip(self.producer.outs, varies, strict=True) if v]
+            return all(any(o is v for v in vectors) for o in handed)
+        if form == "rows":
+            whole = {e.src[0].arg for e in toposort(self.second.exprs) if e.op == "at"}
+            if any(
+                _same(a, o) and name in whole
+                for (name, _, _), a in zip(self.second.inputs, self.consumer.operands[0], strict=True)
+                for o in handed
+            ):
+                return False
+            roles = [role for _, _, role in self.second.inputs]
+            vectors = [a for a, r in zip(self.consumer.operands[0], roles, strict=True) if r == "vector"]
+            if kept and shape != np.broadcast_shapes(*[a.shape for a in vectors]):
+                return False
+            return all(any(_same(o, v) for v in vectors) for o in handed) and not self._costs_twice(0)
+        return True
+
+    def _costs_twice(self, allowed: int) -> bool:
+        walks = sum(n.op == "reduce" for n in toposort(self.second.exprs)) + allowed
+        return walks > 1 and any(n.op in _COSTLY for n in toposort(self.first.exprs))
+
+    def _expressions(
+        self, handed: dict[int, Array], kept: Sequence[Array], extent: int | None
+    ) -> tuple[list[Expr], list[Array], list[str]]:
+        first = self._renamed(self.producer, {}, extent)
+        # What a later kernel would have read: the value as it was stored.
+        types = self.first.meaning.types()
+        values = {
+            id(o): e if types[own] == d else m.cast(e, arg=d)
+            for o, e, own, d in zip(
+                self.producer.outs, first, self.first.exprs, self.first.out_dtypes, strict=True
+            )
+        }
+        second = self._renamed(self.consumer, {k: values[id(o)] for k, o in handed.items()}, extent)
+        stored = [
+            (e, o, d)
+            for o, e, d in zip(self.producer.outs, first, self.first.out_dtypes, strict=True)
+            if any(o is k for k in kept)
+        ]
+        stored += zip(second, self.consumer.outs, self.second.out_dtypes, strict=True)
+        exprs, outs, dtypes = zip(*stored, strict=True)
+        return list(exprs), list(outs), list(dtypes)
+
+    def _renamed(self, entry: Entry, known: dict[int, Expr], extent: int | None) -> list[Expr]:
+        """The entry's expressions over this pair's operands; equal arrays are one operand."""
+        kernel: Kernel = entry.function
+        mapping = {}
+        for k, ((name, _, role), a) in enumerate(zip(kernel.inputs, entry.operands[0], strict=True)):
+            if k not in known:
+                if extent is not None and kernel.form == "pointwise" and a.shape[-1:] != (extent,):
+                    # It does not vary along the row.
+                    a, role = a[..., 0] if a.ndim else a, "scalar"
+                key = _key(a), role
+                if key not in self.names:
+                    self.names[key] = f"y{len(self.names)}"
+                    self.operands.append((self.names[key], a, role))
+            mapping[symbol(name)] = known[k] if k in known else symbol(self.names[key])
+        return [substitute(e, mapping) for e in kernel.exprs]
+
+    def _lanes(self) -> int:
+        """The lanes of the reductions that are taken over, so that they add in the same order."""
+        rows = self.first if self.first.form == "rows" else self.second
+        return 0 if rows.form == "pointwise" else rows.lanes or rows.tiered.own_lanes()
+
+
+def _key(a: Array) -> Any:
+    return pointer(a), a.shape, a.strides, a.dtype
+
+
+def _same(a: Array, b: Array) -> bool:
+    return _key(a) == _key(b)

@@ -1,0 +1,100 @@
+"""The memory plan: results that are never needed at the same time share memory.
+
+Each result of a program lives from the entry that makes it to the last that reads it. Lives are laid out in
+one arena, first come first served, each at the lowest place that is free for as long as it lasts; the
+arrays of the entries are then moved there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.recorder import Array, Entry, root, roots
+
+_LINE = 64
+
+
+class Plan:
+    """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        lives = _lives(entries)
+        self.places: dict[int, int] = {}
+        self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
+        self.size = self._place(lives)
+
+    def _place(self, lives: dict[int, tuple[Array, int, int]]) -> int:
+        top, active = 0, []
+        for key, (memory, start, end) in lives.items():
+            active = [block for block in active if block[2] >= start]
+            at, need = 0, -(-int(memory.nbytes) // _LINE) * _LINE
+            for low, high, _ in sorted(active):
+                if low - at >= need:
+                    break
+                at = max(at, high)
+            self.places[key] = at
+            active.append((at, at + need, end))
+            top = max(top, at + need)
+        return top
+
+
+class Moved:
+    """Memory that lies elsewhere now: call it with a tree of arrays to get those of them there.
+
+    places: of memory, by its id, the array of bytes that it is part of and from which byte on.
+    """
+
+    def __init__(self, places: dict[int, tuple[Array, int]]) -> None:
+        self.places = places
+
+    def __call__(self, tree: Any) -> Any:
+        if isinstance(tree, np.ndarray):
+            owner = root(tree)
+            place = self.places.get(id(owner))
+            if place is None:
+                return tree
+            offset = place[1] + pointer(tree) - pointer(owner)
+            return np.ndarray(tree.shape, tree.dtype, place[0], offset, tree.strides)
+        if isinstance(tree, tuple) and not hasattr(tree, "_fields"):
+            return tuple([self(v) for v in tree])
+        return [self(v) for v in tree] if isinstance(tree, list) else tree
+
+
+class Room(Moved):
+    """The arena, with what the plan lays there."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.array = np.empty(plan.size + _LINE, np.uint8)
+        start = -pointer(self.array) % _LINE
+        super().__init__({key: (self.array, start + place) for key, place in plan.places.items()})
+
+
+def pinned(entries: Sequence[Entry]) -> set[int]:
+    """Memory that entries are handed in ways in which it cannot be moved."""
+    found: set[int] = set()
+    for e in entries:
+        whole = e.kind == "call" or any(isinstance(v, (Tensor, dict)) for v in e.operands)
+        found |= e.reads() if whole else roots(e.given[1])
+    return found
+
+
+def _lives(entries: Sequence[Entry]) -> dict[int, tuple[Array, int, int]]:
+    """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order."""
+    made: dict[int, tuple[Array, int, int]] = {}
+    for i, e in enumerate(entries):
+        owners = [root(out) for out in e.outs]
+        made.update(
+            {
+                id(o): (o, i, i)
+                for o in owners
+                if id(o) not in made and e.kind == "run" and (isinstance(o, np.ndarray) and o.size)
+            }
+        )
+        made.update({key: (*made[key][:2], i) for key in e.reads().union(map(id, owners)) & made.keys()})
+    fixed = pinned(entries)
+    return {key: life for key, life in made.items() if key not in fixed}

@@ -1,0 +1,239 @@
+"""A recorded call as a program: prepared calls in order, on memory that stays."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.core.numpy_warnings import hush, restore
+from rushlight._engine.core.pytree import flatten, tree_map
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.trace import gradients, stage_planning
+from rushlight._engine.trace.graph import whole
+from rushlight._engine.trace.passes.fusion import Fusing
+from rushlight._engine.trace.passes.memory import Array, Plan, Room
+from rushlight._engine.trace.passes.recompute import within
+from rushlight._engine.trace.passes.simplify import fold, once
+from rushlight._engine.trace.passes.verify import sources, unmoved, verify
+from rushlight._engine.trace.recorder import Entry, Recorder, arrays, root, roots
+from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes
+
+
+class Part:
+    """Entries with what they are given and what they leave behind: a forward, or a backward."""
+
+    def __init__(self, inputs: Sequence[Tensor], entries: Sequence[Entry], output: Any) -> None:
+        self.inputs = [t._a for t in inputs]
+        self.entries, self.output = list(entries), output
+        # What each entry is run by, and the same with native ones in one call.
+        self.steps: list[Callable[[], Any]] = []
+        self.replay: list[Callable[[], Any]] = []
+
+    def run(self, arrays: Sequence[Array | None]) -> None:
+        """All steps, on these inputs (zeros for None)."""
+        for own, a in zip(self.inputs, arrays, strict=True):
+            own[...] = 0 if a is None else a
+        token = hush()
+        try:
+            for step in self.replay:
+                step()
+        finally:
+            restore(token)
+
+
+class Program:
+    """What a function did, to be done again.
+
+    inputs: the tensors that the recorded call worked on; their memory is the program's own.
+    output: what the function gave, a tree of tensors and other values.
+    traced: the gradients of tracked results, where the function left a graph behind.
+    until: when to stop fusing kernels, by time.perf_counter(); `fused` says whether there was time for it.
+    share: how much of a forward's results is kept for its backward; see recompute.py.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        inputs: Sequence[Tensor],
+        output: Any,
+        traced: Traced | None = None,
+        until: float | None = None,
+        share: float = 1.0,
+    ) -> None:
+        tracked = [] if traced is None else [t for t in flatten(output)[0] if is_tracked(t)]
+        self.numbers = {id(t): n for n, t in enumerate(tracked)}
+        self.memory, self.share = recorder.owned, share
+        # What the recorded call handed out; passes make memory of their own.
+        self.known = (recorder if traced is None else traced.recorder).owned
+        self.backward: Part | None = None
+        later: list[Entry] = []
+        if traced is not None:
+            found = list(traced.found)
+            places = {id(t): place for place, t in enumerate(inputs)}
+            # Where gradients go: to a tensor of the function's, or to the argument at a place.
+            self.leaves = [(leaf, places.get(id(leaf))) for leaf in traced.leaves]
+            later = needed(traced.recorder.entries, found)
+            self.backward = Part(traced.given, later, found)
+        live = output, [e.given for e in later]
+        self.forward = Part(inputs, gradients.straight(needed(recorder.entries, live), live), output)
+        # What is the same at every replay.
+        self.constants: list[Array] = []
+        self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
+        self.fused = self._improved(Fusing(self.known, until))
+        # Memory of others that a run writes to.
+        self.written: list[Array] = []
+        self.plan: Plan | None = None
+        self._latest: Any = None
+        # Held by the thread that replays.
+        self.busy = threading.Lock()
+
+    def _improved(self, fusing: Fusing) -> bool:
+        """Lower, recompute, fuse; whether there was time for it, else the entries stay as they were."""
+
+        def verified(after: str, entries: Sequence[Sequence[Entry]], before: Any = None) -> None:
+            if knobs.verify:
+                verify(whole(self.parts, entries), after, before and whole(self.parts, before))
+
+        outputs = [part.output for part in self.parts]
+        verified("recorded", [part.entries for part in self.parts])
+        recorded, self.constants = fold([part.entries for part in self.parts], outputs, self.known)
+        verified("constants", recorded, [part.entries for part in self.parts])
+        lower = [fusing.lower(part) for part in recorded]
+        verified("lowered", lower, recorded)
+        read = [outputs, [e.given for e in lower[-1]] if self.backward else ()]
+        single = [once(part, live) for part, live in zip(lower, (read, outputs), strict=False)]
+        verified("once", single, lower)
+        kept = within(self.share, single, outputs)
+        verified("recompute", kept, single)
+        fused, live = [], []
+        for part, entries in zip(self.parts[::-1], kept[::-1], strict=True):
+            live.append(part.output)
+            fused.append(fusing.fuse(needed(entries, live), live))
+            live += [e.given for e in fused[-1]]
+        verified("fused", fused[::-1], kept)
+        for part, entries in zip(self.parts, recorded if fusing.late else fused[::-1], strict=True):
+            part.entries = [e for e in entries if e.kind != "mark"]
+        return not fusing.late
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All of them."""
+        return [e for part in self.parts for e in part.entries]
+
+    def settle(self, known: Sequence[Tensor]) -> None:
+        """Lay results out in memory of the program's own; what the recorded call made is left alone.
+
+        known: the tensors that the function may use.
+        """
+        read = roots([e.given for part in self.parts[1:] for e in part.entries])
+        self.guarded = [t for t in known if id(root(t._m)) in read]
+        listed = whole(self.parts)
+        before = sources(listed) if knobs.verify else []
+        self.plan = Plan(listed)
+        room = Room(self.plan)
+        numbers = {}
+        for part in self.parts:
+            for e in part.entries:
+                e.operands, e.outs = room(e.operands), room(e.outs)
+            inputs = {id(a): room(a) for a in part.inputs}
+            part.inputs = [inputs[id(a)] for a in part.inputs]
+
+            def moved(t: Tensor, inputs: dict[int, Array] = inputs) -> Tensor:
+                made = wrap(inputs[id(t._a)] if id(t._a) in inputs else room(t._a), t._k)
+                made._g, made._i = t._g, t._i
+                made = made if made._a is not t._a else t
+                if id(t) in self.numbers:
+                    numbers[id(made)] = self.numbers[id(t)]
+                return made
+
+            part.output = mapped(part.output, moved)
+            part.steps = stage_planning.steps(part.entries)
+            part.replay = stage_planning.together(part.steps)
+        if knobs.verify:
+            unmoved(before, whole(self.parts), "memory plan")
+        self.numbers, self.known = numbers, {}
+        own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
+        self.written = [
+            a for e in self.entries if e.kind == "write" for a in arrays(e.operands) if id(root(a)) not in own
+        ]
+        outputs = roots(self.forward.output)
+        self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
+            roots(room.array), room.array
+        )
+
+    # --- replays --------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> bool:
+        """Whether the memory is still needed: the last replay's graph has not been walked."""
+        node = None if self._latest is None else self._latest()
+        return node is not None and node.saved is not None
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """The results for these inputs, of the recorded shapes and dtypes."""
+        self.forward.run([t._a for t in tensors])
+        node = None
+        if self.backward is not None:
+            ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
+            node = CompiledBackward(
+                tuple([None if t._g is None else (t._g, t._i) for t in ends]),
+                (self, self.guarded, [storage(t).version for t in self.guarded]),
+            )
+            self._latest = weakref.ref(node)
+        return self.results(tensors, node)
+
+    def run_backward(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The leaves' gradients, for those of the tracked results."""
+        part: Part = self.backward  # type: ignore[assignment]
+        given = *grads, *[None] * (len(part.inputs) - len(grads))
+        part.run([None if g is None else g._a for g in given])
+        return [None if t is None else wrap(t._a.copy("K"), t._k) for t in part.output]
+
+    def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
+        """The output's tree with tensors of its own: a later run does not change them."""
+
+        def fresh(t: Tensor) -> Tensor:
+            for own, given in zip(self.forward.inputs, tensors):
+                if t._a is own:
+                    return given
+            if id(root(t._a)) not in self.memory:
+                return t
+            made = wrap(t._a.copy("K"), t._k)
+            number = self.numbers.get(id(t)) if node is not None else None
+            # A graph that is not the node's was used up by the call's own backward().
+            made._g, made._i = (t._g, t._i) if number is None else (node, number)
+            return made
+
+        return mapped(self.forward.output, fresh)
+
+
+def is_tracked(t: Any) -> bool:
+    """Whether a result's graph is still to be walked."""
+    # backward() has been through it if something in it has been freed.
+    return (
+        isinstance(t, Tensor)
+        and t._g is not None
+        and t._g.__class__ is not AccumulateGrad
+        and not any(n.saved is None for n in nodes([t._g]) if n.__class__ is not AccumulateGrad)
+    )
+
+
+def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
+    """A tree of lists, tuples and dicts with its tensors changed."""
+    return tree_map(lambda v: change(v) if isinstance(v, Tensor) else v, tree)
+
+
+def needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
+    """Without entries whose results nothing reads: backwards from the output and from all effects."""
+    wanted = roots(output)
+    kept: list[Entry] = []
+    for e in reversed(entries):
+        if e.kind == "run" and e.outs and not any(id(root(o)) in wanted for o in e.outs) and not e.draws:
+            continue
+        kept.append(e)
+        wanted |= e.reads()
+    return kept[::-1]

@@ -1,0 +1,188 @@
+"""Whether a recorded call did anything in Python that a replay would leave out.
+
+Default mode promises that compile() never changes what a program means. While a call is recorded, every
+Python function that runs outside of this package is looked at: what its code stores, which C functions it
+calls, what it asks of this package. A call that only computes (reads guarded variables, loops, builds lists
+of its own) may be replayed; one that prints, counts, draws from `random` or keeps something runs as Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import gc
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.lazy import is_ours
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.guards import SIMPLE, Guards, is_module
+
+_PACKAGE = __file__.rpartition("_engine")[0]
+# "<string>" is where named tuples are made.
+_LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__), "<string>")
+# Of the standard library: functions that store only into what they have just made.
+_QUIET = ("/contextlib.py", "/functools.py", "/typing.py", "/abc.py", "/enum.py", "/_collections_abc.py")
+_STORES = {
+    "STORE_GLOBAL": "a global",
+    "DELETE_GLOBAL": "a global",
+    "STORE_ATTR": "an attribute",
+    "DELETE_ATTR": "an attribute",
+    "STORE_SUBSCR": "an item",
+    "DELETE_SUBSCR": "an item",
+    "STORE_NAME": "a name",
+}
+_BUILTINS = frozenset(
+    id(getattr(builtins, name))
+    for name in (
+        "abs all any callable chr divmod format getattr hasattr hash id isinstance issubclass iter len max min "
+        "next ord pow repr round sorted sum __build_class__"
+    ).split()
+)
+_VALUES = (str, bytes, int, float, complex, tuple, frozenset, range, type(None))
+_READING = frozenset("get keys values items copy union intersection difference issubset issuperset".split())
+# What of a Module may be asked without changing it, and what elsewhere changes something or reads what no
+# guard looks at.
+_OF_MODULES = frozenset(
+    (
+        "__call__ _call_impl __getattr__ forward parameters named_parameters children named_children modules "
+        "named_modules buffers named_buffers zero_grad get_submodule get_parameter _named_members"
+    ).split()
+)
+_WITH_STATE = ("/utils/data/", "/serialize/", "/profiler/", "/utils/tensorboard/")
+_CHANGES = ("set_", "register_", "manual_seed", "seed")
+_CHANGING = frozenset(
+    "requires_grad_ add_param_group load_state_dict share_memory_ retain_grad grad get_last_lr".split()
+)
+# What optimizers and schedulers hold, which no guard looks at.
+_OPTIONS = ("param_groups", "last_epoch", "state")
+
+
+class Watch:
+    """What a call did: `found` is the first thing that a replay would leave out, "" if there is none."""
+
+    def __init__(self, guards: Guards) -> None:
+        self.found = ""
+        self.guards = guards
+        self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
+        for code in list(self._scanned):
+            self._scan(code)
+
+    def __call__(self, frame: Any, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if self.found or event not in ("call", "c_call") or _for_us(frame):
+            return
+        if _ours(code.co_filename):
+            if event == "call" and frame.f_back is not None and not _ours(frame.f_back.f_code.co_filename):
+                self._asked(code, frame.f_back)
+        elif event == "c_call":
+            if not self._harmless(arg):
+                self._note(f"{getattr(arg, '__qualname__', arg)}() is called", code, frame.f_lineno)
+        elif code not in self._scanned:
+            self._scanned.add(code)
+            self.guards.globals_of(code, frame.f_globals)
+            self._scan(code)
+
+    def _asked(self, code: CodeType, caller: Any) -> None:
+        name, module = code.co_name, code.co_filename.endswith("nn/modules/module.py")
+        if (
+            name in _CHANGING
+            or name.startswith(_CHANGES)
+            or module
+            and name not in _OF_MODULES
+            or any(room in code.co_filename for room in _WITH_STATE)
+        ):
+            self._note(f"{name} is asked for", caller.f_code, caller.f_lineno)
+
+    def _harmless(self, function: Any) -> bool:
+        if id(function) in _BUILTINS:
+            return True
+        holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+        if isinstance(holder, ModuleType) or isinstance(holder, type):
+            return holder is math or holder is tuple
+        if isinstance(holder, list):
+            # One that was there before may be seen by others; only new ones are young.
+            return any(o is holder for o in gc.get_objects(0))
+        return isinstance(holder, _VALUES) or isinstance(holder, (dict, set)) and name in _READING
+
+    def _scan(self, code: CodeType) -> None:
+        line: int | None = code.co_firstlineno
+        if set(code.co_freevars) - {"__class__"} and not self._nested(code):
+            self._note("a variable of an enclosing function is read", code, line)
+        for step in dis.get_instructions(code):
+            line = step.starts_line or line
+            if step.argval in _OPTIONS:
+                self._note(f"{step.argval} is read", code, line)
+            what = _STORES.get(step.opname)
+            if step.opname == "STORE_DEREF" and step.argval not in code.co_cellvars:
+                what = "a variable of an enclosing function"
+            if what is not None:
+                self._note(f"{what} is stored", code, line)
+                return
+
+    def _nested(self, code: CodeType) -> bool:
+        """Whether the guards know the function's variables, or those of the one that it is written in."""
+        return any(f.__code__ is code for f in self.guards.functions) or any(
+            code in outer.co_consts for outer in self._scanned
+        )
+
+    def _note(self, what: str, code: CodeType, line: int | None) -> None:
+        self.found = self.found or f"{what}, at {code.co_filename}:{line}: a replay would leave that out"
+
+
+def _ours(filename: str) -> bool:
+    return filename.startswith((_PACKAGE, "<rushlight", "<frozen")) or filename.endswith(_QUIET)
+
+
+def _for_us(frame: Any) -> bool:
+    """Whether a library's function runs on behalf of this package."""
+    if not frame.f_code.co_filename.startswith(_LIBRARIES):
+        return False
+    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+        frame = frame.f_back
+    return frame is not None and _ours(frame.f_code.co_filename)
+
+
+@contextmanager
+def watched(guards: Guards) -> Iterator[Watch]:
+    """Look at what Python does meanwhile in this thread; another profiler sees nothing of it.
+
+    Nor is garbage collected: what is called then, callbacks and finalizers, is none of the function's doing.
+    """
+    watch, before, collecting = Watch(guards), sys.getprofile(), gc.isenabled()
+    gc.collect(0)  # what was there before is not young any more
+    gc.disable()
+    sys.setprofile(watch)
+    try:
+        yield watch
+    finally:
+        # cProfile's profiler is no function: it installs itself.
+        getattr(before, "enable", partial(sys.setprofile, before))()
+        if collecting:
+            gc.enable()
+
+
+def unguarded(guards: Guards, args: Any) -> str:
+    """What the call may read that no guard looks at; empty if there is nothing."""
+    for name, value in (*guards.seen, *[("an argument", value) for value in args]):
+        if not _is_known(value):
+            return f"{name!r} is a {type(value).__name__}, which may change unseen: pass what is needed of it"
+    return ""
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a value cannot change, or guards see it when it does."""
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0] in ("rushlight", "torch", "math")
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_is_known, value))
+    fixed = (*SIMPLE, Tensor, FunctionType, BuiltinFunctionType, MethodType, type, range)
+    return isinstance(value, fixed) or is_module(value) or is_ours(type(value))

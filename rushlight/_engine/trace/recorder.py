@@ -1,0 +1,299 @@
+"""Recording one call of a function: what ran on which memory, in order.
+
+A recorder does not replace anything: the call computes as ever, and everything that runs kernels tells
+the recorder so (core/recording.py). Arrays that were made stay alive with the record, so that a replay can
+write the same results into the same memory; views need no entry, as they see that memory.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.numerics import advanced_indexing
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+# Rows whose result's shape depends on values: a record of one call says nothing about the next.
+_SHAPED_BY_VALUES = frozenset(
+    "nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere "
+    "combinations histc nonzero_static".split()
+)
+
+_RANDOM = frozenset(
+    "_keep dropout _dropout native_dropout alpha_dropout rrelu multinomial bernoulli "
+    "rand_like randn_like randint_like gumbel_softmax".split()
+)
+
+
+class Entry:
+    """One thing to do again: `function(*operands)`, its result put into `outs` if there are any."""
+
+    __slots__ = ("function", "operands", "outs", "kind", "where")
+
+    def __init__(
+        self,
+        kind: str,
+        function: Any,
+        operands: tuple[Any, ...],
+        outs: tuple[Array, ...] = (),
+        where: str = "",
+    ) -> None:
+        self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
+
+    @property
+    def given(self) -> tuple[Any, Any]:
+        """What the function is called with."""
+        return self.operands, getattr(self.function, "args", ())
+
+    def reads(self) -> set[int]:
+        """The memory that the entry is given."""
+        return roots(self.given)
+
+    @property
+    def draws(self) -> bool:
+        """Whether an op draws random numbers: leaving it out would change the next ones."""
+        row = getattr(self.function, "row", None) or next(
+            (v for v in self.operands if type(v).__name__ == "Row"), None
+        )
+        return row is not None and ("generator" in {p.name for p in row.params} or row.name in _RANDOM)
+
+    @property
+    def name(self) -> str:
+        """What the entry is called in reports."""
+        bound = getattr(self.function, "func", self.function)
+        holders = getattr(self.function, "row", None), getattr(bound, "__self__", None), *self.given[1]
+        known = [
+            getattr(self.function, "label", ""),
+            *[getattr(h, fact, None) for h in holders for fact in ("name", "kernel")],
+        ]
+        return next(
+            (name for name in known if name and isinstance(name, str)),
+            getattr(bound, "__qualname__", type(bound).__name__),
+        )
+
+
+def root(a: Array) -> Any:
+    """The object that owns an array's memory."""
+    while a.base is not None:
+        if not isinstance(a.base, np.ndarray):
+            return a.base
+        a = a.base
+    return a
+
+
+class Recorder:
+    """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so."""
+
+    fuses = True
+
+    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor]) -> None:
+        self.entries: list[Entry] = []
+        # Why the call cannot be repeated; the first reason for which its graph ends early.
+        self.refusal = self.broken = ""
+        # Why a graph that the call leaves behind cannot be walked before its backward() comes, if so.
+        self.once = ""
+        self.inputs_written = False
+        self.thread = threading.get_ident()
+        # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
+        self.owned: dict[int, Any] = {}
+        self.inputs = {id(root(t._m)) for t in given}
+        self.outside = {id(t) for t in (*given, *known)}
+        for t in (*given, *known):
+            self._own(t._m)
+
+    def _own(self, a: Array) -> None:
+        found = root(a)
+        self.owned[id(found)] = found
+
+    # --- what TAPE's writers say ------------------------------------------------------------------
+
+    def run(
+        self, function: Callable[..., Any], operands: tuple[Any, ...], result: Any, values: Sequence[Any]
+    ) -> None:
+        """`result` (tensors) was made by function(*operands)."""
+        if not self._mine():
+            return
+        self._check(values)
+        row = getattr(function, "row", None)
+        by_mask = (function is advanced_indexing.read or row is not None and row.name == "index") and any(
+            a.dtype.kind == "b" for a in arrays(operands[1:])
+        )
+        if by_mask or row is not None and row.name in _SHAPED_BY_VALUES:
+            self.escape(
+                "the shape of a result depends on values "
+                f"({'indexing with a mask' if by_mask else f'{row.name}()'})"
+            )  # type: ignore[union-attr]
+        outs = tuple([t._a for t in _tensors(result)])
+        read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
+        fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
+        for out in outs:
+            self._own(out)
+        if fresh:
+            self._add(Entry("run", function, operands, outs if len(fresh) == len(outs) else fresh))
+            if len(fresh) != len(outs):
+                self.escape("one result of an op is a view and another is not")
+
+    def write(self, function: Callable[..., Any], operands: tuple[Any, ...], values: Sequence[Any]) -> None:
+        """Memory was overwritten."""
+        if not self._mine():
+            return
+        self._check(values)
+        first = operands[0] if isinstance(operands[0], np.ndarray) else operands[-1]
+        if id(root(first)) in self.inputs:
+            self.inputs_written = True
+            self.escape("an argument is written to")
+        self._add(Entry("write", function, operands))
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Python that is part of every replay (an optimizer's step): done now, unrecorded."""
+        if self._mine():
+            self._add(Entry("call", function, args))
+        with paused():
+            return function(*args)
+
+    def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
+        """A leaf received its gradient."""
+        leaf = node.variable
+        if leaf is None or not self._mine():
+            return
+        grad = grad.clone() if grad._k.lazy else grad
+        if create:
+            self.escape("a gradient is itself tracked (create_graph=True)")
+        own = wrap(np.empty_like(leaf._a), leaf._k)
+        self._own(own._a)
+        if id(leaf) in self.outside:
+            self._add(Entry("call", add_gradient, (leaf, grad, own)))
+            with paused():
+                add_gradient(leaf, grad, own)
+        else:  # the call made it: at a replay, too, it begins without a gradient
+            operands = (own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+            self.write(gathered, operands, (grad,))
+            gathered(*operands)
+            leaf._grad = own
+        if node.hooks is not None:
+            self.escape("a hook on a gradient runs")
+
+    def walk(self) -> None:
+        """A graph's gradients are computed from here on."""
+        self.entries += [Entry("mark", roots, ())] * self._mine()
+
+    def constant(self, array: Array) -> None:
+        """Values that Python made."""
+        self._own(array)
+
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """The call cannot be repeated; the first reason is kept. breaks: as its graph ends early."""
+        if self._mine() and not (self.broken if breaks else self.refusal):
+            reason = f"{what}, at {place_of()}"
+            self.refusal = self.refusal or reason
+            self.broken = self.broken or (reason if breaks else "")
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _add(self, entry: Entry) -> None:
+        entry.where = place_of()
+        self.entries.append(entry)
+
+    def _mine(self) -> bool:
+        return threading.get_ident() == self.thread
+
+    def _check(self, values: Sequence[Any]) -> None:
+        for t in _tensors(values):
+            if id(root(t._m)) not in self.owned:
+                self.escape(
+                    f"a tensor of shape {tuple(t._a.shape)} is read that is neither an argument, nor "
+                    "of a module that the function uses, nor one of its variables: pass it as an "
+                    "argument",
+                    breaks=False,
+                )
+                self._own(t._m)
+
+
+def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
+    """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
+    gathered(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+    take([(leaf, own)])
+
+
+def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """Give leaves the gradients that have been computed."""
+    for leaf, own in pairs:
+        leaf._grad = own
+        if own._s is not None:
+            own._s.version += 1
+
+
+def gathered(own: Array, grad: Array, held: Array | None = None) -> None:
+    """A leaf's gradient: what it holds, if anything, and what comes."""
+    if held is None:
+        np.copyto(own, grad, "unsafe")
+    else:
+        np.add(held, grad, own, casting="unsafe")
+
+
+def flat(*values: Any) -> Iterator[Any]:
+    """What lists, tuples and dicts hold, in order."""
+    stack = [*reversed(values)]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, (tuple, list, dict)):
+            stack.extend(reversed(value.values() if isinstance(value, dict) else value))
+        else:
+            yield value
+
+
+def arrays(*values: Any) -> list[Array]:
+    """The arrays, and those of the tensors, in trees of lists, tuples and dicts."""
+    return [a for v in flat(*values) if isinstance(a := v._a if isinstance(v, Tensor) else v, np.ndarray)]
+
+
+def roots(*values: Any) -> set[int]:
+    """Which memory the arrays and tensors in trees of lists, tuples and dicts lie in."""
+    return {id(root(a)) for a in arrays(*values)}
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    return (v for v in flat(value) if isinstance(v, Tensor))
+
+
+def place_of() -> str:
+    """File and line of the program's own code that is running."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(("<rushlight", _PACKAGE))):
+        frame = frame.f_back
+    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+_PACKAGE = __file__.rpartition("_engine")[0]
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """The recorder at work. A name in MODES makes every op take its general way, which tells TAPE."""
+    interpreters.MODES.append(recorder)
+    TAPE.append(recorder)
+    try:
+        yield
+    finally:
+        TAPE.remove(recorder)
+        interpreters.MODES.remove(recorder)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """What runs meanwhile is not recorded."""
+    recorder = TAPE.pop()
+    interpreters.MODES.remove(recorder)
+    try:
+        yield
+    finally:
+        interpreters.MODES.append(recorder)
+        TAPE.append(recorder)

@@ -1,0 +1,112 @@
+"""A recorded forward whose backward comes later: the gradients are recorded too, and one node stands for all.
+
+Its graph is walked once at the end of the recorded call, from gradients of any values; that record is the
+backward program. At a replay the results get a node that runs it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.engine import grad
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import AccumulateGrad, Node
+from rushlight._engine.tensors.tensor import Tensor, storage, wrap
+from rushlight._engine.trace.recorder import Recorder, recording
+
+
+class Traced:
+    """The record of a graph's gradients: of `leaves`, from those of the tracked results."""
+
+    def __init__(self, forward: Recorder, tracked: Sequence[Tensor], known: Sequence[Tensor]) -> None:
+        self.given = [wrap(_values(t), t._k) for t in tracked]
+        self.leaves = _leaves(tracked)
+        self.recorder = Recorder(self.given, known)
+        self.recorder.owned.update(forward.owned)
+        allowed = {id(t) for t in known}
+        if any(id(leaf) not in allowed for leaf in self.leaves):
+            self.recorder.escape(
+                "a tensor requires grad that is neither an argument, nor of a module that "
+                "the function uses, nor one of its variables",
+                breaks=False,
+            )
+        with recording(self.recorder):
+            found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
+            self.found = [g.clone() if g is not None and g._k.lazy else g for g in found]
+
+
+def _values(t: Tensor) -> Any:
+    """Numbers unlike each other, as a gradient program is compared on them, in the result's order."""
+    found = np.empty_like(t._a)
+    found[...] = np.cos(np.arange(t._a.size, dtype=np.float64)).reshape(t._a.shape)
+    return found
+
+
+def nodes(roots: Sequence[Any]) -> Iterator[Node]:
+    """The nodes of a graph, to its leaves and to where it meets the caller's."""
+    seen: set[Node] = set()
+    stack = [*roots]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            stack += [e[0] for e in node.next if e is not None and not isinstance(node, Handed)]
+
+
+def _leaves(tracked: Sequence[Tensor]) -> list[Tensor]:
+    found = [n.variable for n in nodes([t._g for t in tracked]) if isinstance(n, (AccumulateGrad, Handed))]
+    return list({id(leaf): leaf for leaf in found if leaf is not None}.values())
+
+
+class Handed(Node):
+    """Where the graph of a recorded call, which works on copies of its arguments, meets the caller's."""
+
+    __slots__ = ("_copy",)
+
+    def __init__(self, given: Tensor, copy: Tensor) -> None:
+        super().__init__(((given._g, given._i),))
+        self._copy = weakref.ref(copy)
+
+    @property
+    def variable(self) -> Any:
+        """The copy, None once it is gone."""
+        return self._copy()
+
+    def apply(self, grad: Any) -> tuple[Any]:
+        """The gradient as it comes."""
+        return (grad,)
+
+
+class CompiledBackward(Node):
+    """The node of a replay's results; `saved`: the program, the tensors that it reads, their versions."""
+
+    __slots__ = ()
+    multi = True
+
+    def release(self) -> None:
+        """The program's memory is free for the next call."""
+        self.saved = None
+
+    def apply(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """Run the backward program."""
+        program, tensors, versions = self.saved
+        if LOCAL.enabled:
+            raise RuntimeError(
+                "torch.compile with aot_autograd does not currently support double backward: "
+                "call the function without compile for create_graph=True"
+            )
+        for t, version in zip(tensors, versions, strict=True):
+            if storage(t).version != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace "
+                    f"operation: a tensor of shape {list(t.shape)} is at version {storage(t).version}; "
+                    f"expected version {version} instead. A compiled function uses it: change it after "
+                    "backward()"
+                )
+        found: list[Tensor | None] = program.run_backward(grads)
+        return found

@@ -1,0 +1,298 @@
+"""How entries are replayed: natively where they are known as stages, many in one call, else by Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.dispatch.methods import assign
+from rushlight._engine.dispatch.runners.formulas import Formula
+from rushlight._engine.dispatch.runners.reductions import BIG, Reducer, X
+from rushlight._engine.kernels.emit.target import available
+from rushlight._engine.kernels.loops.columns import columns
+from rushlight._engine.kernels.loops.full_reductions import CHUNK, full
+from rushlight._engine.kernels.loops.rows import rows
+from rushlight._engine.kernels.moves import mersenne_twister
+from rushlight._engine.kernels.products.tiles import Packed
+from rushlight._engine.kernels.runtime import handwritten_stages as handwritten, parallel, stages
+from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
+from rushlight._engine.kernels.runtime.stages import LINE, Noted, Run, Stages, chains, joined
+from rushlight._engine.numerics.rng import default_engine
+from rushlight._engine.ops.expressions import Expr, symbol, toposort
+from rushlight._engine.ops.nn import recurrence_kernels
+from rushlight._engine.ops.row_expressions import reduce_
+from rushlight._engine.trace.passes.kernel_nodes import Array, Kernel, Product
+from rushlight._engine.trace.passes.lowering import checked, cut, total
+from rushlight._engine.trace.passes.moves import MOVED, looked_up, moved
+from rushlight._engine.trace.recorder import Entry, gathered
+
+Step = Callable[[], Any]
+# What NumPy and machine code compute with the same bits.
+_EXACT = frozenset("in const add sub mul div sqrt neg abs".split())
+
+
+def prepared(entry: Entry) -> Step:
+    """What to call at every replay, in Python: an optimizer's step by a shorter way, runs into memory."""
+    function, operands = entry.function, entry.operands
+    if entry.kind == "run":
+        loop = _LOOPS.get(getattr(getattr(function, "row", None), "name", ""))
+        return loop and loop(entry.outs, *operands) or partial(_into, function, operands, entry.outs)
+    stepped = hasattr(getattr(function, "func", None), "hooked")
+    again = getattr(function.args[0], "again", None) if stepped else None  # type: ignore[attr-defined]
+    return partial(function, *operands) if again is None else again(function)
+
+
+def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
+    """A recurrence whose loop of steps is one native call; None where something in it is not known so."""
+    if made.projection is not None or not isinstance(made.packed, Packed):
+        return None
+    # Each thread has its own sequences, and waits for nobody; or where these are few, its own columns.
+    batch, threads, tile = len(made.first[0]), parallel.get_num_threads(), made.packed.at(1).high
+    part = batch // threads // tile * tile
+    cuts = [*range(0, part * threads, part), batch] if part and threads > 1 else [0, batch]
+    parts = [Noted(threads if len(cuts) == 2 else 1) for _ in cuts[1:]]
+    for written, low, high in zip(parts, cuts, cuts[1:], strict=False):
+        made.loop(written, low, high)
+    if not all(written.known and written.stages for written in parts):
+        return None
+    loop = Run([(parts[0].stages if len(parts) == 1 else chains([p.stages for p in parts]), made.loop)])
+
+    def step() -> None:
+        made.start()
+        made.packed.again()
+        loop()
+        for out, a in zip(outs, (a for a in made.finish() if a is not None), strict=True):
+            if out is not a:
+                out[...] = a
+
+    return step
+
+
+def _forward(outs: tuple[Array, ...], gates: Array, h0: Array, c0: Any, *rest: Any) -> Step | None:
+    *weights, mode, sizes, reverse = rest
+    steps = recurrence_kernels.spans(sizes, reverse)
+    return _recurrent(recurrence_kernels.Forward(mode, gates, h0, c0, tuple(weights), steps, outs), outs)
+
+
+def _backward(
+    outs: tuple[Array, ...],
+    to_out: Any,
+    to_h: Any,
+    to_c: Any,
+    out: Array,
+    kept: Any,
+    gates: Array,
+    h0: Array,
+    c0: Any,
+    *rest: Any,
+) -> Step | None:
+    *weights, mode, sizes, reverse = rest
+    steps = recurrence_kernels.spans(sizes, reverse)
+    made = recurrence_kernels.Backward(
+        mode, (to_out, to_h, to_c), out, kept, h0, c0, tuple(weights), steps, outs[0]
+    )
+    return _recurrent(made, outs)
+
+
+_LOOPS: dict[str, Callable[..., Step | None]] = {"_recurrence": _forward, "_recurrence_backward": _backward}
+
+
+def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[Array, ...]) -> None:
+    made = function(*operands)
+    made = made if isinstance(made, tuple) else (made,)
+    arrays = [a for a in made if isinstance(a, (np.ndarray, np.generic))]
+    for out, a in zip(outs, arrays, strict=len(outs) > 1):
+        out[...] = a
+
+
+def steps(entries: Sequence[Entry]) -> list[Step]:
+    """What runs each entry by itself."""
+    room = Scratch()
+    return [
+        prepared(e) if found is None else Run([(found, prepared(e))])
+        for e, found in [(e, staged(e, room)) for e in entries]
+    ]
+
+
+def together(each: Sequence[Step]) -> list[Step]:
+    """The same with native ones that follow each other as one call."""
+    found: list[Step] = []
+    for native, group in groupby(each, lambda step: isinstance(step, Run)):
+        runs: list[Any] = [*group]
+        found += [Run([piece for run in runs for piece in run.pieces])] if native else runs
+    return found
+
+
+def staged(entry: Entry, room: Scratch) -> Stages | None:
+    """The stages that do what the entry says; None where it needs Python."""
+    function, operands, outs = entry.function, entry.operands, entry.outs
+    if entry.kind == "call" or knobs.kernels == "numpy" or not available():
+        return None
+    bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
+    if bound is Formula.write:
+        return _in_place(*operands)
+    if function is gathered:
+        return (
+            stages.copy(*operands)
+            if len(operands) == 2
+            else stages.formula(symbol("x") + symbol("y"), "xy", (operands[2], operands[1], operands[0]))
+        )
+    if entry.kind == "write":
+        plain = function is assign and isinstance(operands[1], np.ndarray)
+        return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
+    if isinstance(function, Kernel):
+        whole = function.form == "full"
+        return (
+            handwritten.everything(function.made, operands[0], outs[0])
+            if whole
+            else _kernel(function, operands[0], outs)
+        )
+    if isinstance(function, Product):
+        return handwritten.product(room.again(), outs[0], *operands)
+    if function is checked:
+        return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], 1, operands[0])]
+    if function is total:
+        return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
+    name = getattr(getattr(function, "row", None), "name", "")
+    if name in _WIDENED:
+        return _WIDENED[name](room.again(), outs, *operands)
+    if name in MOVED or name in _ROWS:
+        return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
+    if bound is Formula.compute and len(outs) == 1:
+        kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])  # type: ignore[attr-defined]
+        return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
+    reducer = getattr(function, "__self__", None)
+    return _reduction(reducer, outs[0], *operands) if bound is Reducer.run and reducer is not None else None
+
+
+def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    if kernel.form == "rows":
+        roles = [role == "vector" for _, _, role in kernel.inputs]
+        return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])
+    found = stages.kernel(kernel.made.fn, (*arrays, *outs), [False] * (len(arrays) + len(outs)))
+    many = found is None or 1 < len(found[0].jobs) > outs[0].size // LINE
+    return outs[0].ndim and many and _by_rows(kernel, arrays, outs) or found
+
+
+def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    """A pointwise kernel with a bias, say, which would be a job for each row: as one of rows."""
+    vectors = [a.shape[-1:] == outs[0].shape[-1:] for a in arrays]
+    if not any(vectors):
+        return None
+    operands = [a if vector or not a.ndim else a[..., 0] for a, vector in zip(arrays, vectors, strict=True)]
+    inputs = tuple(
+        [
+            (name, d, "vector" if v else "scalar")
+            for (name, d, _), v in zip(kernel.inputs, vectors, strict=True)
+        ]
+    )
+    made = rows(kernel.exprs, inputs, kernel.out_dtypes)
+    if not all(made.vector_outputs) or not made.compile_now():
+        return None
+    return stages.kernel(made.fn, [*operands, *outs], [*vectors, *made.vector_outputs])
+
+
+def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
+    # An operand may be what is written to, but not another view of it.
+    apart = all(a is out or not np.may_share_memory(a, out) for a in arrays)
+    ready = entry.kernel.ready and entry.kind is of and apart
+    return stages.kernel(entry.kernel.fn, (*arrays, out), [False] * (len(arrays) + 1)) if ready else None
+
+
+def _reduction(
+    reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool, compute: Any, result: Any
+) -> Stages | None:
+    finish, map_, work = reducer.finish, reducer.meaning.map, dt.opmath(compute)
+    # Sums of two-byte floats are rounded at the end.
+    small = a.size < BIG and work is not compute
+    if (
+        small
+        or reducer.meaning.combine != "add"
+        or not a.dtype == compute.np == result.np
+        or not (work.np.char in "fd" and a.flags.c_contiguous)
+        or any(e.op not in _EXACT for e in toposort((map_, map_ if finish is None else finish)))
+    ):
+        return None
+    if finish is None and work is compute:
+        return _sum(a, map_, axes, out)
+    total, count = np.empty(out.shape, work.np), np.array(a.size // max(out.size, 1), work.np)
+    return joined(
+        [
+            _sum(a, map_, axes, total),
+            stages.formula(
+                symbol("combined") if finish is None else finish, ("combined", "count"), (total, count, out)
+            ),
+        ]
+    )
+
+
+def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | None:
+    """The sum of an expression over axes, as eager calls add it up."""
+    k, over, of, to = len(axes), sorted(axes), a.dtype.name, out.dtype.name
+    first, last = over == [*range(k)], over == [*range(a.ndim - k, a.ndim)]
+    if a.dtype == out.dtype and (a.size < BIG or not first and not last):
+        source = a if map_ is X else np.empty_like(a)
+        mapped = [] if map_ is X else stages.formula(map_, ("input",), (a, source))
+        return joined([mapped, stages.add_reduce(source, axes, out)])
+    if last and (k < a.ndim or a.size <= CHUNK):
+        each = rows((reduce_("add", map_),), (("input", of, "vector"),), (to,))
+        lead = a.shape[: a.ndim - k]
+        return (
+            stages.kernel(each.fn, (a.reshape(*lead, -1), out.reshape(lead)), (True, False))
+            if each.compile_now()
+            else None
+        )
+    if last:
+        return handwritten.everything(full("add", map_, (("input", of),), to), (a,), out)
+    made = columns((map_,), (("input", of, "matrix"),), (to,)) if first else None
+    if made is None or not made.compile_now():
+        return None
+    return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out)
+
+
+def _cat(stacked: bool, out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
+    return joined([stages.copy(*pair) for pair in cut(out, arrays, dim, stacked)]) or None
+
+
+def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> Stages | None:
+    one = dt.opmath(dt.from_numpy_dtype(out.dtype)).np.type(1)
+    value = (one / one.dtype.type(share)).astype(out.dtype)
+    return (
+        mersenne_twister.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
+    )
+
+
+# Functions of an entry's results and operands, and those that need room for what is padded.
+_ROWS: dict[str, Callable[..., Stages | None]] = {
+    "_cat": partial(_cat, False),
+    "_stack": partial(_cat, True),
+    "_keep": _keep,
+    "clone": lambda out, a, *_: stages.copy(out, a) if out.shape == a.shape else None,
+    "_spread": handwritten.spread,
+    "_max_pool": handwritten.max_pool,
+    "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
+    "gather": partial(looked_up, False),
+    "index_select": lambda out, table, dim, rows: (
+        handwritten.look_up(out, table, rows) if dim == 0 else looked_up(True, out, table, dim, rows)
+    ),
+    "embedding": handwritten.look_up,
+    "embedding_dense_backward": handwritten.look_up_backward,
+    "_attention": handwritten.attention,
+    "_attention_backward": handwritten.attention_backward,
+}
+_WIDENED: dict[str, Callable[..., Stages | None]] = {
+    "_convolution": lambda room, outs, x, w, *how: handwritten.convolution(
+        room, outs[0], "forward", x, w, *how, outs[0].shape[2:]
+    ),
+    "_convolution_input": lambda room, outs, *how: handwritten.convolution(room, outs[0], "to_input", *how),
+    "_convolution_weight": lambda room, outs, g, x, *how: handwritten.convolution(
+        room, outs[0], "to_weight", x, g, *how
+    ),
+}

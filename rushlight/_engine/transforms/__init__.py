@@ -1,0 +1,1 @@
+"""Interpreters that give an op another meaning: vmap and forward-mode derivatives."""

@@ -1,0 +1,212 @@
+"""vmap's interpreter: an op on examples as one op on the whole batch.
+
+A Batched tensor holds its batch in dim 0 of `value` and looks like one example of it. How a row takes the
+batch in follows from its kind and, for hand-written kernels, from the lists of `policies`; what neither tells
+runs example by example, with PyTorch's warning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.callers import warn
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.transforms import policies
+from rushlight._engine.transforms.levels import Level, Wrapped, mapped, operands, sizes, wrapper
+
+_RANDOM = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+)
+_MORE = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` "
+    "in extra_args that has more elements than `self`: it is vmapped over and `self` is not. Make "
+    "`self` by zeros_like(other) or other.new_zeros(...), which are batched too"
+)
+
+
+class Batched(Wrapped):
+    """A tensor of a vmap: the batch lies in dim 0 of `value`."""
+
+    __slots__ = ()
+    _many = True
+
+    @property
+    def _a(self) -> Any:
+        if not self.level.alive:
+            raise RuntimeError(
+                "vmap: a tensor was used outside the vmap that it belongs to: return it instead"
+            )
+        held = self.value._a
+        if len(held):
+            return held[0]
+        from rushlight._engine.tensors.meta import meta_array
+
+        return meta_array(held.shape[1:], held.dtype)
+
+    @_a.setter
+    def _a(self, value: Any) -> None:
+        raise NotImplementedError(
+            "vmap: set_() and .data = ... of batched tensors; copy_() into them instead"
+        )
+
+    def _again(self, value: Any) -> Any:
+        return wrapper(Batched, value, self.level)
+
+    def resize_(self, *sizes: Any) -> Any:
+        """Another shape for every example."""
+        self.value.resize_(len(self.value), *(sizes if isinstance(sizes[0], int) else sizes[0]))
+        return self
+
+    @property
+    def data(self) -> Any:
+        """Refused: what is done to it, vmap would not see."""
+        raise RuntimeError("accessing `data` under vmap transform is not allowed; use detach()")
+
+    def item(self) -> Any:
+        """Refused: there is one for each example."""
+        raise RuntimeError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap "
+            "over calling .item() on a Tensor, rewrite what you're doing with other "
+            "operations."
+        )
+
+    _single = item
+
+    def __bool__(self) -> bool:
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent "
+            "control flow. We don't support that yet: use torch.where, or masks"
+        )
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Refused: there is one for each example."""
+        raise RuntimeError(
+            "Cannot access data pointer of Tensor that doesn't have storage: it stands for many"
+        )
+
+    tolist = numpy
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        text = repr(self.value).replace("\n", "\n    ")
+        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value=\n    {text}\n)"
+
+
+class Batching(Level):
+    """One running vmap over `size` examples."""
+
+    what = "vmap"
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.size, self.randomness = size, randomness
+
+    def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Random ops concern it always."""
+        return row.name in policies.DRAWS or super().concerned(row, args, kwargs)
+
+    def wrap(self, value: Any) -> Any:
+        """The tensors of a result, whose dim 0 is the batch, as this level's."""
+        return mapped(lambda t: wrapper(Batched, t, self), value)
+
+    def whole(self, t: Any) -> Any:
+        """The batch of a tensor, repeated where it has none."""
+        if self.holds(t):
+            return t.value
+        return ROWS["expand"](t, (self.size, *t._l.shape)) if isinstance(t, Tensor) else t
+
+    def aligned(self, t: Any, rank: int) -> Any:
+        """The batch of a tensor with dims of size 1 behind dim 0, so that examples broadcast to `rank`."""
+        if not self.holds(t):
+            return t
+        shape = t.value.shape
+        lacking = rank + 1 - len(shape)
+        return t.value.reshape(shape[0], *[1] * lacking, *shape[1:]) if lacking > 0 else t.value
+
+    # --- ops ------------------------------------------------------------------------------------------
+
+    def rule(self, row: Any, bound: dict[str, Any]) -> Any:
+        """A row that is not pointwise, on arguments by name."""
+        if row.name in policies.DYNAMIC:
+            raise RuntimeError(policies.DYNAMIC_RESULT.format(row.name))
+        if row.name in policies.RANDOM:
+            return self._random(row, bound)
+        found = policies.rule(row)(self, row, bound)
+        return self.one_by_one(row, bound) if found is NotImplemented else found
+
+    def formula(self, formula: Any, values: Any) -> Any:
+        """A pointwise expression: examples broadcast, and promote as they would alone."""
+        rank = max(v._l.ndim for v in values if isinstance(v, Tensor))
+        phys = [self.aligned(v, rank) for v in values]
+        common = formula.compute_dtype(values)
+        if formula.compute_dtype(phys) is not common:
+            phys = [
+                v.to(common) if isinstance(v, Tensor) and name in formula.promoting else v
+                for name, v in zip(formula.operands, phys, strict=True)
+            ]
+        return self.wrap(formula(*phys))
+
+    def one_by_one(self, row: Any, bound: dict[str, Any]) -> Any:
+        """The row on each example, stacked."""
+        warn(
+            "There is a performance drop because we have not yet implemented the batching rule for "
+            f"aten::{row.name}: it runs example by example.",
+            UserWarning,
+        )
+        return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))
+
+    def _example(self, bound: dict[str, Any], i: int) -> dict[str, Any]:
+        return {
+            n: mapped(lambda t: ROWS["select"](t.value, 0, i) if self.holds(t) else t, v)
+            for n, v in bound.items()
+        }
+
+    def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
+        """An op in place, or with out=, which is refused."""
+        name = row.params[0].name
+        if target is not bound[name]:
+            raise RuntimeError(
+                f"Batching rule not implemented for aten::{row.name}.out; the fallback path "
+                "doesn't work on out= or view ops"
+            )
+        if not self.holds(target):
+            if row.name in policies.RANDOM and self.randomness == "same":
+                return target.copy_(row(**bound))
+            raise RuntimeError(_MORE)
+        if row.kind == "view" or row.options.get("is_view"):
+            target.value = self.apply(row, bound).value
+            return target
+        if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
+            bound = {**bound, name: target._again(target.value.clone())}
+        target.value.copy_(self.whole(self.apply(row, bound)))
+        return target
+
+    # --- random numbers -------------------------------------------------------------------------------
+
+    def _random(self, row: Any, bound: dict[str, Any]) -> Any:
+        if self.randomness == "error":
+            raise RuntimeError(_RANDOM)
+        batched = any(self.holds(t) for t in operands(tuple(bound.values())))
+        if self.randomness == "same":
+            if batched and row.name in policies.BY_VALUE:
+                raise RuntimeError(
+                    f"vmap: {row.name} draws by values that are batched; use randomness='different'"
+                )
+            return row(**(self._example(bound, 0) if batched else bound))
+        if "size" in bound:
+            return self.wrap(row(**{**bound, "size": (self.size, *sizes(bound["size"]))}))
+        if row.name in policies.ELEMENTWISE_RANDOM and not bound.get("channels"):
+            return self.wrap(row(**{n: self.whole(v) for n, v in bound.items()}))
+        return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))
+
+
+def stacked(results: list[Any]) -> Any:
+    """Results of single examples as one."""
+    first = results[0]
+    if isinstance(first, Tensor):
+        return ROWS["stack"](results)
+    if isinstance(first, (tuple, list)):
+        items = [stacked(list(column)) for column in zip(*results, strict=True)]
+        return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
+    raise RuntimeError(f"vmap: an op that answers with a Python value ({first!r}) cannot be batched")

@@ -1,0 +1,149 @@
+"""Levels: one running vmap or forward-mode derivative each, and the tensors that are wrapped in them.
+
+A level is an interpreter in the door. A wrapped tensor looks like one example (vmap) or like its primal
+(forward mode): shape, dtype and place in the graph are those of what it holds. An op on wrapped tensors
+goes to the innermost level first, which says it in ops on what is inside. Reverse mode has no wrappers: it
+is the ordinary graph, recorded by the ops that are left at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+from rushlight._engine.dispatch import arguments, interpreters
+from rushlight._engine.dispatch.runners import pointwise
+from rushlight._engine.tensors.gradient import refuse_switch
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor
+
+
+class Level(interpreters.Interpreter):
+    """One running transform; as a context, it stands in the door."""
+
+    number = 0
+    alive = False
+    what = ""
+
+    def __enter__(self) -> Any:
+        if not self.number:
+            self.number = 1 + max((level.number for level in active()), default=0)
+        self.alive = True
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self.alive = False
+
+    def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """An op: this level's if an operand is wrapped in it, else the next one's."""
+        if not self.concerned(row, args, kwargs):
+            return interpreters.interpret(row, call, args, kwargs)
+        if row.kind == "formula":
+            return self.formula(row, args)
+        if row.kind == "function":
+            return getattr(import_module("rushlight._engine.transforms.functions"), self.what)(
+                self, row.of, args
+            )
+        params = pointwise.public_params(row)
+        out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
+        bound = arguments.bind(row, args, kwargs, params)
+        if bound.pop("inplace", False) or getattr(call, "writes", False):
+            return self.write(bound[row.params[0].name], row, bound)
+        return self.apply(row, bound) if out is None else self.write(out, row, bound)
+
+    def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Whether an operand is wrapped in this level."""
+        return any(self.holds(v) for v in operands((*args, *kwargs.values())))
+
+    def apply(self, row: Any, bound: dict[str, Any]) -> Any:
+        """A row on arguments by name."""
+        if row.kind == "pointwise":
+            return self.formula(*pointwise.resolve(row, bound))
+        return self.rule(row, bound)
+
+    def formula(self, formula: Any, values: Any) -> Any:
+        """A pointwise expression."""
+        raise NotImplementedError("abstract: Batching and Forward define it, and `rule` and `write`")
+
+    rule = write = formula
+
+    def holds(self, value: Any) -> bool:
+        """Whether `value` is wrapped in this very level."""
+        return isinstance(value, Wrapped) and value.level is self
+
+    def inside(self, body: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """body(...), its ops under this level again."""
+        return interpreters.within(self, body, args, kwargs)
+
+
+def active() -> list[Level]:
+    """This thread's levels, the innermost first."""
+    return [mode for mode in reversed(interpreters.STACK.modes) if isinstance(mode, Level)]
+
+
+def operands(values: Sequence[Any]) -> Iterator[Any]:
+    """All tensors among arguments, also those in lists."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from operands(value)
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """`value` with change(tensor) for each tensor in it, in (named) tuples and lists."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, tuple) and type(value) is not tuple:
+        return type(value)(*[mapped(change, v) for v in value])
+    if isinstance(value, (list, tuple)):
+        return type(value)([mapped(change, v) for v in value])
+    return value
+
+
+def sizes(value: Any) -> tuple[int, ...]:
+    """A size argument as a tuple."""
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def _inner(name: str) -> property:
+    return property(lambda self: getattr(self.value, name), lambda self, new: setattr(self.value, name, new))
+
+
+class Wrapped(Tensor):
+    """A tensor of a level. It has no slots of its own, so that a plain tensor can become one in place."""
+
+    __slots__ = ()
+    __torch_function__ = None
+    value: Any
+    level: Any
+    _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))  # type: ignore[assignment]
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Refused, as are all switches of autograd inside transforms."""
+        refuse_switch()
+
+    def _again(self, value: Any) -> Any:
+        """Another value in the same wrapper."""
+        raise NotImplementedError("abstract: Batched and Dual define it")
+
+    @property
+    def data(self) -> Any:
+        """The same values, outside the graph."""
+        return self._again(self.value.data)
+
+    def detach(self) -> Any:
+        """The same values, outside the graph."""
+        return self._again(self.value.detach())
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.detach().clone()
+
+
+def wrapper(cls: type, value: Any, level: Level) -> Any:
+    """A fresh wrapped tensor."""
+    t = object.__new__(cls)
+    t.value, t.level = value, level
+    WRAPPED.add(cls)
+    return t

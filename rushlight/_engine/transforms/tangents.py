@@ -1,0 +1,220 @@
+"""Forward mode's interpreter: an op on dual numbers as the op on primals and its derivative on tangents.
+
+The derivative follows from the row's kind: pointwise rows have it in their gradient formulas, which scale a
+gradient as they would a tangent; views, contractions and other linear rows apply to tangents as they are;
+composites go through their rows. For all others the gradient is differentiated: u -> vjp(u) is linear, and
+its own gradient is the derivative in forward direction. That holds wherever second gradients do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from operator import add
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import check_writable, replay, view_chain
+from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.dispatch.nodes.formula_nodes import fit
+from rushlight._engine.dispatch.runners.array_bodies import by_keyword
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias
+from rushlight._engine.transforms import policies
+from rushlight._engine.transforms.levels import Level, Wrapped, active, mapped, operands, wrapper
+
+
+class Dual(Wrapped):
+    """A primal, `value`, with its tangent."""
+
+    __slots__ = ()
+    tangent: Any
+
+    def _again(self, value: Any) -> Any:
+        return value
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
+
+
+def dual(value: Any, tangent: Any, level: Any) -> Any:
+    """A primal with a tangent; just the primal where there is none."""
+    if tangent is None:
+        return value
+    made = wrapper(Dual, value, level)
+    made.tangent = tangent
+    return made
+
+
+# Linear in all their tensors: what is no tangent is zero. (Of products, in each.)
+_LINEAR = policies.SETS["linear"]
+_PRODUCTS = frozenset("_convolution _convolution_input _convolution_weight _einsum".split())
+# No gradient, no tangent.
+_FLAT = frozenset("zeros_like ones_like full_like empty_like new_zeros new_ones new_full new_empty".split())
+# Composites whose bodies are not the op's derivative: their own gradient is.
+_DECLARED = frozenset("_softmax _log_softmax _logsumexp _p_norm _euclid _length _normalize_rows".split())
+
+
+class Forward(Level):
+    """One running derivative in forward mode."""
+
+    what = "jvp"
+
+    def rule(self, row: Any, bound: dict[str, Any]) -> Any:
+        """A row that is not pointwise, on arguments by name."""
+        if row.name in _FLAT or row.name in policies.RANDOM:
+            return row(**self._primals(bound))
+        if row.name == "fill":
+            value = bound["value"]
+            return dual(
+                row(**self._primals(bound)),
+                self.tangent(value).expand(bound["input"]._l.shape) if isinstance(value, Tensor) else None,
+                self,
+            )
+        if row.kind == "view" or row.name in _LINEAR:
+            tangents = {n: mapped(self.tangent, v) for n, v in bound.items()}
+            return self.join(row(**self._primals(bound)), row(**tangents))
+        if row.kind == "contract" or row.name in _PRODUCTS:
+            return self._product(row, bound)
+        if row.kind == "composite" and row.name not in _DECLARED:
+            return self.inside(by_keyword(row, row.body), *bound.values())
+        return self._transposed(*_flat(row, bound))
+
+    def _primals(self, bound: dict[str, Any]) -> dict[str, Any]:
+        return {n: mapped(self.primal, v) for n, v in bound.items()}
+
+    def primal(self, t: Any) -> Any:
+        """A tensor without its tangent."""
+        return t.value if self.holds(t) else t
+
+    def join(self, primals: Any, tangents: Any) -> Any:
+        """Results with their tangents."""
+        if isinstance(primals, Tensor):
+            return dual(primals, tangents, self) if primals._k.dtype.category >= FLOATING else primals
+        items = [self.join(p, t) for p, t in zip(primals, tangents, strict=True)]
+        return type(primals)(*items) if hasattr(primals, "_fields") else type(primals)(items)
+
+    # --- by kind --------------------------------------------------------------------------------------
+
+    def formula(self, formula: Any, values: Any) -> Any:
+        """A pointwise expression: the sum of its derivatives times tangents."""
+        primals = [self.primal(v) for v in values]
+        out = formula(*primals)
+        if out._k.dtype.category < FLOATING or not formula.smooth:
+            return out
+        if formula.entry(primals).complex_ or any(t._k.dtype.is_complex for t in operands(values)):
+            return self._transposed(formula, values)
+        env = {**dict(zip(formula.operands, primals, strict=True)), "result": out}
+        parts = [_derivative(formula, i, env, v.tangent) for i, v in enumerate(values) if self.holds(v)]
+        return self._with(out, [part for part in parts if part is not None])
+
+    def _with(self, out: Any, parts: list[Any]) -> Any:
+        """A result whose tangent is a sum, which may have to be broadcast."""
+        if not parts:
+            return out
+        tangent = reduce(add, parts)
+        if tangent._l.shape != out._l.shape:
+            tangent = ROWS["expand"](tangent, out._l.shape)
+        return self.join(out, fit(tangent, None, out._k))
+
+    def tangent(self, t: Any) -> Any:
+        """The tangent of a tensor, zeros where it has none; what cannot have one, as it is."""
+        if self.holds(t):
+            return t.tangent
+        return t if t._k.dtype.category < FLOATING else ROWS["zeros_like"](t)
+
+    def _product(self, row: Any, bound: dict[str, Any]) -> Any:
+        plain, parts = self._primals(bound), []
+        for name, v in bound.items():
+            many, base = isinstance(v, list), plain[name]
+            for i, t in enumerate(v if many else (v,)):
+                if self.holds(t) and name != "bias":
+                    moved = [*base[:i], t.tangent, *base[i + 1 :]] if many else t.tangent
+                    parts.append(row(**{**plain, **({"bias": None} if "bias" in bound else {}), name: moved}))
+        if self.holds(bound.get("bias")):
+            parts.append(bound["bias"].tangent)
+        return self._with(row(**plain), parts)
+
+    def _transposed(self, call: Callable[..., Any], values: Any) -> Any:
+        """call(*values) by the gradient of its gradient."""
+        from rushlight._engine.transforms.pullback import left, vjp
+
+        moving = [v for v in values if self.holds(v)]
+
+        def of_moving(*ts: Any) -> Any:
+            rest = iter(ts)
+            return call(*[next(rest) if self.holds(v) else v for v in values])
+
+        outs, back = vjp(of_moving, [v.value for v in moving])
+        smooth = [o for o in operands((outs,)) if o._k.dtype.category >= FLOATING and o._g is not None]
+        tangents: dict[int, Any] = {}
+        if smooth:
+            # Anywhere, as it is linear; not at 0, where a rule in logarithms has no gradient.
+            grads, forward = vjp(lambda *us: back(smooth, us), [ROWS["full_like"](o, 1e-6) for o in smooth])
+            pairs = [(g, v.tangent) for g, v in zip(grads, moving, strict=True) if g is not None]
+            found = forward([g for g, _ in pairs], [t for _, t in pairs])
+            tangents = {id(o): t for o, t in zip(smooth, found, strict=True)}
+        each = iter([tangents.get(id(o)) for o in operands((outs,))])
+        if any(level.what == "vmap" for level in active()):
+            # Differentiating makes a batch of everything; primals that have none stay without.
+            outs = call(*[self.primal(v) for v in values])
+        return mapped(lambda o: self.join(left(o, LOCAL.enabled), left(next(each), LOCAL.enabled)), outs)
+
+    # --- writes ---------------------------------------------------------------------------------------
+
+    def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
+        """An op in place, or with out=."""
+        if self.holds(target) and (row.kind == "view" or row.options.get("is_view")):
+            found = self.apply(row, bound)
+            target.value, target.tangent = found.value, found.tangent
+            return target
+
+        def kept(t: Any) -> Any:
+            # What a gradient needs of an overwritten operand is a copy.
+            copy = self.primal(t).clone() if t is target else t
+            return dual(copy, t.tangent, self) if t is target and self.holds(t) else copy
+
+        if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
+            bound = {n: mapped(kept, v) for n, v in bound.items()}
+        check_writable(target, False)
+        found = self.apply(row, bound)
+        if self.holds(found) and not self.holds(target):
+            _promote(target, ROWS["zeros_like"](target), self)
+        if self.holds(target):
+            target.tangent.copy_(self.tangent(found))
+        (target.value if self.holds(target) else target).copy_(self.primal(found))
+        return target
+
+
+def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """(the row as a function of all its tensors, these)."""
+
+    def call(*given: Any) -> Any:
+        rest = iter(given)
+        return row(**{n: mapped(lambda t: next(rest), v) for n, v in bound.items()})
+
+    return call, list(operands(tuple(bound.values())))
+
+
+def _promote(t: Any, tangent: Any, level: Any) -> None:
+    """A plain tensor becomes dual where it stands, since a dual one is written into it."""
+    root, views = view_chain(t)
+    if root is not t:
+        if not level.holds(root):
+            _promote(root, ROWS["zeros_like"](root), level)
+        tangent = replay(root.tangent, views)
+    value = alias(t, t._g, t._i)
+    value._b = getattr(t, "_b", None)
+    t.__class__ = Dual
+    t.value, t.tangent, t.level = value, tangent, level
+    WRAPPED.add(Dual)
+
+
+def _derivative(formula: Any, number: int, env: dict[str, Any], tangent: Any) -> Any:
+    """The tangent times the derivative by one operand; None where that is zero."""
+    found, uses = formula.gradient(number, False)
+    if found is None:
+        return None
+    if found == "grad":
+        return tangent
+    return found(*[tangent if u == "grad" else env[u] for u in uses])

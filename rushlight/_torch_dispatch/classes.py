@@ -1,0 +1,110 @@
+"""Classes of tensors with a `__torch_dispatch__`: wrappers, which have a shape and no memory, and
+subclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.device import device
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.tensors.kind import Kind
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._torch_dispatch import delivery
+
+
+def concerned(values: Any) -> list[Any]:
+    """One instance of each class among arguments that hears ops below autograd, subclasses first."""
+    found: list[Any] = []
+    for item in flatten(values)[0]:
+        if type(item) in interpreters.BELOW and not any(type(f) is type(item) for f in found):
+            found.append(item)
+    return sorted(found, key=lambda item: -len(type(item).__mro__))
+
+
+def handler(found: list[Any]) -> Callable[..., Any]:
+    """The first of the classes that answers."""
+    types = tuple(map(type, found))
+
+    def handle(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for cls in types:
+            before, interpreters.CLASSES.asked = interpreters.CLASSES.asked, True
+            try:
+                result = cls.__torch_dispatch__(op, types, args, kwargs)
+            finally:
+                interpreters.CLASSES.asked = before
+            if result is not NotImplemented:
+                return result
+        told = "\n".join(f"  - tensor subclass {cls}" for cls in types)
+        raise TypeError(
+            f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
+            f"NotImplemented:\n\n{told}\n\nFor more information, try re-running with "
+            "TORCH_LOGS=not_implemented"
+        )
+
+    return handle
+
+
+def answered(row: Any, direct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The row by the classes among its arguments; by `direct` where there are none."""
+    found = concerned((args, kwargs))
+    if not found:
+        return direct(*args, **kwargs)
+
+    def again(body: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        return body(*given, **named)
+
+    return delivery.hear(
+        handler(found), again, row, direct, args, dict(kwargs), any(item._k.on_meta for item in found)
+    )
+
+
+@lru_cache(None)
+def unreal(dtype: dt.dtype, where: str) -> Kind:
+    """The Kind of tensors that say they lie on a device, and have no memory."""
+    made: Kind = object.__new__(Kind)
+    made.dtype, made.device, made.np = dtype, device(where), dtype.np
+    made.conj = made.neg = made.lazy = False
+    made.on_meta = made.special = True
+    made.plain = made
+    return made
+
+
+def make_wrapper_subclass(
+    cls: type,
+    size: Any,
+    *,
+    strides: Any = None,
+    storage_offset: Any = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    storage_size: Any = None,
+    _extra_dispatch_keys: Any = None,
+) -> Any:
+    """An instance of `cls`, a subclass with `__torch_dispatch__`, of this size, dtype and device, without
+    memory."""
+    if not issubclass(cls, Tensor):
+        raise TypeError("cls must be a subclass of Tensor")
+    if cls not in interpreters.BELOW:
+        raise RuntimeError(f"{cls.__name__}: Expected subclass of Tensor to define __torch_dispatch__")
+    import rushlight as torch
+
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    sizes = tuple(int(n) for n in size)
+    given = None if strides is None else tuple(int(n) for n in strides)
+    made: Any = object.__new__(cls)
+    made._a = meta_array(sizes, dtype.np, given)
+    made._k = unreal(dtype, str(torch.device(device) if device is not None else torch.get_default_device()))
+    made._g, made._i, made._s = None, 0, None
+    return made.requires_grad_() if requires_grad else made

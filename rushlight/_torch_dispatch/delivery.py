@@ -1,0 +1,210 @@
+"""How an op reaches those who listen below autograd, and how its result gets its place in the graph.
+
+A listener is called with PyTorch's op and its arguments, while nothing is recorded. If it runs the very op
+that it was told of, with the same arguments, that call records: its result has the node. Where the listener
+gives another tensor (of its own class, with other values), that one takes the node over; where it never ran
+the op, the row is run once more to have one, for wrapper classes on tensors without memory.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.dispatch import arguments, interpreters
+from rushlight._engine.dispatch.dispatcher import function
+from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
+from rushlight._engine.dispatch.nodes.saved_arguments import Kept
+from rushlight._engine.dispatch.nodes.saved_tensors import version_of
+from rushlight._engine.dispatch.runners import pointwise
+from rushlight._engine.dispatch.runners.array_bodies import by_keyword
+from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._torch_dispatch import decompositions, translation
+
+Handler = Callable[..., Any]
+
+
+class Call:
+    """An op on its way to a listener; `found`: what it gave when the listener ran it."""
+
+    def __init__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.op, self.args, self.kwargs = op, args, kwargs
+        self.enabled, self.found, self.ran = LOCAL.enabled, None, False
+
+    def is_of(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether somebody runs this very call."""
+        return (
+            op is self.op
+            and len(args) == len(self.args)
+            and kwargs.keys() == self.kwargs.keys()
+            and all(map(_same, args, self.args))
+            and all(_same(v, self.kwargs[k]) for k, v in kwargs.items())
+        )
+
+    def run(self) -> Any:
+        """Run the op, as it is recorded where autograd is on."""
+        before, LOCAL.enabled = LOCAL.enabled, self.enabled
+        CALLS.stack.append(None)
+        try:
+            self.found = self.op.function(**self.op.bound(self.args, self.kwargs))
+            self.ran = True
+        finally:
+            CALLS.stack.pop()
+            LOCAL.enabled = before
+        return self.found
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return a is b or not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b
+
+
+class _Calls(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Call | None] = []
+
+
+CALLS = _Calls()
+
+
+def hear(
+    handler: Handler,
+    again: Callable[..., Any],
+    row: Any,
+    call: Callable[..., Any],
+    args: Any,
+    kwargs: dict[str, Any],
+    wrapped: bool = False,
+) -> Any:
+    """A row's call, told to `handler`. again(body, *args, **kwargs): run a body whose ops come here again.
+
+    wrapped: the operands have no memory, so that a graph of what the row consists of would keep nothing.
+    """
+    params = pointwise.public_params(row)
+    out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
+    bound = arguments.bind(row, args, kwargs, params)
+    inplace = (
+        bound["inplace"] if any(p.name == "inplace" for p in row.params) else bound.pop("inplace", False)
+    )
+    writes = bool(inplace) or bool(getattr(call, "writes", False))
+    if out is not None:
+        return again(_into, out, function(row), bound)
+    other = None if writes else decompositions.instead(row.name)
+    if other is not None:
+        found = again(other, **bound)
+        if found is not NotImplemented:
+            return found
+    opened = row.kind == "composite" and row.vjp is None and not writes
+    if opened and (not translation.is_op(row) or wrapped and _tracked(bound.values())):
+        return again(_opened, row, call, args, kwargs, bound)
+    told = translation.told(row, bound, writes)
+    if opened and (told.op.namespace == "rushlight" or told.op.is_composite):
+        return again(_opened, row, call, args, kwargs, bound)
+    once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
+    found = tell(handler, told.op, told.args, told.kwargs, once, None if told.take is None else told.take)
+    return bound[row.params[0].name] if writes else found
+
+
+def _tracked(values: Any) -> bool:
+    return LOCAL.enabled and any(isinstance(t, Tensor) and t._g is not None for t in flatten(list(values))[0])
+
+
+def _opened(
+    row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any], bound: dict[str, Any]
+) -> Any:
+    """A composite by its rows, also where a kernel of its own would do it at once."""
+    if row.fused is None:
+        return call(*args, **kwargs)
+    return by_keyword(row, row.body)(*[bound[p.name] for p in row.params])
+
+
+def _written(call: Callable[..., Any], bound: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: call(**bound)
+
+
+def _into(out: Any, op: Callable[..., Any], bound: dict[str, Any]) -> Any:
+    found = op(**bound)
+    for target, source in zip(
+        out if isinstance(out, tuple) else (out,),
+        found if isinstance(found, tuple) else (found,),
+        strict=True,
+    ):
+        if target.shape != source.shape:
+            target.resize_(source.shape)
+        target.copy_(source)
+    return out
+
+
+def tell(
+    handler: Handler,
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    once: Callable[[], Any],
+    take: int | None = None,
+) -> Any:
+    """The op by the handler; once(): the row itself, for its node, where the listener did not run the op."""
+    tracked = _tracked((args, kwargs))
+    call = Call(op, args, kwargs)
+    CALLS.stack.append(call)
+    LOCAL.enabled = call.enabled and not tracked
+    try:
+        found = handler(op, args, kwargs)
+    finally:
+        LOCAL.enabled = call.enabled
+        CALLS.stack.pop()
+    result = found if take is None else found[take]
+    if tracked and not op._schema.writes:
+        wanted = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
+        if any(t._g is None and t._k.dtype.category >= 2 for t in wanted):
+            source = call.found if take is None or not call.ran else call.found[take]
+            _hand_over(source if call.ran else _unheard(once), result)
+    return result
+
+
+def _unheard(once: Callable[[], Any]) -> Any:
+    """once(), of which nobody hears below autograd."""
+    modes, before = list(interpreters.STACK.modes), interpreters.CLASSES.below
+    interpreters.STACK.modes[:] = [mode for mode in modes if not hasattr(mode, "__torch_dispatch__")]
+    interpreters.CLASSES.below = False
+    try:
+        return once()
+    finally:
+        interpreters.STACK.modes[:] = modes
+        interpreters.CLASSES.below = before
+
+
+def _hand_over(source: Any, result: Any) -> None:
+    """The results take the places in the graph that the sources have."""
+    sources, results = ([t for t in flatten(v)[0] if isinstance(t, Tensor)] for v in (source, result))
+    for s, r in zip(sources, results, strict=False):
+        if s._g is None or r._g is not None or r is s:
+            continue
+        node, r._g, r._i = s._g, s._g, s._i
+        saved = node.saved if hasattr(node, "saved") else None
+        if isinstance(saved, tuple) and saved and "result" in saved[0]:
+            saved[1][saved[0].index("result")] = (shadow(r), keep_result(r)[1])
+        elif getattr(saved, "_results", None):
+            saved._results[1][s._i] = Kept(shadow(r)) if saved._results[1][s._i] is not None else None
+
+
+def shadow(t: Tensor) -> Any:
+    """The same tensor outside the graph, of its class."""
+    other: Any = object.__new__(type(t))
+    storage(t)
+    for slot in ("_a", "_k", "_s"):
+        setattr(other, slot, getattr(t, slot))
+    other._g, other._i = None, 0
+    other.__dict__.update(t.__dict__)
+    version_of(t)
+    return other
+
+
+def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+    """The call that a listener was told of, if it is this one."""
+    call = CALLS.stack[-1] if CALLS.stack else None
+    return call if call is not None and call.is_of(op, args, kwargs) else None

@@ -1,0 +1,123 @@
+"""Derived gradients of pointwise rows, for listeners below autograd: PyTorch's backward ops, else atom by
+atom."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.dispatch import interpreters
+from rushlight._engine.ops.expressions import toposort
+from rushlight._engine.tensors.tensor import Tensor
+
+# PyTorch's op for a derived gradient of a row, and its arguments among the formula's operands.
+_BACKWARD: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]] = {
+    "sigmoid_backward": ("sigmoid_backward.default", lambda v: (v["grad"], v["result"])),
+    "tanh_backward": ("tanh_backward.default", lambda v: (v["grad"], v["result"])),
+    "relu_backward": ("threshold_backward.default", lambda v: (v["grad"], v["result"], 0)),
+}
+
+
+def concerned(values: Any) -> bool:
+    """Whether a mode, or a class among the operands, is to hear of it."""
+    modes = interpreters.STACK.modes
+    return (
+        bool(modes)
+        and hasattr(modes[-1], "__torch_dispatch__")
+        or interpreters.CLASSES.below
+        and not (interpreters.BELOW.isdisjoint([v.__class__ for v in values]))
+    )
+
+
+def heard(formula: Any, values: tuple[Any, ...]) -> Any:
+    """A formula's value by those who listen: one op of PyTorch's, or ops for its atoms."""
+    named = _BACKWARD.get(formula.name)
+    given = dict(zip(formula.operands, values, strict=True))
+    if named is not None:
+        try:
+            args = named[1]({name.rstrip("0123456789"): value for name, value in given.items()})
+        except KeyError:
+            return by_atoms(formula.root, given)
+        return _tell(named[0], args, lambda: by_atoms(formula.root, given))
+    return by_atoms(formula.root, given)
+
+
+def _tell(name: str, args: tuple[Any, ...], once: Callable[[], Any]) -> Any:
+    from rushlight._torch_dispatch import methods
+
+    return methods.ask(name, args, {}, once)
+
+
+def by_atoms(root: Any, given: dict[str, Any]) -> Any:
+    """A scalar expression on tensors and numbers, in ordinary ops."""
+    values: dict[Any, Any] = {}
+    dtype = next(
+        (v.dtype for v in given.values() if isinstance(v, Tensor) and v.dtype.is_floating_point), None
+    )
+    for node in toposort([root]):
+        operands = [values[s] for s in node.src]
+        if node.op == "in":
+            values[node] = given[node.arg]
+        elif node.op == "const":
+            values[node] = node.arg
+        elif node.op == "cast":
+            of = getattr(torch, str(node.arg), None)
+            values[node] = operands[0].to(of) if isinstance(of, torch.dtype) else operands[0]
+        elif node.op == "where" or node.op in _PYTHON and not any(isinstance(v, Tensor) for v in operands):
+            values[node] = _OPS[node.op](*operands)
+        elif not any(isinstance(v, Tensor) for v in operands):
+            tensors = [torch.tensor(v, dtype=dtype) for v in operands]
+            values[node] = _atom(node.op, tensors).item()
+        else:
+            values[node] = _atom(node.op, operands)
+    return values[root]
+
+
+def _atom(name: str, operands: list[Any]) -> Any:
+    if name in _OPS:
+        return _OPS[name](*operands)
+    found = getattr(torch, name, None) or getattr(torch.special, name, None)
+    if found is None:
+        raise NotImplementedError(
+            f"a gradient with the function {name!r} reaches a __torch_dispatch__, and no op of "
+            "PyTorch's says that function: define the op's backward by torch.autograd.Function"
+        )
+    return found(*operands)
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    if isinstance(condition, Tensor):
+        return torch.where(condition, a, b)
+    return a if condition else b
+
+
+def _bound(larger: bool) -> Callable[[Any, Any], Any]:
+    def run(a: Any, b: Any) -> Any:
+        if not isinstance(a, Tensor):
+            a, b = b, a
+        if isinstance(b, Tensor):
+            return torch.maximum(a, b) if larger else torch.minimum(a, b)
+        return torch.clamp(a, min=b) if larger else torch.clamp(a, max=b)
+
+    return run
+
+
+_PYTHON = frozenset("add sub mul neg lt gt eq ne le ge div fma pow".split())
+_OPS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(operator, name)
+        for name in ("add", "sub", "mul", "neg", "lt", "gt", "eq", "ne", "le", "ge")
+    },
+    "div": operator.truediv,
+    "fma": lambda a, b, c: a * b + c,
+    "pow": operator.pow,
+    "maximum": _bound(True),
+    "minimum": _bound(False),
+    "and": torch.logical_and,
+    "or": torch.logical_or,
+    "not": torch.logical_not,
+    "abs": torch.abs,
+    "where": _where,
+}

@@ -1,0 +1,230 @@
+"""Methods of tensors that are no rows, as the ops that PyTorch makes of them, for listeners below autograd.
+
+While a mode is active, and for good in classes with a `__torch_dispatch__`, these names of Tensor's are
+functions that tell. Nobody else pays for them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import rushlight as torch
+from rushlight._engine.dispatch import interpreters, methods as plain_methods
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import LISTENING, WRAPPED, Tensor, lookup
+from rushlight._torch_dispatch import classes, delivery
+from rushlight.export import overloads
+
+_ABSENT = object()
+_ACTIVE: list[None] = []
+_DISPLACED: dict[str, Any] = {}
+_PLAIN: dict[str, Any] = {}
+
+
+def ask(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], once: Callable[[], Any]) -> Any:
+    """The op of a dotted name by whoever listens; once(): the plain method."""
+    modes, op = interpreters.STACK.modes, overloads.anyone(name)
+    if modes and hasattr(modes[-1], "__torch_dispatch__"):
+        mode = modes.pop()
+        try:
+            return delivery.tell(mode.hear, op, args, kwargs, once)
+        finally:
+            modes.append(mode)
+    found = classes.concerned((args, kwargs)) if interpreters.CLASSES.below else []
+    return delivery.tell(classes.handler(found), op, args, kwargs, once) if found else once()
+
+
+def _detach(plain: Any, self: Any) -> Any:
+    return ask("detach.default", (self,), {}, lambda: plain(self))
+
+
+def _contiguous(plain: Any, self: Any, memory_format: Any = torch.contiguous_format) -> Any:
+    if self.is_contiguous(memory_format=memory_format):
+        return self
+    return self.clone(memory_format=memory_format)
+
+
+def _to(plain: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    where, dtype, copy, order = plain_methods._to_arguments(args, dict(kwargs))
+    given: dict[str, Any] = {}
+    if dtype is not None and dtype is not self.dtype:
+        given["dtype"] = dtype
+    if where is not None and torch.device(where).type != self.device.type:
+        given["device"] = torch.device(where)
+    if not given and not (copy or kwargs.get("copy")):
+        return self
+    if order is not None and order is not torch.preserve_format:
+        given["memory_format"] = order
+    return ask("_to_copy.default", (self,), given, lambda: plain(self, *args, **kwargs))
+
+
+def _cast(dtype: Any) -> Callable[..., Any]:
+    def run(plain: Any, self: Any, memory_format: Any = None) -> Any:
+        return self.to(dtype)
+
+    return run
+
+
+def _copy_(plain: Any, self: Any, src: Any, non_blocking: bool = False) -> Any:
+    ask("copy_.default", (self, src), {}, lambda: plain(self, src))
+    return self
+
+
+def _fill_(plain: Any, self: Any, value: Any) -> Any:
+    ask(
+        "fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar",
+        (self, value),
+        {},
+        lambda: plain(self, value),
+    )
+    return self
+
+
+def _zero_(plain: Any, self: Any) -> Any:
+    ask("zero_.default", (self,), {}, lambda: plain(self))
+    return self
+
+
+def _item(plain: Any, self: Any) -> Any:
+    return ask("_local_scalar_dense.default", (self,), {}, lambda: plain(self))
+
+
+def _getitem(plain: Any, self: Any, index: Any) -> Any:
+    """Brackets, as the views and the op of advanced indexing that they are."""
+    found, advanced = _views(self, index)
+    if advanced is None:
+        return found
+    return ask("index.Tensor", (found, advanced), {}, lambda: plain(found, _rest(advanced)))
+
+
+def _rest(advanced: list[Any]) -> tuple[Any, ...]:
+    return tuple(slice(None) if a is None else a for a in advanced)
+
+
+def _views(t: Any, index: Any) -> tuple[Any, list[Any] | None]:
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [torch.tensor(i) if isinstance(i, list) else i for i in items]
+    taken = sum(
+        i.dim() if isinstance(i, Tensor) and i.dtype is torch.bool else 1
+        for i in items
+        if i is not None and i is not ... and not isinstance(i, bool)
+    )
+    if ... in [i for i in items if not isinstance(i, Tensor)]:
+        at = next(n for n, i in enumerate(items) if i is ...)
+        items[at : at + 1] = [slice(None)] * (t.dim() - taken)
+    found, dim, advanced = t, 0, []
+    for item in items:
+        if item is None or isinstance(item, bool):
+            found = ROWS["unsqueeze"](found, dim)
+        elif isinstance(item, slice):
+            if item != slice(None):
+                found = ROWS["slice"](
+                    found,
+                    dim,
+                    item.start or 0,
+                    sys.maxsize if item.stop is None else item.stop,
+                    item.step or 1,
+                )
+        elif isinstance(item, Tensor) and (item.dim() or item.dtype is torch.bool):
+            advanced += [None] * (dim - len(advanced)) + [item]
+            dim += item.dim() - 1 if item.dtype is torch.bool else 0
+        else:
+            found = ROWS["select"](found, dim, int(item))
+            continue
+        dim += 1
+    return found, advanced or None
+
+
+def _setitem(plain: Any, self: Any, index: Any, value: Any) -> None:
+    found, advanced = _views(self, index)
+    value = value if isinstance(value, Tensor) else torch.tensor(value, dtype=self.dtype)
+    if advanced is not None:
+        ask("index_put_.default", (found, advanced, value), {}, lambda: plain(found, _rest(advanced), value))
+    elif value.dim() == 0:
+        found.fill_(value)
+    else:
+        found.copy_(value)
+
+
+_TOLD: dict[str, Callable[..., Any]] = {
+    "detach": _detach,
+    "contiguous": _contiguous,
+    "to": _to,
+    "copy_": _copy_,
+    "fill_": _fill_,
+    "zero_": _zero_,
+    "item": _item,
+    "__getitem__": _getitem,
+    "__setitem__": _setitem,
+    "float": _cast(torch.float32),
+    "double": _cast(torch.float64),
+    "half": _cast(torch.float16),
+    "bfloat16": _cast(torch.bfloat16),
+    "long": _cast(torch.int64),
+    "int": _cast(torch.int32),
+    "short": _cast(torch.int16),
+    "char": _cast(torch.int8),
+    "byte": _cast(torch.uint8),
+    "bool": _cast(torch.bool),
+}
+
+
+def _plain(name: str) -> Any:
+    if name not in _PLAIN:
+        _PLAIN[name] = lookup("operator", name) if name.startswith("__") else getattr(Tensor, name)
+    return _PLAIN[name]
+
+
+def _telling(name: str) -> Callable[..., Any]:
+    plain, tell = _plain(name), _TOLD[name]
+
+    @wraps(plain)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        modes = interpreters.STACK.modes
+        if (
+            (modes and hasattr(modes[-1], "__torch_dispatch__"))
+            or type(self) in interpreters.BELOW
+            and interpreters.CLASSES.below
+        ):
+            return tell(plain, self, *args, **kwargs)
+        return plain(self, *args, **kwargs)
+
+    method.tells = True  # type: ignore[attr-defined]
+    return method
+
+
+def enter() -> None:
+    """A mode begins."""
+    if not _ACTIVE:
+        for name in _TOLD:
+            made = _telling(name)
+            _DISPLACED[name] = Tensor.__dict__.get(name, _ABSENT)
+            setattr(Tensor, name, made)
+    _ACTIVE.append(None)
+    WRAPPED.add(LISTENING)
+
+
+def leave() -> None:
+    """It ends."""
+    _ACTIVE.pop()
+    if not _ACTIVE:
+        for name, plain in _DISPLACED.items():
+            if plain is _ABSENT:
+                delattr(Tensor, name)
+            else:
+                setattr(Tensor, name, plain)
+        _DISPLACED.clear()
+        if not interpreters.BELOW:
+            WRAPPED.discard(LISTENING)
+
+
+def adopt(cls: type) -> None:
+    """A class with a `__torch_dispatch__`: what it has of Tensor's tells."""
+    interpreters.BELOW.add(cls)
+    WRAPPED.add(LISTENING)
+    for name in _TOLD:
+        if name not in cls.__dict__ and getattr(cls, name) in (_plain(name), getattr(Tensor, name)):
+            setattr(cls, name, _telling(name))

@@ -1,0 +1,368 @@
+"""From a call of a row to the op of PyTorch's that a listener below autograd hears.
+
+Most rows have PyTorch's name and signature (export/overloads.py pairs them). Here are the others: an op that
+gives more than the row does (`_softmax`, `native_layer_norm`), which one of its results the row's is, and how
+such an op is run. What is in neither place is heard as `torch.ops.rushlight.NAME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import rushlight as torch
+from rushlight._engine.ops.table import Row
+from rushlight.export import overloads
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+class Told(NamedTuple):
+    """An op with its arguments; `take`: which of its results is the row's, None for all of them."""
+
+    op: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    take: int | None = None
+
+
+def told(row: Row, bound: dict[str, Any], writes: bool) -> Told:
+    """What PyTorch would call for a row's arguments."""
+    if not writes and row.name in _RENAMED:
+        found = _RENAMED[row.name](**bound)
+        if found is not None:
+            name, args, kwargs, take = found
+            return Told(overloads.anyone(name), args, kwargs, take)
+    if row.options.get("factory"):
+        made = _factory(row, bound)
+        if made is not None:
+            return made
+    chosen = _narrowest(row, bound, writes) or overloads.chosen(row, bound, writes)
+    if chosen is None:
+        own = overloads.own(row)
+        return Told(own, (), {p.name: bound[p.name] for p in row.params if bound[p.name] is not p.default})
+    op, args, kwargs = chosen
+    return Told(op, tuple(args), kwargs)
+
+
+def _narrowest(row: Row, bound: dict[str, Any], writes: bool) -> Any:
+    """The overload without further arguments, where none is given that it lacks."""
+    name = overloads.aten_name(row) + "_" * writes
+    op = overloads.overloads(name).get("default")
+    if row.kind != "reduce" or op is None or len(op._schema.arguments) > 2:
+        return None
+    others = [p for p in row.params[1:] if bound[p.name] is not p.default and p.name != "dtype"]
+    dtype = bound.get("dtype")
+    return None if others else (op, [bound[row.params[0].name]], {} if dtype is None else {"dtype": dtype})
+
+
+def is_op(row: Row) -> bool:
+    """Whether PyTorch has an op of the row's name that is made of no others."""
+    return row.name in _RENAMED or any(
+        not op.is_composite for op in overloads.overloads(overloads.aten_name(row)).values()
+    )
+
+
+def _factory(row: Row, bound: dict[str, Any]) -> Told | None:
+    """A factory: PyTorch's has filled in where the tensor lies."""
+    for op in overloads.overloads(overloads.aten_name(row)).values():
+        names = [p.name for p in op._schema.arguments]
+        matched = overloads.pairs(row, op._schema)
+        if matched is None or "pin_memory" not in names:
+            continue
+        given = {theirs: bound[ours] for ours, theirs in matched.items() if ours in bound}
+        args, kwargs = [], {}
+        for p in op._schema.arguments:
+            value = given.get(p.name, p.default)
+            if not p.kwarg_only:
+                args.append(list(value) if isinstance(value, tuple) else value)
+            elif (
+                p.name in ("dtype", "layout", "memory_format", "generator") and given.get(p.name) is not None
+            ):
+                kwargs[p.name] = value
+        if not all(
+            overloads.fits(p.type, value, False) for p, value in zip(op._schema.arguments, args, strict=False)
+        ):
+            continue
+        source = bound.get("input")
+        where = bound.get("device") or (
+            None if isinstance(source, torch.Tensor) else torch.get_default_device()
+        )
+        if where is not None:
+            kwargs["device"] = torch.device(where)
+        kwargs["pin_memory"] = bool(bound.get("pin_memory"))
+        while args and len(args) > 1 and args[-1] == op._schema.arguments[len(args) - 1].default:
+            args.pop()
+        return Told(op, tuple(args), kwargs)
+    return None
+
+
+# --- ops that give more than the row ----------------------------------------------------------------
+
+
+def _softmax(name: str) -> Callable[..., Any]:
+    def tell(input: Any, dim: Any, dtype: Any = None, **_: Any) -> Any:
+        if dim is None:
+            return None
+        return f"{name}.default", (input if dtype is None else input.to(dtype), dim, False), {}, None
+
+    return tell
+
+
+def _layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, **_: Any
+) -> Any:
+    sizes = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    return "native_layer_norm.default", (input, sizes, weight, bias, eps), {}, 0
+
+
+def _group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    n, c, inner = input.shape[0], input.shape[1], input.numel() // (input.shape[0] * input.shape[1] or 1)
+    return "native_group_norm.default", (input, weight, bias, n, c, inner, num_groups, eps), {}, 0
+
+
+def _batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    return (
+        "native_batch_norm.default",
+        (input, weight, bias, running_mean, running_var, training, momentum, eps),
+        {},
+        0,
+    )
+
+
+def _convolution(dims: int, transposed: bool = False) -> Callable[..., Any]:
+    def tell(
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        output_padding: Any = 0,
+    ) -> Any:
+        if isinstance(padding, str) or input.dim() != dims + 2:
+            return None
+        return (
+            "convolution.default",
+            (
+                input,
+                weight,
+                bias,
+                _each(stride, dims),
+                _each(padding, dims),
+                _each(dilation, dims),
+                transposed,
+                _each(output_padding, dims),
+                groups,
+            ),
+            {},
+            None,
+        )
+
+    return tell
+
+
+def _each(value: Any, count: int) -> list[int]:
+    return [value] * count if isinstance(value, int) else list(value) * (count if len(value) == 1 else 1)
+
+
+def _nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    if input.dim() > 2 or size_average is not None or reduce is not None:
+        return None
+    return "nll_loss_forward.default", (input, target, weight, _REDUCTIONS[reduction], ignore_index), {}, 0
+
+
+def _std(name: str) -> Callable[..., Any]:
+    def tell(
+        input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, correction: Any = None
+    ) -> Any:
+        if unbiased is not None and correction is None:
+            correction = int(unbiased)
+        dims = [dim] if isinstance(dim, int) else None if dim is None else list(dim)
+        given = (
+            {}
+            if correction is None and dims is None
+            else {"correction": 1 if correction is None else correction}
+        ) | ({"keepdim": True} if keepdim else {})
+        return f"{name}.correction", (input, *([] if dims is None else [dims])), given, None
+
+    return tell
+
+
+def _squeeze(input: Any, dim: Any = None) -> Any:
+    if dim is None:
+        return "squeeze.default", (input,), {}, None
+    return (
+        ("squeeze.dim", (input, dim), {}, None)
+        if isinstance(dim, int)
+        else ("squeeze.dims", (input, list(dim)), {}, None)
+    )
+
+
+def _to_dtype(input: Any, dtype: Any, **_: Any) -> Any:
+    return "_to_copy.default", (input,), {"dtype": dtype}, None
+
+
+_RENAMED: dict[str, Callable[..., Any]] = {
+    "_cat": lambda tensors, dim=0: ("cat.default", (list(tensors), *[dim] * (dim != 0)), {}, None),
+    "_true_divide": lambda input, other: ("div.Tensor", (input, other), {}, None),
+    "_softmax": _softmax("_softmax"),
+    "_log_softmax": _softmax("_log_softmax"),
+    "layer_norm": _layer_norm,
+    "group_norm": _group_norm,
+    "batch_norm": _batch_norm,
+    "nll_loss": _nll_loss,
+    "_to_dtype": _to_dtype,
+    "std": _std("std"),
+    "var": _std("var"),
+    "squeeze": _squeeze,
+    **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
+    **{f"conv_transpose{d}d": _convolution(d, True) for d in (1, 2, 3)},
+}
+
+
+# --- how they are run -------------------------------------------------------------------------------
+
+
+def _run_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    dims = list(range(input.dim() - len(normalized_shape), input.dim()))
+    variance, mean = torch.var_mean(input.detach(), dims, correction=0, keepdim=True)
+    return (
+        torch.nn.functional.layer_norm(input, normalized_shape, weight, bias, eps),
+        mean,
+        torch.rsqrt(variance + eps),
+    )
+
+
+def _run_group_norm(
+    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> Any:
+    variance, mean = torch.var_mean(input.detach().reshape(N, group, -1), 2, correction=0)
+    return torch.nn.functional.group_norm(input, group, weight, bias, eps), mean, torch.rsqrt(variance + eps)
+
+
+def _run_batch_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    found = torch.nn.functional.batch_norm(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
+    if not training:
+        return found, input.new_empty(0), input.new_empty(0)
+    dims = [d for d in range(input.dim()) if d != 1]
+    variance, mean = torch.var_mean(input.detach(), dims, correction=0)
+    return found, mean, torch.rsqrt(variance + eps)
+
+
+def _run_convolution(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Any:
+    dims = weight.dim() - 2
+    if transposed:
+        return getattr(torch, f"conv_transpose{dims}d")(
+            input, weight, bias, tuple(stride), tuple(padding), tuple(output_padding), groups, tuple(dilation)
+        )
+    return getattr(torch, f"conv{dims}d")(
+        input, weight, bias, tuple(stride), tuple(padding), tuple(dilation), groups
+    )
+
+
+def _run_nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    name = {number: text for text, number in _REDUCTIONS.items()}[reduction]
+    found = torch.nn.functional.nll_loss(self, target, weight, ignore_index=ignore_index, reduction=name)
+    kept = target != ignore_index
+    total = kept.sum().to(self.dtype) if weight is None else weight[target[kept]].sum()
+    return found, total if reduction == 1 or reduction == 2 else self.new_zeros(())
+
+
+def _run_to_copy(
+    self: Any, dtype: Any = None, layout: Any = None, device: Any = None, memory_format: Any = None, **_: Any
+) -> Any:
+    found = self.to(device=device, dtype=dtype, copy=True)
+    return found if memory_format is None else found.contiguous(memory_format=memory_format)
+
+
+def _run_sdpa(
+    query: Any,
+    key: Any,
+    value: Any,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Any = None,
+    scale: Any = None,
+) -> Any:
+    found = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale
+    )
+    scores = query.detach() @ key.detach().mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    return found, torch.logsumexp(scores if attn_mask is None else scores + attn_mask, -1)
+
+
+RUN: dict[str, Callable[..., Any]] = {
+    "_softmax": lambda self, dim, half_to_float: torch.softmax(self, dim),
+    "_log_softmax": lambda self, dim, half_to_float: torch.log_softmax(self, dim),
+    "native_layer_norm": _run_layer_norm,
+    "native_group_norm": _run_group_norm,
+    "native_batch_norm": _run_batch_norm,
+    "convolution": _run_convolution,
+    "nll_loss_forward": _run_nll_loss,
+    "_to_copy": _run_to_copy,
+    "_scaled_dot_product_flash_attention_for_cpu": _run_sdpa,
+    "_unsafe_view": lambda self, size: self.view(size),
+    "_local_scalar_dense": lambda self: self.item(),
+    "lift_fresh": lambda self: self,
+    "lift": lambda self: self,
+    "alias": lambda self: self.view(self.shape),
+    "detach": lambda self: self.detach(),
+    "threshold_backward": lambda grad_output, self, threshold: (
+        grad_output * (self > threshold).to(grad_output.dtype)
+    ),
+    "sigmoid_backward": lambda grad_output, output: grad_output * (output * (1 - output)),
+    "tanh_backward": lambda grad_output, output: grad_output * (1 - output * output),
+    "_softmax_backward_data": lambda grad_output, output, dim, input_dtype: (
+        output * (grad_output - (grad_output * output).sum(dim, keepdim=True))
+    ),
+    "_log_softmax_backward_data": lambda grad_output, output, dim, input_dtype: (
+        grad_output - output.exp() * grad_output.sum(dim, keepdim=True)
+    ),
+    "slice_backward": lambda grad_output, input_sizes, dim, start, end, step: torch.slice_scatter(
+        grad_output.new_zeros(input_sizes), grad_output, dim, start, end, step
+    ),
+    "select_backward": lambda grad_output, input_sizes, dim, index: torch.select_scatter(
+        grad_output.new_zeros(input_sizes), grad_output, dim, index
+    ),
+}

@@ -1,1 +1,0 @@
-"""Transforms: interpreters in the door that give an op another meaning, for vmap and forward mode."""

@@ -1,0 +1,85 @@
+"""Large products on tiles: any layout and dtype, and bits that depend on nothing but a row and a column."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from rushlight._engine.kernels.emit import target
+from rushlight._engine.kernels.products import gemm
+from rushlight._engine.kernels.runtime import parallel
+
+pytestmark = pytest.mark.usefixtures("llvm")
+rng = np.random.default_rng(0)
+SIZES = [(2, 70, 2), (1, 64, 100), (33, 64, 70), (128, 96, 97), (5, 31, 200), (200, 31, 5), (97, 130, 131)]
+DTYPES = {"float32": np.float32, "float64": np.float64, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+
+
+def matrix(rows, columns, dtype, turned, batch=()):
+    shape = (columns, rows) if turned else (rows, columns)
+    made = rng.standard_normal((*batch, *shape)).astype(dtype)
+    return made.swapaxes(-1, -2) if turned else made
+
+
+def close(found, a, b):
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    rounding = 1e-13 if a.dtype == np.float64 else 1e-5
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=rounding * np.sqrt(a.shape[-1]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("rows", "deep", "columns"), SIZES)
+@pytest.mark.parametrize("batch", [((), ()), ((3,), (3,)), ((3,), ()), ((), (2, 1)), ((2, 1), (1, 3))])
+def test_products(rows, deep, columns, dtype, batch):
+    of = DTYPES[dtype]
+    for left, right in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        a, b = matrix(rows, deep, of, left, batch[0]), matrix(deep, columns, of, right, batch[1])
+        multiply = gemm.multiplier(a, b)
+        if multiply is None:
+            assert dtype == "float16" and not target.host().half
+            return
+        found = multiply(a, b)
+        assert found.dtype == (np.float64 if dtype == "float64" else np.float32)
+        close(found, a, b)
+
+
+def test_operands_with_gaps_and_backwards():
+    a, b = matrix(60, 80, np.float32, False)[::2, ::-2], matrix(120, 70, np.float32, True)[::3, ::-1]
+    close(gemm.multiplier(a, b)(a, b), a, b)
+
+
+def test_panels_are_made_in_turns_where_they_are_many():
+    a, b = matrix(40, 300, np.float32, False), matrix(300, 9000, np.float32, False)
+    plan = gemm.planned(a, b)
+    assert plan.right <= 1 << 23 and len(plan.call.kept) > 2
+    close(gemm.multiplier(a, b)(a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_row_depends_on_nothing_but_itself(dtype):
+    a, b = matrix(300, 200, DTYPES[dtype], False), matrix(200, 130, DTYPES[dtype], True)
+    whole = gemm.multiplier(a, b)(a, b)
+    for rows in (slice(0, 20), slice(7, 70), slice(100, 300)):
+        part = np.ascontiguousarray(a[rows])
+        assert gemm.multiplier(part, b)(part, b).tobytes() == whole[rows].tobytes()
+
+
+@pytest.mark.parametrize(("left", "right"), [((517, 301), (301, 259)), ((130, 700), (700, 1001))])
+def test_products_have_the_same_bits_for_any_number_of_threads(left, right):
+    a, b = rng.standard_normal(left).astype("float32"), rng.standard_normal(right).astype("float32")
+    results, before = [], parallel.get_num_threads()
+    try:
+        for threads in (1, 2, 3, 5):
+            parallel.set_num_threads(threads)
+            results.append(gemm.multiplier(a, b)(a, b))
+    finally:
+        parallel.set_num_threads(before)
+    assert all(np.array_equal(results[0], r) for r in results[1:])
+
+
+def test_what_is_not_multiplied_here():
+    a = np.ones((64, 64))
+    assert gemm.multiplier(a.astype(complex), a.astype(complex)) is None
+    assert gemm.multiplier(a.astype(int), a.astype(int)) is None
+    assert gemm.multiplier(a, a.astype(np.float32)) is None
+    assert gemm.multiplier(a[:0], a) is None

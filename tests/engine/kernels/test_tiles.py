@@ -1,0 +1,113 @@
+"""Convolutions in machine code equal those by columns, in all three directions."""
+
+import random
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight._engine.ops.nn import convolution
+from rushlight._engine.ops.nn.sliding_windows import out_size
+
+pytest.importorskip("llvmlite")
+
+
+def _calls(dims, dtype, draw, last=False):
+    """The three products of a convolution of drawn sizes."""
+    rng = np.random.default_rng(draw.randint(0, 1 << 30))
+    groups = draw.choice((1, 1, 1, 2, 3))
+    kernel = tuple(draw.randint(1, 4) for _ in range(dims))
+    stride, padding, dilation = (
+        tuple(draw.randint(low, high) for _ in range(dims)) for low, high in ((1, 3), (0, 3), (1, 2))
+    )
+    space = tuple(
+        max(draw.randint(1, 14), d * (k - 1) + 1 - 2 * p)
+        for k, p, d in zip(kernel, padding, dilation, strict=True)
+    )
+    out = tuple(out_size(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True))
+    channels, outs = (groups * draw.randint(1, 20) for _ in range(2))
+    n = draw.randint(1, 9)
+    x, w, g = (
+        rng.standard_normal(shape).astype(dtype)
+        for shape in ((n, channels, *space), (outs, channels // groups, *kernel), (n, outs, *out))
+    )
+    if last:
+        x, g = (np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1) for a in (x, g))
+    how = stride, padding, dilation, groups
+    return [
+        lambda: convolution._convolution.body(x, w, *how),
+        lambda: convolution._convolution_input.body(g, w, space, *how),
+        lambda: convolution._convolution_weight.body(g, x, kernel, *how),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tiles_and_columns_agree(seed, monkeypatch):
+    draw = random.Random(seed)
+    dtype = (np.float32, np.float64)[seed % 2]
+    calls = _calls(draw.choice((1, 2, 2, 3)), dtype, draw, last=seed % 5 == 0)
+    torch.nn.functional.conv1d  # opens the door, which knows the compiler
+    found = [call() for call in calls]
+    monkeypatch.setattr(convolution, "machine", lambda *_: lambda *_: None)
+    for call, a in zip(calls, found, strict=True):
+        expected = call()
+        assert a.shape == expected.shape and a.dtype == expected.dtype
+        np.testing.assert_allclose(
+            a,
+            expected,
+            rtol=1e-3 if dtype is np.float32 else 1e-9,
+            atol=3e-4 if dtype is np.float32 else 1e-11,
+        )
+
+
+def test_results_have_channels_last_where_an_operand_has():
+    x, w = torch.randn(2, 20, 6, 7, requires_grad=True), torch.randn(40, 20, 3, 3)
+    plain = torch.nn.functional.conv2d(x, w)
+    assert plain.is_contiguous()
+    for a, b in (
+        (x.contiguous(memory_format=torch.channels_last), w),
+        (x, w.contiguous(memory_format=torch.channels_last)),
+    ):
+        found = torch.nn.functional.conv2d(a, b)
+        assert found.is_contiguous(memory_format=torch.channels_last)
+        torch.testing.assert_close(found, plain.detach(), check_stride=False)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    draw = random.Random(1)
+    before = torch.get_num_threads()
+    x, w, g = torch.randn(8, 16, 20, 20), torch.randn(24, 16, 3, 3), torch.randn(8, 24, 20, 20)
+    how = (1, 1), (1, 1), (1, 1), 1
+    found = []
+    try:
+        for threads in (1, 2, 3, draw.randint(4, 7)):
+            torch.set_num_threads(threads)
+            found.append(
+                [
+                    a.tobytes()
+                    for a in (
+                        convolution._convolution.body(x._a, w._a, *how),
+                        convolution._convolution_input.body(g._a, w._a, (20, 20), *how),
+                        convolution._convolution_weight.body(g._a, x._a, (3, 3), *how),
+                    )
+                ]
+            )
+    finally:
+        torch.set_num_threads(before)
+    assert all(f == found[0] for f in found)
+
+
+def test_two_byte_floats_keep_their_dtype():
+    x, w = np.ones((2, 8, 5), np.float16), np.ones((8, 8, 3), np.float16)
+    assert convolution._convolution.body(x, w, (1,), (1,), (1,), 1).dtype == np.float16
+
+
+def test_a_gradient_too_large_to_be_packed_is_taken_in_parts(monkeypatch):
+    from rushlight._engine.kernels.products import convolution as convolve
+
+    rng = np.random.default_rng(0)
+    x, g = rng.standard_normal((5, 3, 9, 9)), rng.standard_normal((5, 2, 7, 7))
+    how = (3, 3), (1, 1), (0, 0), (1, 1), 1
+    whole = convolve.convolution("to_weight", x, g, *how)(x, g)
+    monkeypatch.setattr(convolve, "_ROOM", 1)
+    np.testing.assert_allclose(convolve.convolution("to_weight", x, g, *how)(x, g), whole, rtol=1e-12)

@@ -1,0 +1,115 @@
+"""Ways of computing that only large or repeated calls take give what small and first ones give."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight._engine.kernels.loops.scan import scan
+from rushlight._engine.ops.nn.interpolation import _by_taps, _matrix, _taps
+
+
+@pytest.mark.parametrize("order", itertools.permutations(range(3)))
+def test_transposed_copies(order: tuple[int, ...]) -> None:
+    x = torch.randn(20, 33, 47)
+    turned = x.permute(order)
+    for copy in (
+        turned.contiguous(),
+        turned.clone(memory_format=torch.contiguous_format),
+        turned.double().float(),
+    ):
+        assert np.array_equal(copy.numpy(), x.numpy().transpose(order))
+    assert turned.contiguous().is_contiguous() and turned.clone().stride() == turned.stride()
+    assert np.array_equal(turned[:, ::2].flip(0).contiguous().numpy(), x.numpy().transpose(order)[::-1, ::2])
+
+
+@pytest.mark.parametrize("dim", (0, 1, 2))
+@pytest.mark.parametrize("name, ufunc", [("cumsum", np.add), ("cumprod", np.multiply)])
+def test_scans_are_rounded_at_each_element(name: str, ufunc: Any, dim: int) -> None:
+    a = (np.random.RandomState(0).rand(6, 700, 40) + 0.5).astype(np.float32)
+    wanted = ufunc.accumulate(a.astype(np.float64), dim).astype(np.float32)
+    assert np.array_equal(getattr(torch, name)(torch.tensor(a), dim).numpy(), wanted)
+    if dim == 2:
+        kernel = scan("add" if name == "cumsum" else "mul", "rows", "float32")
+        if kernel.compile_now():
+            assert np.array_equal(getattr(torch, name)(torch.tensor(a), dim).numpy(), wanted)
+    ints = torch.arange(60000).reshape(300, 200)
+    assert ints.cumsum(0)[-1].equal(ints.sum(0))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda n: torch.rand(n),
+        lambda n: torch.empty(n).exponential_(),
+        lambda n: torch.empty(n, dtype=torch.float64).uniform_(-1, 2),
+        lambda n: torch.empty(n).bernoulli_(0.3),
+        lambda n: torch.empty(n).cauchy_(),
+    ],
+)
+def test_long_draws_are_one_stream(draw: Any) -> None:
+    torch.manual_seed(5)
+    whole = draw(100_003)
+    torch.manual_seed(5)
+    parts = torch.cat([draw(n) for n in (32768, 1000, 50000, 16235)])
+    assert whole.equal(parts)
+
+
+def test_plans_see_values_and_classes() -> None:
+    x, y = torch.tensor([-2.0, 0.5, 3.0]), torch.tensor([1, 2, 3])
+    for low in (-1, 0.25, True, -1, 0.25):
+        assert torch.clamp(x, low, 2).tolist() == [max(min(v, 2), low) for v in x.tolist()]
+        assert torch.lerp(x, x + 1, float(low)).equal(x + float(low))
+    for _ in range(2):
+        assert torch.clamp(y, 2).dtype is torch.int64 and torch.clamp(y, 1.5).dtype is torch.float32
+        with pytest.raises(ValueError, match="min_val cannot be greater"):
+            torch.nn.functional.hardtanh(x, 2.0, 1.0)
+        assert torch.nn.functional.hardtanh(x, 1.0, 2.0).tolist() == [1, 1, 2]
+        with pytest.raises(RuntimeError, match="floating point"):
+            torch.add(y, y, alpha=0.5)
+        assert torch.where(x > 0, x, 0).tolist() == [0, 0.5, 3]
+        assert torch.addcmul(x, x, x, value=-0.0).equal(x) and torch.addcmul(x, x, x, value=1).equal(
+            x + x * x
+        )
+        with pytest.raises(TypeError, match="must be"):
+            torch.clamp(x, "a")
+
+
+@pytest.mark.parametrize(
+    "mode, smooth", [("linear", False), ("bicubic", False), ("bilinear", True), ("bicubic", True)]
+)
+def test_taps_are_the_matrix(mode: str, smooth: bool) -> None:
+    x = torch.randn(2, 3, 31, dtype=torch.float64, requires_grad=True)
+    for out, align in itertools.product((7, 31, 80), (True, False)):
+        how = (None, align, mode, smooth)
+        got, wanted = _by_taps(x, 2, *_taps(31, out, *how)), x @ torch.tensor(_matrix(31, out, *how))
+        torch.testing.assert_close(got, wanted)
+        torch.testing.assert_close(*(torch.autograd.grad(v.square().sum(), x)[0] for v in (got, wanted)))
+
+
+def test_halves_and_norms_round_once() -> None:
+    x = torch.randn(40_000) * 100
+    for half in (torch.float16, torch.bfloat16):
+        for _ in range(3):
+            assert np.array_equal(
+                x.to(half).float().numpy(),
+                x.numpy().astype(half.np if hasattr(half, "np") else half).astype(np.float32),
+            )
+        part = x[:300].to(half)
+        assert part.norm().item() == part.double().norm().to(half).item()
+        a, b, c = (torch.randn(16, 16).to(half) for _ in range(3))
+        wanted = (c.double() * 2 + a.double() @ b.double()).to(half)
+        assert (torch.addmm(c, a, b, beta=2) == wanted).float().mean() > 0.99
+        wanted = (a.double() @ b.double().T + c[0].double()).to(half)
+        assert (torch.nn.functional.linear(a, b, c[0]) == wanted).float().mean() > 0.99
+
+
+def test_wide_windows_are_means() -> None:
+    x = torch.randn(2, 3, 24, 36, dtype=torch.float64)
+    got = torch.nn.functional.adaptive_avg_pool2d(x, (2, 3))
+    torch.testing.assert_close(got, x.reshape(2, 3, 2, 12, 3, 12).mean((3, 5)))
+    assert torch.nn.functional.adaptive_avg_pool1d(x[0, 0], 4).shape == (24, 4)

@@ -1,0 +1,42 @@
+"""Maxima of windows, and where they are."""
+
+import numpy as np
+import pytest
+
+from rushlight._engine.ops.nn import pooling
+from rushlight._engine.ops.nn.pooling import _max_pool, _spread
+
+rng = np.random.default_rng(5)
+
+
+@pytest.fixture(params=["machine code", "NumPy"])
+def way(request, monkeypatch):
+    if request.param == "NumPy":
+        monkeypatch.setattr(pooling, "machine", lambda *_: lambda *_: None)
+
+
+def test_sums_at_places(way):
+    g, places = rng.standard_normal((2, 3, 50)), rng.integers(0, 7, (2, 3, 50))
+    expected = np.zeros((2, 3, 7))
+    for at in np.ndindex(g.shape):
+        expected[*at[:2], places[at]] += g[at]
+    np.testing.assert_allclose(_spread.body(g, places, 7), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fill", [None, np.nan, -np.inf])
+def test_maxima_are_found_where_they_first_are(fill, way):
+    a = rng.integers(-2, 3, (2, 3, 7, 6)).astype(float)
+    if fill is not None:
+        a[rng.random(a.shape) < 0.3] = fill
+    values, places = _max_pool.body(a, (3, 2), (2, 1), (1, 1), (1, 1), (4, 7))
+    flat = a.reshape(2, 3, -1)
+    np.testing.assert_array_equal(
+        np.take_along_axis(flat, places.reshape(2, 3, -1), 2).reshape(values.shape), values
+    )
+    for n, c, i, j in np.ndindex(values.shape):
+        rows, columns = range(max(2 * i - 1, 0), min(2 * i + 2, 7)), range(max(j - 1, 0), min(j + 1, 6))
+        window = [(a[n, c, r, s], r * 6 + s) for r in rows for s in columns]
+        holes = [p for v, p in window if np.isnan(v)]
+        top = max((v for v, _ in window if not np.isnan(v)), default=np.nan)
+        expected = holes[-1] if holes else next(p for v, p in window if v == top)
+        assert places[n, c, i, j] == expected

@@ -1,0 +1,140 @@
+"""Plans of views and composites (dispatch/runners/plans.py): later calls give what the first one gave."""
+
+import threading
+import warnings
+
+import pytest
+
+import rushlight as torch
+from rushlight._engine.ops.table import ROWS
+from rushlight.profiler import profile
+
+F = torch.nn.functional
+
+
+def thrice(call):
+    """The results of a plain call, of one that is recorded, and of one by the plan."""
+    return [call() for _ in range(3)]
+
+
+CALLS = {
+    "var": lambda x: torch.var(x, 1),
+    "var_mean": lambda x: torch.var_mean(x)[0],
+    "norm": lambda x: torch.norm(x),
+    "addmm": lambda x: torch.addmm(x, x, x),
+    "twice": lambda x: torch.baddbmm(x[None], x[None], x[None]),
+    "max": lambda x: torch.max(x, 1).values,
+    "stack": lambda x: torch.stack((x, x), 1),
+    "interpolate": lambda x: F.interpolate(x[None], scale_factor=1.5, mode="linear"),
+    "group_norm": lambda x: F.group_norm(x[None], 2),
+    "pool": lambda x: F.max_pool1d(x[None], 2),
+    "cross_entropy": lambda x: F.cross_entropy(x, torch.arange(4)),
+    "diff": lambda x: torch.diff(x),
+    "reflect": lambda x: F.pad(x[None], (1, 1), mode="reflect"),
+    "logsumexp": lambda x: torch.logsumexp(x, 0),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_plan_gives_the_same_bits(name):
+    x, y = torch.randn(4, 4), torch.randn(4, 4)
+    call = CALLS[name]
+    plain, recorded, planned = thrice(lambda: call(x))
+    assert torch.equal(plain, recorded) and torch.equal(plain, planned) and plain.stride() == planned.stride()
+    tracked = call(y.clone().requires_grad_())  # which goes by the body
+    assert tracked.requires_grad and torch.equal(call(y), tracked)
+
+
+def test_planned_views_share_memory_and_version():
+    x = torch.zeros(4, 6)
+    for view in thrice(lambda: x.transpose(0, 1).reshape(6, 2, 2).flatten(1)):
+        assert view._base is not None
+    for part in thrice(lambda: x.chunk(2)[1]):
+        version = x._version
+        part.fill_(version + 1)
+        assert x[2:].eq(version + 1).all() and x[:2].eq(0).all() and x._version > version
+    assert all(v is x for v in thrice(lambda: torch.flatten(x, 1, 1)))
+
+
+def test_gradients_pass_through_views_that_were_planned_before():
+    x = torch.ones(2, 3)
+    views = thrice(lambda: x.movedim(0, 1))
+    w = torch.full((3, 2), 2.0, requires_grad=True)
+    views[2].mul_(w)
+    x.sum().backward()
+    assert w.grad.eq(1).all()
+
+
+def test_operands_given_twice_and_apart():
+    a, b, c = (torch.randn(3, 3) for _ in "abc")
+    thrice(lambda: torch.addmm(a, a, a))
+    assert torch.equal(torch.addmm(a, b, c), a + b @ c)
+
+
+def test_zeros_of_both_signs_and_kinds_of_numbers_are_apart():
+    x = torch.tensor([[3.0, -4.0]])
+    thrice(lambda: torch.norm(x, 1))
+    assert torch.norm(x, 1.0).item() == 7.0 and torch.norm(x, 2).item() == 5.0
+    thrice(lambda: F.cross_entropy(x, torch.tensor([0]), label_smoothing=0.0))
+    assert F.cross_entropy(x, torch.tensor([0]), label_smoothing=0.5) > 1
+
+
+def test_a_call_that_warns_has_no_plan():
+    for _ in range(4):
+        with pytest.warns(UserWarning, match="target size"):
+            F.mse_loss(torch.ones(2, 1), torch.ones(1, 2))
+
+
+def test_errors_stay():
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match="shape"):
+            torch.ones(2, 3).view(4)
+        with pytest.raises(IndexError):
+            F.nll_loss(torch.zeros(2, 3), torch.tensor([0, 3]))
+    thrice(lambda: F.nll_loss(torch.zeros(2, 3), torch.tensor([0, 2])))
+    with pytest.raises(IndexError):
+        F.nll_loss(torch.zeros(2, 3), torch.tensor([0, 3]))
+
+
+def test_the_default_dtype_is_part_of_a_plan():
+    x = torch.arange(4)
+    assert thrice(lambda: torch.logsumexp(x, 0))[2].dtype is torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.logsumexp(x, 0).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_interpreters_see_what_a_planned_op_runs():
+    x = torch.randn(4, 4)
+    thrice(lambda: torch.var(x, 0))
+    with profile(record_shapes=True) as seen:
+        torch.var(x, 0)
+    assert {"aten::var", "aten::mean"} <= {event.key for event in seen.key_averages()}
+    assert torch.vmap(lambda r: torch.var(r, 0))(x).shape == (4,)
+
+
+def test_recording_beside_another_thread():
+    x, stop = torch.randn(5, 5), threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            torch.exp(x) + torch.tanh(x)
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        for n in range(2, 12):
+            y = torch.randn(n, n)
+            plain, *others = thrice(lambda y=y: torch.var(y, 1))
+            assert all(torch.equal(plain, other) for other in others)
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_planned_rows_say_so():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert ROWS["var"].options["planned"] and "planned" not in ROWS["nonzero"].options

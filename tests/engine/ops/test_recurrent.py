@@ -1,0 +1,88 @@
+"""Recurrences: the kernels equal the bodies written with rows; second order; half precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight._engine.ops.table import ROWS
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_CASES = [
+    (mode, sizes, reverse, None)
+    for mode in _GATES
+    for sizes in ((3, 3, 3), (3, 2, 2, 1))
+    for reverse in (False, True)
+] + [("LSTM", (3, 2, 1), True, 2), ("LSTM", (2, 2), False, 2)]
+
+
+def _operands(mode: str, sizes: tuple[int, ...], projection: int | None, hidden: int = 4) -> list[Any]:
+    """gates, h0, c0, w, b, projection; all but the missing ones require grad."""
+    rng = np.random.RandomState(3)
+    out, wide = projection or hidden, _GATES[mode] * hidden
+    shapes = [
+        (sum(sizes), wide),
+        (sizes[0], out),
+        (sizes[0], hidden) if mode == "LSTM" else None,
+        (wide, out),
+        (wide,),
+        (projection, hidden) if projection else None,
+    ]
+    return [None if s is None else torch.from_numpy(rng.randn(*s)).requires_grad_() for s in shapes]
+
+
+def _loss(results: Any) -> Any:
+    rng = np.random.RandomState(4)
+    return sum((r * torch.from_numpy(rng.randn(*r.shape))).sum() for r in results if r is not None)
+
+
+@pytest.mark.parametrize(("mode", "sizes", "reverse", "projection"), _CASES)
+def test_kernels_equal_bodies(mode: str, sizes: Any, reverse: bool, projection: Any) -> None:
+    row = ROWS["_recurrence"]
+    found = []
+    for run in (row, row.body):
+        operands = _operands(mode, sizes, projection)
+        results = run(*operands, mode, sizes, reverse)[:3]
+        _loss(results).backward()
+        given = [t for t in operands if t is not None]
+        found.append([*(r.detach() for r in results if r is not None), *(t.grad for t in given)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mode", "sizes", "reverse", "projection"),
+    [("LSTM", (2, 1), False, 1), ("GRU", (2, 1), True, None), ("RNN_TANH", (2, 1), False, None)],
+)
+def test_second_order(mode: str, sizes: Any, reverse: bool, projection: Any) -> None:
+    operands = _operands(mode, sizes, projection, hidden=2)
+    given = [i for i, t in enumerate(operands) if t is not None]
+
+    def function(*tensors: Any) -> Any:
+        filled = list(operands)
+        for i, t in zip(given, tensors, strict=True):
+            filled[i] = t
+        found = ROWS["_recurrence"](*filled, mode, sizes, reverse)
+        return tuple(r for r in found[:3] if r is not None)
+
+    assert torch.autograd.gradcheck(function, [operands[i] for i in given])
+    assert torch.autograd.gradgradcheck(function, [operands[i] for i in given])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(dtype: str) -> None:
+    torch.manual_seed(0)
+    layer, x = torch.nn.LSTM(3, 4), torch.randn(5, 2, 3)
+    exact = layer(x)[0].detach().numpy()
+    half = layer.to(getattr(torch, dtype))(x.to(getattr(torch, dtype)))[0]
+    assert str(half.dtype) == f"torch.{dtype}"
+    np.testing.assert_allclose(half.detach().float().numpy(), exact, atol=0.02)
+
+
+def test_meta() -> None:
+    out, (h, c) = torch.nn.LSTM(3, 4, 2, device="meta")(torch.zeros(5, 2, 3, device="meta"))
+    assert [list(t.shape) for t in (out, h, c)] == [[5, 2, 4], [2, 2, 4], [2, 2, 4]]
+    assert out.is_meta

@@ -1,0 +1,13 @@
+"""Tensor's odd methods, streams, pools with places and hooks of the graph: PyTorch's recorded answers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import rushlight as torch
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "goldens"))
+from tensor_behaviours import TENSOR  # noqa: E402
+
+test_as_recorded = TENSOR.compared(torch)

@@ -1,0 +1,46 @@
+"""torch.FloatStorage and its relatives: converted, written to, and seen by tensors."""
+
+from __future__ import annotations
+
+import pytest
+
+import rushlight as torch
+
+
+def test_conversions_and_names():
+    held = torch.FloatStorage([1, 2, 3])
+    assert held.type() == "torch.FloatStorage" and held.int().tolist() == [1, 2, 3]
+    assert held.bool().dtype is torch.bool and held.type(torch.float64).dtype is torch.float64
+    assert held.type("torch.LongStorage").dtype is torch.int64 and held.type(torch.IntStorage).tolist() == [
+        1,
+        2,
+        3,
+    ]
+    assert torch.storage._dtype_to_storage_type_map()[torch.bfloat16] == "BFloat16Storage"
+    assert torch.storage._storage_type_to_dtype_map()["HalfStorage"] is torch.float16
+    assert repr(held).endswith("[torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 3]")
+
+
+def test_tensors_see_them():
+    held = torch.FloatStorage([1, 2, 3])
+    seen = torch.ones(1).set_(held)
+    held.fill_(2)
+    assert seen.tolist() == [2.0, 2.0, 2.0] and torch.FloatTensor(held).tolist() == [2.0, 2.0, 2.0]
+    assert torch.ones(2).set_(held, 1, (2,), (1,)).storage_offset() == 1
+    assert held.clone().data_ptr() != held.data_ptr()
+    with pytest.raises(
+        RuntimeError,
+        match="Expected a Storage of type Double or an UntypedStorage, but got type "
+        "Float for argument 1 'storage'",
+    ):
+        torch.ones(2, dtype=torch.float64).set_(held)
+
+
+def test_meta_has_no_elements():
+    held = torch.ones(2, device="meta").storage()
+    assert held.data_ptr() == 0 and held.size() == 2
+    for read in (lambda: held[0], held.tolist):
+        with pytest.raises(NotImplementedError, match="Not available for 'meta' device type"):
+            read()
+    with pytest.raises(RuntimeError, match="slices are only supported in UntypedStorage"):
+        torch.FloatStorage(2)[:1]

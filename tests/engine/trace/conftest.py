@@ -1,0 +1,11 @@
+"""Programs are verified after each pass of the compiler in all of these tests."""
+
+import pytest
+
+from rushlight._engine.core.settings import knobs
+
+
+@pytest.fixture(autouse=True)
+def verified():
+    with knobs.using(verify=True):
+        yield

@@ -1,0 +1,210 @@
+"""Default mode replays what provably has no effects in Python, and runs the rest at every call."""
+
+import cProfile
+import math
+import random
+import time
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight._engine.core.settings import knobs
+from rushlight.nn import functional as F
+
+COUNT = 0
+SEEN = []
+FLAG = True
+
+
+@pytest.fixture(autouse=True)
+def machine_code_from_the_start():
+    with knobs.using(kernels="llvm"):
+        yield
+
+
+def report(function, *args, times=6, **options):
+    compiled = torch.compile(function, **options)
+    for _ in range(times):
+        compiled(*args)
+    return str(torch.explain(compiled))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.scale, self.act = 2.0, F.relu
+
+    def forward(self, x, *, twice=False):
+        hidden = []
+        for i, layer in enumerate(self.layers):
+            x = self.act(layer(x)) * self.scale + (1 if i % 2 else math.sqrt(4))
+            hidden.append(x)
+        x = torch.cat([h * 0.5 for h in hidden], -1)
+        return (x, x) if twice else x
+
+
+def test_a_plain_module_is_replayed():
+    net = Net()
+    x = torch.randn(2, 4)
+    with torch.no_grad():
+        assert "replayed 3 times" in report(net, x)
+    assert "replayed 3 times" in report(net, x)
+
+
+def test_a_training_step_is_replayed():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2))
+    optimizer = torch.optim.Adam(net.parameters())
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    assert "replayed 3 times" in report(step, torch.randn(5, 4), torch.tensor([0, 1, 1, 0, 1]))
+
+
+def test_attributes_of_modules_are_guarded():
+    net = Net()
+    x = torch.randn(2, 4)
+    compiled = torch.compile(net)
+    for change in (
+        lambda: None,
+        lambda: setattr(net, "scale", 3.0),
+        lambda: setattr(net, "act", torch.tanh),
+        lambda: net.layers.pop(0),
+        lambda: net.layers[0].weight.requires_grad_(False),
+    ):
+        change()
+        for _ in range(5):
+            assert torch.equal(compiled(x), net(x))
+            assert compiled(x).requires_grad
+    assert "replayed" in str(torch.explain(compiled))
+
+
+def counting(x):
+    global COUNT
+    COUNT += 1
+    return x * COUNT
+
+
+class Holder:
+    factor = 1.0
+
+
+HOLDER = Holder()
+CASES = {
+    "a global is stored": counting,
+    "append() is called": lambda x: SEEN.append(1) or x * len(SEEN),
+    "print() is called": lambda x: print("hello") or x * 2,
+    "random() is called": lambda x: x * random.random(),
+    "time() is called": lambda x: x * (time.time() % 2),
+    "'HOLDER' is a Holder": lambda x: x * HOLDER.factor,
+    "Random.getrandbits() is called": lambda x: x * random.choice([1, 2]),
+    "manual_seed is asked for": lambda x: torch.manual_seed(3) and torch.rand(2) * x,
+}
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_effects_keep_a_function_as_it_is(what, capsys):
+    found = report(CASES[what], torch.ones(2))
+    assert "eager:" in found and "replayed" not in found
+    assert what in found or "which may change unseen" in found, found
+
+
+def test_effects_happen_at_every_call():
+    global COUNT
+    COUNT = 0
+    compiled = torch.compile(counting)
+    assert [compiled(torch.ones(1)).item() for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return x * self.calls
+
+    module = Counting()
+    compiled = torch.compile(module)
+    assert [compiled(torch.ones(1)).item() for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    assert "an attribute is stored" in str(torch.explain(compiled))
+
+
+def test_data_dependent_branches():
+    def f(x):
+        return x * 2 if x.sum() > 0 else x - 1
+
+    compiled = torch.compile(f)
+    for x in (torch.ones(2), -torch.ones(2)) * 3:
+        assert torch.equal(compiled(x), f(x))
+    with pytest.raises(RuntimeError, match="fullgraph=True.*test_purity.py"):
+        report(f, torch.ones(2), fullgraph=True)
+
+
+def test_fullgraph_is_about_the_graph_alone():
+    assert "a global is stored" in report(counting, torch.ones(2), fullgraph=True)
+
+
+def test_globals_and_hooks_are_guarded():
+    global FLAG
+    net = nn.Linear(2, 2)
+
+    def f(x):
+        return net(x) if FLAG else x
+
+    compiled, x = torch.compile(f), torch.ones(1, 2)
+    for value in (True, False):
+        FLAG = value
+        for _ in range(5):
+            assert torch.equal(compiled(x), f(x))
+    FLAG, calls = True, []
+    handle = net.register_forward_hook(lambda *args: calls.append(1))
+    for _ in range(5):
+        compiled(x)
+    assert len(calls) == 5
+    handle.remove()
+
+
+def test_default_arguments_are_seen():
+    def f(x, seen=[]):  # noqa: B006
+        seen.append(1)
+        return x * len(seen)
+
+    compiled = torch.compile(f)
+    assert [compiled(torch.ones(1)).item() for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_what_garbage_collection_calls_is_not_the_functions_doing():
+    import gc
+
+    def called(phase, info):
+        global COUNT
+        COUNT += 1
+        print(end="")
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(called)
+    gc.set_threshold(1)
+    try:
+        text = report(lambda x: torch.relu(x * 2) + [[v] for v in (1, 2)][0][0], torch.randn(4))
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(called)
+    assert gc.isenabled() and "global" not in text
+
+
+def test_a_profiler_in_c_goes_on_after_a_recording():
+    profile = cProfile.Profile()
+    compiled, x = torch.compile(lambda x: [x * 2, x + 1]), torch.ones(3)
+    profile.enable()
+    for _ in range(4):
+        compiled(x)
+    profile.disable()
+    assert len(compiled._runner.plans) == 1 and any("compiled" in str(row.code) for row in profile.getstats())

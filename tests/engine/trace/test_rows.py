@@ -1,0 +1,37 @@
+"""Every row inside compile(): recorded, fused, laid out, replayed, and equal to eager bit by bit."""
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight._engine.core.settings import knobs
+from tests.engine.ops.test_laws import ALL, IDS, call, flat, tensors_of
+
+
+def scaled(by):
+    def change(a):
+        return np.asarray(a * by) if a.dtype.kind in "fc" else a
+
+    return change
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
+def test_compiled_equals_eager(row, sample):
+    with knobs.using(kernels="llvm"):
+
+        def function(arguments):
+            found = call(row, arguments)
+            # Something to fuse with, before and after.
+            return found, [t * 2 if t.dtype.is_floating_point else t for t in flat(found)]
+
+        compiled = torch.compile(function, mode="reduce-overhead")
+        for number in range(5):
+            results = []
+            for run in (function, compiled):
+                torch.manual_seed(number)
+                # Within the domains that samples lie in: towards zero.
+                results.append(flat(run(tensors_of(sample, scaled(1 - number / 64)))))
+            for a, b in zip(*results, strict=True):
+                assert a.dtype == b.dtype and a.shape == b.shape
+                assert a.numpy().tobytes() == b.numpy().tobytes(), (number, np.asarray(a), np.asarray(b))

@@ -1,0 +1,231 @@
+"""__torch_dispatch__: modes and classes hear PyTorch's ops below autograd, and may answer for them."""
+
+from __future__ import annotations
+
+import pytest
+
+import rushlight as torch
+from rushlight._engine.dispatch.interpreters import MODES, STACK
+from rushlight.nn import functional as F
+from rushlight.utils._mode_utils import no_dispatch
+from rushlight.utils._python_dispatch import (
+    TorchDispatchMode,
+    _disable_current_modes,
+    _get_current_dispatch_mode,
+    is_traceable_wrapper_subclass,
+    transform_subclass,
+)
+from rushlight.utils._pytree import tree_map
+
+HEARD: list[str] = []
+
+
+class Logged(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        HEARD.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+class Wrapped(torch.Tensor):
+    """All results are wrapped again."""
+
+    @staticmethod
+    def __new__(cls, inner, requires_grad=False):
+        made = torch.Tensor._make_wrapper_subclass(
+            cls,
+            inner.size(),
+            strides=inner.stride(),
+            dtype=inner.dtype,
+            device=inner.device,
+            requires_grad=requires_grad,
+        )
+        made.inner = inner.detach()
+        return made
+
+    def __repr__(self):
+        return f"Wrapped({self.inner.tolist()})"
+
+    def __tensor_flatten__(self):
+        return ["inner"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, inner, context, size, stride):
+        return cls(inner["inner"])
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        HEARD.append(str(func))
+        args, kwargs = tree_map(lambda t: t.inner if isinstance(t, Wrapped) else t, (args, kwargs or {}))
+        return tree_map(lambda t: Wrapped(t) if isinstance(t, torch.Tensor) else t, func(*args, **kwargs))
+
+
+class Scaled(torch.Tensor):
+    """Integers and a scale: what a quantised weight is."""
+
+    @staticmethod
+    def __new__(cls, integers, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, integers.shape, dtype=torch.float32)
+
+    def __init__(self, integers, scale):
+        self.integers, self.scale = integers, scale
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func in (torch.ops.aten.detach.default, torch.ops.aten.t.default):
+            return cls(func(args[0].integers), args[0].scale)
+        return func(
+            *tree_map(lambda t: t.integers.float() * t.scale if isinstance(t, Scaled) else t, args),
+            **(kwargs or {}),
+        )
+
+
+@pytest.fixture(autouse=True)
+def silence():
+    HEARD.clear()
+    yield
+    assert not MODES and not STACK.modes
+
+
+def test_ops_come_as_pytorch_decomposes_them():
+    x, w, b = torch.rand(3, 4), torch.rand(4, 4), torch.rand(4)
+    cases = {
+        lambda: F.linear(x, w, b): ["t.default", "addmm.default"],
+        lambda: x @ w: ["mm.default"],
+        lambda: torch.matmul(x, b): ["mv.default"],
+        lambda: x + 1: ["add.Tensor"],
+        lambda: x > 0: ["gt.Scalar"],
+        lambda: F.softmax(x, -1): ["_softmax.default"],
+        lambda: x.sum(): ["sum.default"],
+        lambda: x.sum(0): ["sum.dim_IntList"],
+        lambda: x.reshape(2, 6): ["view.default"],
+        lambda: x.t(): ["t.default"],
+        lambda: F.layer_norm(x, (4,)): ["native_layer_norm.default"],
+        lambda: F.cross_entropy(x, torch.arange(3)): [
+            "arange.default",
+            "_log_softmax.default",
+            "nll_loss_forward.default",
+        ],
+        lambda: x[1:, None, 0]: ["slice.Tensor", "unsqueeze.default", "select.int"],
+        lambda: x[x > 2]: ["gt.Scalar", "index.Tensor"],
+        lambda: x.to(torch.float64): ["_to_copy.default"],
+        lambda: x.float(): [],
+        lambda: x.detach(): ["detach.default"],
+        lambda: x.sum().item(): ["sum.default", "_local_scalar_dense.default"],
+        lambda: torch.zeros(2): ["zeros.default"],
+        lambda: x.add_(0): ["add_.Tensor"],
+        lambda: x.zero_(): ["zero_.default"],
+        lambda: F.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)): [
+            "ones.default",
+            "ones.default",
+            "convolution.default",
+        ],
+    }
+    for run, names in cases.items():
+        HEARD.clear()
+        with Logged():
+            run()
+        assert [name.removeprefix("aten.") for name in HEARD] == names
+
+
+def test_arguments_are_pytorchs():
+    seen = []
+
+    class Seen(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append((args[1:], kwargs))
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(2, 3)
+    with Seen():
+        x.sum(0), x.mean(-1, keepdim=True), x.permute(1, 0), x.std(0), torch.zeros(2, dtype=torch.int64)
+    assert seen == [
+        (([0],), {}),
+        (([-1], True), {}),
+        (([1, 0],), {}),
+        (([0],), {"correction": 1}),
+        ((), {"dtype": torch.int64, "device": torch.device("cpu"), "pin_memory": False}),
+    ]
+
+
+def test_gradients_pass_and_backward_is_heard():
+    x = torch.ones(2, 3, requires_grad=True)
+    with Logged():
+        y = torch.sigmoid(x * 2).sum()
+        HEARD.clear()
+        y.backward()
+    assert "aten.sigmoid_backward.default" in HEARD and "aten.ones_like.default" in HEARD
+    assert torch.allclose(x.grad, torch.full((2, 3), 0.20998716354370117))
+
+
+def test_modes_lie_in_each_other_and_can_be_left():
+    with Logged() as outer, Logged() as inner:
+        assert _get_current_dispatch_mode() is inner
+        torch.ones(2)
+        with _disable_current_modes() as modes:
+            torch.ones(2)
+        with no_dispatch():
+            torch.ones(2)
+        assert modes == [outer, inner]
+    assert HEARD == ["aten.ones.default"] * 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: (a * a).sum(),
+        lambda a: torch.sigmoid(a).mean(),
+        lambda a: F.relu(a @ a.t()).sum(),
+        lambda a: F.softmax(a, -1)[0, 0],
+        lambda a: a.exp().log().sum(),
+        lambda a: F.gelu(a).sum(),
+        lambda a: a.std(),
+        lambda a: F.layer_norm(a, (3,)).pow(2).sum(),
+        lambda a: torch.cat([a, a])[1:].sum(),
+        lambda a: F.cross_entropy(a, torch.tensor([0, 1])),
+    ],
+)
+def test_wrappers_have_gradients_of_their_class(function):
+    base = torch.tensor([[1.0, 2.0, 3.0], [0.5, 0.25, -1.0]])
+    plain, wrapped = base.clone().requires_grad_(), Wrapped(base.clone(), requires_grad=True)
+    function(plain).backward()
+    found = function(wrapped)
+    found.backward()
+    assert type(found) is Wrapped and type(wrapped.grad) is Wrapped
+    assert torch.allclose(wrapped.grad.inner, plain.grad, atol=1e-6)
+
+
+def test_wrappers_say_what_they_were_made_as():
+    a = Wrapped(torch.ones(2, 3).t())
+    assert a.shape == (3, 2) and a.stride() == (1, 3) and a.device == torch.device("cpu")
+    assert repr(a.add_(1)) == "Wrapped([[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]])" and a.sum().item() == 12
+    assert is_traceable_wrapper_subclass(a) and not is_traceable_wrapper_subclass(torch.ones(1))
+    assert transform_subclass(a, lambda name, t: t * 2).inner.sum() == 24
+    with Logged():
+        a + 1
+    assert HEARD[-2:] == ["aten.add.Tensor"] * 2
+    with pytest.raises(RuntimeError, match="Expected subclass of Tensor to define __torch_dispatch__"):
+        torch.Tensor._make_wrapper_subclass(type("Plain", (torch.Tensor,), {}), (2,))
+
+
+def test_a_quantised_weight():
+    w = Scaled(torch.tensor([[1, 2, 3], [4, 5, 6]], dtype=torch.int8), 0.5)
+    x = torch.ones(2, 3, requires_grad=True)
+    y = F.linear(x, w)
+    y.sum().backward()
+    assert y.tolist() == [[3, 7.5], [3, 7.5]] and x.grad.tolist() == [[2.5, 3.5, 4.5]] * 2
+    assert w.dtype is torch.float32 and w.t().shape == (3, 2) and w[0].tolist() == [0.5, 1, 1.5]
+    assert isinstance(torch.nn.Parameter(w, requires_grad=False), Scaled)
+
+
+def test_overloads_are_complete():
+    aten = torch.ops.aten
+    assert "out" in aten.add.overloads() and "Tensor" in aten.add.overloads()
+    assert str(aten.addmm.default._schema).startswith("aten::addmm(Tensor self, Tensor mat1, Tensor mat2")
+    assert torch.Tag.core in aten.add.Tensor.tags and aten.add.Tensor.overloadpacket is aten.add
+    assert aten.add.Tensor.name() == "aten::add.Tensor" and aten.relu.default.name() == "aten::relu"
+    assert aten.linear.default.is_composite and not aten.addmm.default.is_composite
+    assert aten._softmax.default(torch.zeros(2), 0, False).tolist() == [0.5, 0.5]
+    out, mean, rstd = aten.native_layer_norm.default(torch.tensor([[1.0, 3.0]]), [2], None, None, 0.0)
+    assert out.tolist() == [[-1, 1]] and mean.item() == 2 and rstd.item() == 1
