@@ -42,7 +42,7 @@ def main() -> None:
             seconds = measure(size, dtype)
             if dist.get_rank() == 0:
                 print(
-                    f"{torch.__name__} {dist.get_world_size()} ranks {str(dtype):16} {size / 1024:8.0f} KB "
+                    f"{torch.__name__} {dist.get_world_size()} ranks {dtype!s:16} {size / 1024:8.0f} KB "
                     f"{seconds * 1e6:9.0f} us {size / seconds / 1e9:6.2f} GB/s",
                     flush=True,
                 )

@@ -61,7 +61,7 @@ SIZES = """
 from benchmarks.worker import load
 torch = load("rushlight")
 from benchmarks.compiling import _char_gpt
-from rushlight.compiler import target
+from rushlight._engine.kernels.emit import target
 model, _, x, y = _char_gpt(torch)
 called, assemble, made = torch.compile(model, mode="reduce-overhead"), target.assemble, []
 target.assemble = lambda *given, **how: made.append(1) or assemble(*given, **how)
@@ -91,7 +91,8 @@ def compile_times(
     pythons: tuple[str, str], workload: str, title: str, limits: tuple[float, float]
 ) -> Iterator[Result]:
     """Seconds of the first four calls, in fresh processes with an empty cache and with a full one, and what
-    they may take; PyTorch's compiler has the whole step too."""
+    they may take; PyTorch's compiler has the whole step too.
+    """
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         for cache, limit in zip(("an empty cache", "a full cache"), limits, strict=True):
             mine = _numbers(pythons[0], COMPILE, "rushlight", workload, RUSHLIGHT_CACHE_DIR=ours)[-1]

@@ -106,8 +106,8 @@ _EXACT: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(mp, name)
         for name in (
-            "exp expm1 log log10 log1p sqrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
-            "erf erfc erfinv digamma zeta"
+            "exp expm1 log log10 log1p sqrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh "
+            "atanh erf erfc erfinv digamma zeta"
         ).split()
     },
     "lgamma": lambda a: mp.re(mp.loggamma(a)),

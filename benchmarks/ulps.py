@@ -5,7 +5,7 @@
 Needs mpmath and an installed PyTorch. An op is tried over its domain: all magnitudes of either sign
 (subnormal, tiny, huge), a uniform middle, and the neighbourhoods of its poles, zeros and edges. An error
 counts against the spacing of the dtype at the true value; where that overflows, the result must do so too.
-Rushlight is measured twice: as the first calls run (NumPy) and as hot ones do (machine code).
+Rushlight is measured twice: by NumPy, as without llvmlite, and by machine code.
 """
 
 from __future__ import annotations
@@ -213,6 +213,7 @@ def measure(name: str, dtype: str) -> dict[str, Any]:
     import torch
 
     import rushlight
+    from rushlight._engine.core.settings import knobs
 
     subject = DERIVED_OPS.get(name)
     if subject is not None:
@@ -234,7 +235,8 @@ def measure(name: str, dtype: str) -> dict[str, Any]:
         return resolve(package, name)(*first, *tensors, **{k: v for k, v in given.items() if k != "n"})
 
     mine = [rushlight.from_numpy(a.copy()) for a in arguments]
-    results = {"NumPy": run(rushlight, mine).numpy()}
+    with knobs.using(kernels="numpy"):
+        results = {"NumPy": run(rushlight, mine).numpy()}
     if compiled(name, given, *mine):
         results["machine"] = run(rushlight, mine).numpy()
     results["PyTorch"] = run(torch, [torch.from_numpy(a.copy()) for a in arguments]).numpy()

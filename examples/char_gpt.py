@@ -64,7 +64,7 @@ class GPT(nn.Module):
                 nn.init.zeros_(module.bias)
 
     def forward(self, ids, targets=None):
-        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
+        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1], device=ids.device))
         for block in self.blocks:
             x = block(x)
         logits = self.head(self.norm(x))  # (B, T, vocabulary)
@@ -102,6 +102,7 @@ def read_text(path, limit=1_500_000):
 
 
 def get_batch(data, batch, context):
+    """Windows of the text and the characters behind them; the text is on the CPU, and so are the batches."""
     starts = torch.randint(len(data) - context - 1, (batch,))
     x = torch.stack([data[i : i + context] for i in starts])
     y = torch.stack([data[i + 1 : i + 1 + context] for i in starts])
@@ -122,8 +123,9 @@ def held_out_loss(model, data, context, windows=32):
     starts = torch.linspace(0, len(data) - context - 1, windows).long()
     x = torch.stack([data[i : i + context] for i in starts])
     y = torch.stack([data[i + 1 : i + 1 + context] for i in starts])
+    device = model.tokens.weight.device
     model.eval()
-    _, loss = model(x, y)
+    _, loss = model(x.to(device), y.to(device))
     model.train()
     return loss.item()
 
@@ -173,6 +175,7 @@ def main():
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1337)
+    parser.add_argument("--device", default="cpu", help="where to train, as in cuda")
     parser.add_argument("--print-every", type=int, default=50)
     parser.add_argument("--text", help="a text file to learn from (default: the standard library)")
     parser.add_argument("--out", default=".", help="folder for char_gpt.pt and char_gpt.png")
@@ -191,19 +194,19 @@ def main():
     train, held_out = data[: int(0.95 * len(data))], data[int(0.95 * len(data)) :]
     model = GPT(
         len(characters), options.context, options.width, options.layers, options.heads, options.dropout
-    )
+    ).to(options.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.95), weight_decay=0.1)
     checkpoint = Path(options.out) / "char_gpt.pt"
     history = {"losses": [], "rates": [], "held_out": [], "stages": []}
     if options.resume:
-        saved = torch.load(checkpoint)
+        saved = torch.load(checkpoint, map_location="cpu")
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
         torch.set_rng_state(saved["rng"])
         history = saved["history"]
 
     def write(count, generator=None):
-        prompt = torch.tensor([[number.get("\n", 0)]])
+        prompt = torch.tensor([[number.get("\n", 0)]], device=options.device)
         return "".join(characters[i] for i in model.generate(prompt, count, generator=generator)[0].tolist())
 
     count = sum(p.numel() for p in model.parameters())
@@ -216,13 +219,13 @@ def main():
     for step in bar:
         if step % stage == 0:
             # Numbers of its own, so that looking changes nothing in the training.
-            text = write(240, torch.Generator().manual_seed(options.seed))
+            text = write(240, torch.Generator(options.device).manual_seed(options.seed))
             history["stages"].append((step, text.strip("\n")))
         rate = learning_rate(step, options.steps)
         for group in optimizer.param_groups:
             group["lr"] = rate
         x, y = get_batch(train, options.batch, options.context)
-        _, loss = model(x, y)
+        _, loss = model(x.to(options.device), y.to(options.device))
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset, random_split
 from tqdm import tqdm
 
 
-def build():
+def build(dropout):
     """Two convolutions with batch norm, pooling, and a linear classifier."""
     return nn.Sequential(
         nn.Conv2d(1, 32, 3, padding=1),
@@ -27,9 +27,13 @@ def build():
         nn.ReLU(),
         nn.MaxPool2d(2),
         nn.Flatten(),
-        nn.Dropout(0.3),
+        nn.Dropout(dropout),
         nn.Linear(64 * 4 * 4, 10),
     )
+
+
+def device_of(model):
+    return next(model.parameters()).device
 
 
 @torch.no_grad()
@@ -37,7 +41,7 @@ def accuracy(model, loader):
     model.eval()
     right = total = 0
     for images, labels in loader:
-        right += (model(images).argmax(1) == labels).sum().item()
+        right += (model(images.to(device_of(model))).argmax(1).cpu() == labels).sum().item()
         total += len(labels)
     model.train()
     return right / total
@@ -49,7 +53,7 @@ def mistakes(model, loader):
     model.eval()
     found = []
     for images, labels in loader:
-        guesses = model(images).argmax(1)
+        guesses = model(images.to(device_of(model))).argmax(1).cpu()
         for i in (guesses != labels).nonzero().flatten():
             found.append((images[i, 0], labels[i].item(), guesses[i].item()))
     return found
@@ -80,6 +84,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--dropout", type=float, default=0.3)
+    parser.add_argument("--device", default="cpu", help="where to train, as in cuda")
     parser.add_argument("--out", default=".", help="folder for digits.png")
     options = parser.parse_args()
 
@@ -91,7 +97,7 @@ def main():
     train_loader = DataLoader(train, batch_size=64, shuffle=True)
     test_loader = DataLoader(test, batch_size=256)
 
-    model = build()
+    model = build(options.dropout).to(options.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, max_lr=1e-2, epochs=options.epochs, steps_per_epoch=len(train_loader)
@@ -103,7 +109,7 @@ def main():
         running = 0.0
         for images, labels in train_loader:
             optimizer.zero_grad()
-            loss = criterion(model(images), labels)
+            loss = criterion(model(images.to(options.device)), labels.to(options.device))
             loss.backward()
             optimizer.step()
             scheduler.step()

@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import interpreters, methods
 from rushlight._engine.dispatch.overrides import disabled as _disabled_torch_function_impl
 from rushlight._engine.tensors.generator import Generator
@@ -53,6 +55,11 @@ def _current_graph_task_execution_order() -> list[Any]:
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node."""
     return import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)  # type: ignore[no-any-return]
+
+
+def _set_fwd_grad_enabled(mode: bool) -> None:
+    """Let ops on dual tensors give dual tensors, or not."""
+    import_module("rushlight.autograd.forward_ad")._set_fwd_grad_enabled(mode)
 
 
 class _WeakTensorRef:
@@ -127,7 +134,7 @@ def _are_functorch_transforms_active() -> bool:
     )
 
 
-def _get_tracing_state() -> "bool | None":
+def _get_tracing_state() -> bool | None:
     """True while torch.jit.trace records, else None."""
     jit = sys.modules.get("rushlight.jit")
     return True if jit is not None and jit.is_tracing() else None
@@ -168,6 +175,21 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
         super().__exit__(*error)
 
 
+class _DisableFuncTorch:
+    """A context in which no transform of torch.func runs."""
+
+    def __enter__(self) -> None:
+        modes = interpreters.STACK.modes
+        self.levels = [
+            mode for mode in modes if type(mode).__module__.startswith("rushlight._engine.transforms")
+        ]
+        for level in self.levels:
+            modes.remove(level)
+
+    def __exit__(self, *error: object) -> None:
+        interpreters.STACK.modes.extend(self.levels)
+
+
 def _is_torch_function_enabled() -> bool:
     """Whether classes with __torch_function__ are asked."""
     return interpreters.CLASSES.asked
@@ -185,3 +207,8 @@ def _get_function_stack_at(level: int) -> Any:
 
 def _log_api_usage_once(event: str) -> None:
     """Nothing is logged."""
+
+
+def _infer_size(first: Any, second: Any) -> Size:
+    """The shape to which two shapes broadcast; RuntimeError where they do not."""
+    return Size(broadcast_shapes(tuple(first), tuple(second)))

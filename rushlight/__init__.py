@@ -46,7 +46,7 @@ def _elsewhere(name: str) -> Any:
     if home is not None:
         found = import_module(f"rushlight.{name if home == '.' else home}")
         return found if home == "." else getattr(found, _RENAMED.get(name, name))
-    if name.endswith("Tensor") or name.endswith("Storage"):
+    if name.endswith(("Tensor", "Storage")):
         home = "storages.typed" if name.endswith("Storage") else "construction.legacy"
         legacy = import_module(f"rushlight._engine.tensors.{home}")
         if hasattr(legacy, name):

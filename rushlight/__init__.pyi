@@ -8,8 +8,8 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Sequence
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, histogramdd as _histogramdd_result, kthvalue as _kthvalue_result, lu_unpack as _lu_unpack_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
 from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
+from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, histogramdd as _histogramdd_result, kthvalue as _kthvalue_result, lu_unpack as _lu_unpack_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
 from typing import Any, Literal, overload
 
 from rushlight._engine.names.absent_devices import AcceleratorError as AcceleratorError
@@ -23,6 +23,7 @@ from rushlight._engine.serialization.file_reader import PyTorchFileReader as PyT
 from rushlight.jit import ScriptFunction as ScriptFunction
 from rushlight.jit import ScriptModule as ScriptModule
 from rushlight._engine.core.size import Size as Size
+from rushlight._engine.tensors.storages.typed import Storage as Storage
 from rushlight.cpu.queue import Stream as Stream
 from rushlight.library import Tag as Tag
 from rushlight._engine.tensors.tensor import Tensor as Tensor
@@ -32,9 +33,22 @@ from rushlight import _C as _C
 from rushlight import __config__ as __config__
 from rushlight.torch_version import __version__ as __version__
 from rushlight._engine.tensors.queries import _assert as _assert
+from rushlight.checks import _assert_async as _assert_async
+from rushlight.checks import _assert_scalar as _assert_scalar
+from rushlight.checks import _assert_tensor_metadata as _assert_tensor_metadata
+from rushlight.checks import _check as _check
+from rushlight.checks import _check_index as _check_index
+from rushlight.checks import _check_is_size as _check_is_size
+from rushlight.checks import _check_not_implemented as _check_not_implemented
+from rushlight.checks import _check_tensor_all as _check_tensor_all
+from rushlight.checks import _check_tensor_all_with as _check_tensor_all_with
+from rushlight.checks import _check_type as _check_type
+from rushlight.checks import _check_value as _check_value
+from rushlight.checks import _check_with as _check_with
 from rushlight.toplevel import _convolution as _convolution
 from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
+from rushlight.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
 from rushlight.toplevel import _int_mm as _int_mm
 from rushlight.toplevel import _is_all_true as _is_all_true
@@ -42,15 +56,34 @@ from rushlight.toplevel import _is_any_true as _is_any_true
 from rushlight import _jit_internal as _jit_internal
 from rushlight.toplevel import _log_softmax as _log_softmax
 from rushlight._C import _nnpack_available as _nnpack_available
+from rushlight import _ops as _ops
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
+from rushlight import _prims_common as _prims_common
+from rushlight.toplevel import _running_with_deploy as _running_with_deploy
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
 from rushlight.toplevel import _softmax as _softmax
+from rushlight.sparse.unchecked import _sparse_broadcast_to as _sparse_broadcast_to
+from rushlight.sparse.unchecked import _sparse_bsc_tensor_unsafe as _sparse_bsc_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_bsr_tensor_unsafe as _sparse_bsr_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_compressed_tensor_unsafe as _sparse_compressed_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_coo_tensor_unsafe as _sparse_coo_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_csc_tensor_unsafe as _sparse_csc_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_csr_tensor_unsafe as _sparse_csr_tensor_unsafe
+from rushlight.sparse.unchecked import _sparse_mm as _sparse_mm
+from rushlight.sparse.unchecked import _sparse_sum as _sparse_sum
 from rushlight.toplevel import _stack as _stack
 from rushlight.distributions.implicit import _standard_gamma_grad as _standard_gamma_grad
 from rushlight import _subclasses as _subclasses
 from rushlight.toplevel import _unique as _unique
 from rushlight.toplevel import _unique2 as _unique2
 from rushlight import _utils as _utils
+from rushlight.sparse.unchecked import _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_bsr_tensor_args as _validate_sparse_bsr_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_csc_tensor_args as _validate_sparse_csc_tensor_args
+from rushlight.sparse.unchecked import _validate_sparse_csr_tensor_args as _validate_sparse_csr_tensor_args
+from rushlight import _vmap_internals as _vmap_internals
 from rushlight.toplevel import _weight_norm as _weight_norm
 from rushlight import accelerator as accelerator
 from rushlight.toplevel import affine_grid_generator as affine_grid_generator
@@ -85,6 +118,7 @@ from rushlight import distributed as distributed
 from rushlight import distributions as distributions
 from rushlight.toplevel import dsmm as dsmm
 from rushlight._engine.core.dtype import dtype as dtype
+from rushlight.removed import eig as eig
 from rushlight.toplevel import embedding_renorm_ as embedding_renorm_
 from rushlight._engine.autograd.grad_mode import enable_grad as enable_grad
 from rushlight._dynamo.report import explain as explain
@@ -117,7 +151,7 @@ from rushlight.toplevel import has_openmp as has_openmp
 from rushlight.toplevel import has_spectral as has_spectral
 from rushlight.toplevel import hinge_embedding_loss as hinge_embedding_loss
 from rushlight.toplevel import hsmm as hsmm
-from rushlight.toplevel import hspmm as hspmm
+from rushlight.sparse.products import hspmm as hspmm
 from rushlight import hub as hub
 from rushlight._engine.tensors.limits import iinfo as iinfo
 from rushlight._engine.autograd.grad_mode import inference_mode as inference_mode
@@ -147,8 +181,10 @@ layout = StorageLayout
 from rushlight import library as library
 from rushlight import linalg as linalg
 from rushlight.serialization import load as load
+from rushlight.removed import lstsq as lstsq
 from rushlight.random import manual_seed as manual_seed
 from rushlight import masked as masked
+from rushlight.removed import matrix_rank as matrix_rank
 memory_format = MemoryFormat
 from rushlight import monitor as monitor
 from rushlight import mps as mps
@@ -194,6 +230,7 @@ from rushlight.random import set_rng_state as set_rng_state
 from rushlight.toplevel import set_warn_always as set_warn_always
 from rushlight import signal as signal
 from rushlight.toplevel import smm as smm
+from rushlight.removed import solve as solve
 from rushlight import sparse as sparse
 from rushlight._engine.tensors.geometry import sparse_bsc as sparse_bsc
 from rushlight.sparse import sparse_bsc_tensor as sparse_bsc_tensor
@@ -208,6 +245,7 @@ from rushlight._engine.tensors.geometry import sparse_csr as sparse_csr
 from rushlight.sparse import sparse_csr_tensor as sparse_csr_tensor
 from rushlight import special as special
 from rushlight.toplevel import spmm as spmm
+from rushlight.sparse.unchecked import sspaddmm as sspaddmm
 from rushlight._engine.tensors.geometry import strided as strided
 from rushlight.nn.summary import summary as summary
 from rushlight.toplevel import sym_constrain_range as sym_constrain_range
@@ -220,6 +258,7 @@ from rushlight.toplevel import sym_min as sym_min
 from rushlight.toplevel import sym_not as sym_not
 from rushlight.toplevel import sym_sqrt as sym_sqrt
 from rushlight.toplevel import sym_sum as sym_sum
+from rushlight.removed import symeig as symeig
 from rushlight._engine.tensors.construction.factories import tensor as tensor
 from rushlight import testing as testing
 from rushlight.toplevel import threshold as threshold
@@ -299,6 +338,12 @@ e: _float
 inf: _float
 nan: _float
 pi: _float
+def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, use_gelu: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """relu, or gelu in tanh's form, of addmm."""
+@overload
+def _chunk_cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
+@overload
 def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
 def _conj(input: Tensor) -> Tensor:
@@ -308,6 +353,8 @@ def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = Non
 def _conj_physical_(input: Tensor) -> Tensor:
     """In-place version of _conj_physical."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
+    """embedding_bag, with -1 for no padding."""
+def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
     """embedding_bag, with -1 for no padding."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The gradient of log_softmax, from its result."""
@@ -533,6 +580,10 @@ def bucketize(input: Tensor | _int | _float | _complex, boundaries: Tensor, *, o
     """The number of the bucket between boundaries that each value falls into."""
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """All tuples with one element of each vector, as rows; of one vector, the vector."""
+@overload
+def cat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
@@ -575,14 +626,26 @@ def clip_(input: Tensor, min: Tensor | _int | _float | _complex | None = None, m
     """In-place version of clamp."""
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with its own memory."""
+@overload
+def column_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim, vectors being columns."""
+@overload
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim, vectors being columns."""
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of r elements of a vector, in the vector's order, as rows."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """real + i * imag, of two real tensors of one dtype."""
+@overload
+def concat(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
+@overload
+def concatenate(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors one after the other along an existing dim."""
+@overload
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors one after the other along an existing dim."""
 def conj(input: Tensor) -> Tensor:
@@ -696,6 +759,10 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """dropout in place."""
 def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 2."""
+@overload
+def dstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the third dim."""
+@overload
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the third dim."""
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -884,6 +951,10 @@ def histogramdd(input: Tensor, bins: Sequence[_int] | _int | Sequence[Tensor], *
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 1 (dim 0 of vectors)."""
+@overload
+def hstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the second dim; of vectors, along the first."""
+@overload
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the second dim; of vectors, along the first."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1050,8 +1121,8 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
     """linalg.lu_solve with its operands in the older order."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _lu_unpack_result:
     """(P, L, U) of what lu_factor packs; parts that are not asked for come empty."""
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: str = 'mean') -> Tensor:
-    """max(0, -y (x1 - x2) + margin)."""
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0.0, reduction: _int | str = 1) -> Tensor:
+    """The same of tensors that are broadcast; reduction also as 0 for none, 1 for the mean, 2 for the sum."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
     """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
@@ -1069,7 +1140,10 @@ def matrix_exp(input: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """linalg.matrix_power in its older spelling."""
 @overload
-def max(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def max(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The largest element, or (values, indices) along dim."""
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The largest element, or (values, indices) along dim."""
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
@@ -1089,7 +1163,7 @@ def maximum_(input: Tensor, other: Tensor) -> Tensor:
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arithmetic mean."""
 @overload
-def median(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def median(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
 @overload
 def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
@@ -1100,7 +1174,10 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     indexing: "ij" gives dims in the order of the vectors, "xy" swaps the first two.
     """
 @overload
-def min(input: Tensor, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def min(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The smallest element, or (values, indices) along dim."""
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The smallest element, or (values, indices) along dim."""
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
@@ -1142,7 +1219,7 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The mean of what is not nan."""
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def nanmedian(input: Tensor, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The median of what is not nan; with dim, (values, indices) along it."""
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
@@ -1272,16 +1349,16 @@ def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dt
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
@@ -1325,7 +1402,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: _int | None = None) -> Te
     positions repeated by it. dim None flattens input.
     """
 @overload
-def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Tensor | _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each element (or slice along dim) several times, one copy after the other.
 
     repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
@@ -1359,6 +1436,10 @@ def round(input: Tensor, *, decimals: _int | None = None, out: Tensor | Sequence
     """The nearest integer, halves to even; `decimals` digits after the point."""
 def round_(input: Tensor, *, decimals: _int | None = None) -> Tensor:
     """In-place version of round."""
+@overload
+def row_stack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+@overload
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, generator: Generator | None = None) -> Tensor:
@@ -1475,6 +1556,10 @@ def squeeze_copy(input: Tensor, *dim: _int, out: Tensor | Sequence[Tensor] | Non
 @overload
 def squeeze_copy(input: Tensor, dim: Sequence[_int] | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """squeeze, copied."""
+@overload
+def stack(tensors: list[Tensor] | tuple[Tensor, ...], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The tensors, all of one shape, side by side along a new dim."""
+@overload
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The tensors, all of one shape, side by side along a new dim."""
 def std(input: Tensor, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1633,13 +1718,17 @@ def view_copy(input: Tensor, size: _int | Sequence[_int] | None = None, *, dtype
     """view, copied: in another shape, or its bytes as another dtype."""
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
     """Pieces along dim 0."""
+@overload
+def vstack(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """cat along the first dim, vectors being rows."""
+@overload
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """cat along the first dim, vectors being rows."""
 @overload
 def where(condition: Tensor, input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
 @overload
-def where(condition: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def where(condition: Tensor, input: None = None, other: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
 def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
@@ -1653,4 +1742,6 @@ def zeros(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageL
     """Zeros."""
 def zeros_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Zeros of input's shape, dtype and strides."""
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['Size', 'Tensor', 'device', 'dtype', 'enable_grad', 'get_default_dtype', 'inference_mode',
+    'no_grad', 'promote_types', 'set_default_dtype', 'set_grad_enabled']

@@ -1,5 +1,5 @@
 # Written by `python tools/stubs.py`.
-"""torch.accelerator: programs that are written for any device ask here; there is none beside the CPU."""
+"""torch.accelerator: programs that are written for any device ask here; without CUDA there is none."""
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,8 +13,8 @@ def current_stream(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def device_count(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
-def device_index(device: int | None, /) -> AbstractContextManager[None]:
-    """A context that changes nothing for None; RuntimeError for a device."""
+def device_index(device: int | None, /) -> AbstractContextManager[Any]:
+    """A `with` block in which the device of a number is the current one; None changes nothing."""
 def empty_cache(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def empty_host_cache(*args: Any, **kwargs: Any) -> Any:

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight._engine.kernels.runtime import tiers as tier
 from rushlight._engine.serialization.atomic import _sync_directory
 from rushlight._engine.serialization.background import Early, beside
 from rushlight._engine.serialization.json_state import Tensors, decode, encode
@@ -93,7 +92,6 @@ class Checkpoint:
                 "step": step,
                 "values": values,
                 "random": drawn,
-                "kernels": tier.state(),
                 "parts": {name: part.state_dict() for name, part in self.parts.items()},
             },
             "",
@@ -137,7 +135,6 @@ class Checkpoint:
             torch.set_rng_state(tree["random"]["torch"])
             random.setstate(tree["random"]["python"])
             np.random.set_state(tree["random"]["numpy"])
-            tier.resume(tree.get("kernels", {}))
             undo.pop_all()
         return {"step": tree["step"], **tree["values"]}
 

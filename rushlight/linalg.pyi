@@ -2,8 +2,8 @@
 """torch.linalg: linear algebra, by their rows."""
 from collections.abc import Sequence
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.return_types import linalg_cholesky_ex as _linalg_cholesky_ex_result, linalg_eig as _linalg_eig_result, linalg_eigh as _linalg_eigh_result, linalg_inv_ex as _linalg_inv_ex_result, linalg_ldl_factor as _linalg_ldl_factor_result, linalg_ldl_factor_ex as _linalg_ldl_factor_ex_result, linalg_lstsq as _linalg_lstsq_result, linalg_lu as _linalg_lu_result, linalg_lu_factor as _linalg_lu_factor_result, linalg_lu_factor_ex as _linalg_lu_factor_ex_result, linalg_qr as _linalg_qr_result, linalg_slogdet as _linalg_slogdet_result, linalg_solve_ex as _linalg_solve_ex_result, linalg_svd as _linalg_svd_result
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.return_types import linalg_cholesky_ex as _linalg_cholesky_ex_result, linalg_eig as _linalg_eig_result, linalg_eigh as _linalg_eigh_result, linalg_inv_ex as _linalg_inv_ex_result, linalg_ldl_factor as _linalg_ldl_factor_result, linalg_ldl_factor_ex as _linalg_ldl_factor_ex_result, linalg_lstsq as _linalg_lstsq_result, linalg_lu as _linalg_lu_result, linalg_lu_factor as _linalg_lu_factor_result, linalg_lu_factor_ex as _linalg_lu_factor_ex_result, linalg_qr as _linalg_qr_result, linalg_slogdet as _linalg_slogdet_result, linalg_solve_ex as _linalg_solve_ex_result, linalg_svd as _linalg_svd_result
 from typing import Any, overload
 
 from rushlight._engine.core.errors import LinAlgError as LinAlgError
@@ -67,6 +67,10 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | Sequence[Tensor] | None
     """input @ input @ ... (n times), by squaring; the inverse's power for negative n."""
 def matrix_rank(input: Tensor, tol: float | Tensor | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The rank: how many singular values are above max(atol, rtol * the largest); tol is an atol alone."""
+@overload
+def multi_dot(tensors: list[Tensor] | tuple[Tensor, ...], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
+@overload
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
 def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -97,3 +101,10 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | Sequence[Tensor
     """The sum of conj(x) * y along dim; the others broadcast."""
 def vector_norm(input: Tensor, ord: int | float | complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
+def __dir__() -> list[str]: ...
+__all__ = ['cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals',
+    'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'ldl_factor', 'ldl_factor_ex', 'ldl_solve',
+    'linalg_vander', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp',
+    'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve',
+    'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot',
+    'vector_norm']

@@ -7,6 +7,7 @@ element counts. `dim` is an int, a tuple of ints, or None for all dims.
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import rushlight as torch
@@ -16,25 +17,25 @@ __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 Tensor = torch.Tensor
 __all__ = [
-    "sum",
-    "prod",
-    "cumsum",
-    "cumprod",
     "amax",
     "amin",
     "argmax",
     "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
     "mean",
     "median",
     "norm",
-    "var",
-    "std",
-    "softmax",
-    "log_softmax",
-    "softmin",
     "normalize",
-    "logaddexp",
-    "logsumexp",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
 ]
 
 
@@ -87,6 +88,25 @@ def _bounded(op: str, bound: Any, input: Tensor, mask: Tensor | None, dtype: Any
     return _filled(input, mask, None if mask is None else bound(op, input), dtype)
 
 
+def _of_sparse(reduction: Any) -> Any:
+    """A reduction that takes COO tensors too, whose result is COO again; all but a sum need a mask then."""
+
+    @wraps(reduction)
+    def reduce(input: Tensor, dim: Any = None, **options: Any) -> Tensor:
+        if input.layout is torch.strided:
+            return reduction(input, dim, **options)  # type: ignore[no-any-return]
+        mask = options.pop("mask", None)
+        if mask is None and reduction.__name__ != "sum":
+            raise ValueError(
+                f"masked {reduction.__name__} expects explicit mask for {input.layout.name} tensor input"
+            )
+        mask = mask if mask is None or mask.layout is torch.strided else mask.to_dense()
+        return reduction(input.to_dense(), dim, mask=mask, **options).to_sparse()  # type: ignore[no-any-return]
+
+    return reduce
+
+
+@_of_sparse
 def sum(
     input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -94,6 +114,7 @@ def sum(
     return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim, dtype=dtype)
 
 
+@_of_sparse
 def prod(
     input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -114,6 +135,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return _filled(input, mask, 1, dtype).cumprod(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
+@_of_sparse
 def amax(
     input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -121,6 +143,7 @@ def amax(
     return _bounded("amax", _lowest, input, mask, dtype).amax(_dims(input, dim), keepdim)
 
 
+@_of_sparse
 def amin(
     input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
@@ -299,3 +322,46 @@ def logsumexp(
     """log of the sum of the exponentials of the chosen elements; -inf of none."""
     found = torch.logsumexp(_bounded("logsumexp", _lowest, input, mask, dtype), _dims(input, dim), keepdim)
     return found.to(dtype or input.dtype)
+
+
+# --- what tests of masks and of reductions ask ------------------------------------------------------
+
+_canonical_dim = _dims
+_IDENTITIES: dict[str, Any] = {"sum": 0, "cumsum": 0, "prod": 1, "cumprod": 1}
+
+
+def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | None:
+    """What changes no result of a reduction, as a tensor of no dims and input's dtype, if there is such."""
+    name = op_name.rpartition(".")[2]
+    if name in ("mean", "var", "std"):
+        return None
+    if name == "median":
+        return torch.tensor(float("nan"), dtype=input.dtype if input.is_floating_point() else torch.float32)
+    if name == "norm":
+        value: Any = float("inf") if args and args[0] == float("-inf") else 0
+    elif name in _IDENTITIES:
+        value = _IDENTITIES[name]
+    elif name in ("amax", "argmax", "logaddexp", "logsumexp"):
+        value = _lowest(name, input)
+    elif name in ("amin", "argmin"):
+        value = _highest(name, input)
+    else:
+        raise NotImplementedError(f"identity of {name} on {input.dtype} input")
+    return torch.tensor(value, dtype=input.dtype)
+
+
+def _input_mask(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The mask that a masked function is given, in the input's shape; without one, all True."""
+    mask = kwargs.get("mask")
+    return torch.ones(input.shape, dtype=torch.bool) if mask is None else _mask(input, mask)
+
+
+def _output_mask(op: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Which elements of a masked function's result any chosen element has contributed to."""
+    chosen = _input_mask(input, *args, **kwargs)
+    if op.__name__ in ("softmax", "log_softmax", "softmin", "normalize", "cumsum", "cumprod"):
+        return chosen
+    dim = args[int(op.__name__ == "norm")] if len(args) > int(op.__name__ == "norm") else kwargs.get("dim")
+    for d in reversed(_dims(input, dim)):
+        chosen = chosen.any(d, bool(kwargs.get("keepdim", False)))
+    return chosen

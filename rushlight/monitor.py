@@ -152,7 +152,8 @@ def _aggregate(kind: Aggregation, values: list[float]) -> float:
 
 class TensorboardEventHandler:
     """Writes the values of Stats' events with a SummaryWriter. AssertionError for values that are no
-    numbers."""
+    numbers.
+    """
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer

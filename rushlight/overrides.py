@@ -41,7 +41,8 @@ __all__ = [
 
 class TorchFunctionMode(interpreters.Interpreter):
     """Subclass with `__torch_function__(self, func, types, args=(), kwargs=None)`, which answers for every op
-    inside of `with mode:`; what it calls itself goes to the next mode."""
+    inside of `with mode:`; what it calls itself goes to the next mode.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
@@ -89,7 +90,8 @@ def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
     """Let the innermost mode, else the classes among `relevant_args` answer for the call; TypeError if none
-    does."""
+    does.
+    """
     classes, modes = foreign(tuple(relevant_args), {}), interpreters.STACK.modes
     if modes and isinstance(mode := modes[-1], TorchFunctionMode):
         modes.pop()  # what the mode calls goes to the next one
@@ -109,7 +111,8 @@ def is_tensor_like(inp: Any) -> bool:
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: classes among the tensors that dispatcher(*args, **kwargs) gives may take the function
-    over."""
+    over.
+    """
 
     def inner(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -169,7 +172,8 @@ def _functions() -> dict[Any, tuple[str, str, str]]:
 @lru_cache(None)
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that classes and modes may take over, by their modules (torch.Tensor: its methods;
-    properties by themselves)."""
+    properties by themselves).
+    """
     found: dict[Any, list[Callable[..., Any]]] = {}
     for space, name, _ in method_overrides.lines():
         function = None if space in ("ignored", "torch.nn.init") else _found(space, name)
@@ -188,7 +192,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 def _stand_in(params: str) -> Callable[..., Any]:
     import rushlight as torch
 
-    made: Callable[..., Any] = eval(f"lambda {params[1:-1]}: -1", {"torch": torch})  # noqa: S307 - recorded text
+    made: Callable[..., Any] = eval(f"lambda {params[1:-1]}: -1", {"torch": torch})
     return made
 
 

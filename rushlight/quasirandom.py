@@ -122,13 +122,13 @@ class SobolEngine:
             )
         return self.draw(n=n, out=out, dtype=dtype)
 
-    def reset(self) -> "SobolEngine":
+    def reset(self) -> SobolEngine:
         """Back to the first point."""
         self.quasi.copy_(self.shift)
         self.num_generated = 0
         return self
 
-    def fast_forward(self, n: int) -> "SobolEngine":
+    def fast_forward(self, n: int) -> SobolEngine:
         """Past the next n points."""
         self.quasi.copy_(self._walk(n - (self.num_generated == 0))[1])
         self.num_generated += n

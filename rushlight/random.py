@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, SupportsInt
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.tensors.generator import Generator, default_generator
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -20,17 +21,27 @@ __all__ = [
 ]
 
 
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: SupportsInt) -> Generator:
     """Restart the default generator from `seed`; returns it.
 
     seed: anything that int() takes, in [-2^63, 2^64); ValueError beyond.
     """
+    _seed_devices(int(seed))
     return default_generator.manual_seed(int(seed))
+
+
+def _seed_devices(seed: int) -> None:
+    """The generators of CUDA devices restart, too."""
+    platform = accelerator.platform()
+    if platform is not None:
+        platform.manual_seed(seed)
 
 
 def seed() -> int:
     """Restart the default generator from a seed of the operating system; returns it."""
-    return default_generator.seed()
+    found = default_generator.seed()
+    _seed_devices(found)
+    return found
 
 
 def initial_seed() -> int:

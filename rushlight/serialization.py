@@ -7,7 +7,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from rushlight._engine.core.callers import warn
-from rushlight._engine.serialization.api import get_unsafe_globals_in_checkpoint, load, save
+from rushlight._engine.serialization.api import (
+    _open_zipfile_reader as _open_zipfile_reader,
+    _open_zipfile_writer as _open_zipfile_writer,
+    _starts_as_zip as _is_zipfile,  # noqa: F401
+    get_unsafe_globals_in_checkpoint,
+    load,
+    save,
+)
+from rushlight._engine.serialization.file_reader import (
+    PyTorchFileReader as PyTorchFileReader,
+    PyTorchFileWriter as PyTorchFileWriter,
+)
 from rushlight._engine.serialization.locations import (
     default_restore_location,
     location_tag,

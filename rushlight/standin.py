@@ -135,7 +135,8 @@ def _record(files: dict[str, bytes], own: str) -> str:
 
 def _script(folder: Path) -> str | None:
     """The path of `torchrun` from the site folder; None where that is not this interpreter's own, or another
-    program has the name."""
+    program has the name.
+    """
     if not os.path.samefile(folder, site_folder()):
         return None
     script = Path(sysconfig.get_path("scripts"), "torchrun")

@@ -1,5 +1,6 @@
 """Functions of torch's top level that are no rows of the table: other spellings of what is there, numbers
-that PyTorch may trace, control flow as functions, and what the build has."""
+that PyTorch may trace, control flow as functions, and what the build has.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def nuclear_norm(
     return torch.linalg.matrix_norm(input, "nuc", dims, keepdim, out=out)  # type: ignore[no-any-return]
 
 
-def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:  # noqa: A002
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norms over all dims but one, which stay as sizes of 1; with dim=-1 the norm of all."""
     if dim == -1:
         return v.norm(pow)
@@ -45,7 +46,8 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Rows of `input` that the indices name, scaled in place to a norm of at most max_norm; the tensor
-    itself."""
+    itself.
+    """
     with torch.no_grad():
         rows = indices.unique()
         found = input[rows]
@@ -62,6 +64,11 @@ def _shape_as_tensor(input: Tensor) -> Tensor:
     return torch.tensor(tuple(input.shape), dtype=torch.int64)  # type: ignore[no-any-return]
 
 
+def _running_with_deploy() -> bool:
+    """False: there is one interpreter."""
+    return False
+
+
 def _is_all_true(input: Tensor) -> Tensor:
     return input.all()
 
@@ -70,7 +77,7 @@ def _is_any_true(input: Tensor) -> Tensor:
     return input.any()
 
 
-def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:  # noqa: A002
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     values, places = torch.unique(input, sorted=sorted, return_inverse=True)
     return values, places if return_inverse else places.new_empty(0)
 
@@ -78,7 +85,7 @@ def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) ->
 def _unique2(
     input: Tensor,
     sorted: bool = True,
-    return_inverse: bool = False,  # noqa: A002
+    return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     values, places, counts = torch.unique(input, sorted=sorted, return_inverse=True, return_counts=True)
@@ -100,9 +107,6 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse matrix."""
     return torch.sparse.mm(input, mat).to_sparse()  # type: ignore[no-any-return]
-
-
-hspmm = smm
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -165,7 +169,7 @@ def sym_sqrt(a: Any) -> float:
     return math.sqrt(a)
 
 
-def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:  # noqa: A002
+def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
     """RuntimeError unless the number lies between the two."""
     low, high = -math.inf if min is None else min, math.inf if max is None else max
     if not low <= size <= high:
@@ -180,7 +184,8 @@ sym_constrain_range_for_size = sym_constrain_range
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
     """true_fn(*operands) if pred else false_fn(*operands). RuntimeError where a predicate is no bool or a
-    tensor of several, a branch cannot be called, or operands are no tuple or list."""
+    tensor of several, a branch cannot be called, or operands are no tuple or list.
+    """
     if not isinstance(pred, (bool, Tensor)):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
     if isinstance(pred, Tensor) and pred.numel() != 1:
@@ -197,7 +202,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
 def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
     """carried_inputs = body_fn(*carried_inputs) while cond_fn(*carried_inputs); what is carried last, as a
-    tuple. RuntimeError where a body gives another number of values than it took."""
+    tuple. RuntimeError where a body gives another number of values than it took.
+    """
     if not callable(cond_fn) or not callable(body_fn):
         raise RuntimeError("Expect cond_fn and body_fn to be callable.")
     carried = tuple(carried_inputs)

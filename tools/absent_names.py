@@ -1,4 +1,4 @@
-"""Writes rushlight/_engine/names/placeholders.tsv: PyTorch's names that Rushlight only has so that they can be imported.
+"""Writes rushlight/_engine/names/placeholders.tsv: PyTorch's names that are only there to be imported.
 
     python tools/absent_names.py FOLDER_OF_TORCH FOLDER_OF_TORCHVISION MENTIONED
 
@@ -173,7 +173,7 @@ def there(name: str) -> bool:
     for i, part in enumerate(parts[1:], 2):
         try:
             found = getattr(found, part)
-        except Exception:  # noqa: BLE001
+        except Exception:
             try:
                 found = import_module(".".join(parts[:i]))
             except ImportError:

@@ -53,7 +53,7 @@ def attribute(name: str) -> Any:
     for part in parts[1:]:
         try:
             found = getattr(found, part)
-        except Exception:  # noqa: BLE001  whatever an attribute raises, the name is not to be had
+        except Exception:
             return ABSENT
     return found
 
@@ -65,10 +65,10 @@ def imported(name: str) -> Any:
     for i, part in enumerate(parts[1:], 2):
         try:
             found = getattr(found, part)
-        except Exception:  # noqa: BLE001
+        except Exception:
             try:
                 found = import_module(".".join(parts[:i]))
-            except BaseException:  # noqa: BLE001
+            except BaseException:
                 return ABSENT
     return found
 
@@ -77,7 +77,7 @@ def is_module(name: str) -> bool:
     """Whether `import name` works."""
     try:
         import_module(name)
-    except BaseException:  # noqa: BLE001
+    except BaseException:
         return False
     return True
 

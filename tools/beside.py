@@ -52,7 +52,7 @@ def run(package: ModuleType, program: Callable[..., Any], *args: Any) -> tuple[A
         package.manual_seed(0)
         try:
             found = program(package, *args)
-        except Exception as error:  # noqa: BLE001 - compared
+        except Exception as error:
             found = Raised(error)
     return found, sorted({w.category.__name__ for w in said} - UNHEARD)
 
@@ -95,7 +95,7 @@ def unlike(theirs: Any, mine: Any) -> str:
     if (
         isinstance(theirs, float)
         and isinstance(mine, float)
-        and (math.isclose(theirs, mine, rel_tol=1e-7) or theirs != theirs and mine != mine)
+        and (math.isclose(theirs, mine, rel_tol=1e-7) or (theirs != theirs and mine != mine))
     ):
         return ""
     wanted, got = str(theirs), str(mine).replace("rushlight", "torch")
@@ -123,7 +123,8 @@ def differing(theirs: torch.Tensor, mine: Any) -> str:
 
 def values(theirs: torch.Tensor, mine: Any) -> str:
     """Whether two tensors' numbers differ beyond what PyTorch's own tests allow, or some roundings of the
-    greatest: in two bytes, where results are rounded on the way, eight, else two."""
+    greatest: in two bytes, where results are rounded on the way, eight, else two.
+    """
     name = str(theirs.dtype)[6:]
     mine = mine.resolve_conj().resolve_neg().contiguous()
     bits = mine.view(getattr(rushlight, str(BITS[name])[6:])) if name in BITS else mine

@@ -62,7 +62,7 @@ def collect() -> list[tuple[str, list[str]]]:
     def add(name: str, thing: Any) -> None:
         try:
             doc = thing.__doc__ if isinstance(thing, type) else inspect.getdoc(thing)
-        except Exception:  # noqa: BLE001 - properties of classes may do anything
+        except Exception:
             doc = None
         if not isinstance(doc, str) or ">>>" not in doc or id(thing) in found:
             return
@@ -104,7 +104,7 @@ def told(torch: Any, source: str, scope: dict[str, Any]) -> str:
             for name in (n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)):
                 if last is None and isinstance(scope.get(name.id), torch.Tensor):
                     print(name.id, "=", repr(scope[name.id]))
-    except BaseException as error:  # noqa: BLE001 - compared
+    except BaseException as error:
         return f"{text.getvalue()}RAISED {type(error).__name__}: {str(error).splitlines()[:1]}"
     finally:
         signal.alarm(0)

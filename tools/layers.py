@@ -24,6 +24,7 @@ FOLDERS = (
     "tensors",
     "autograd",
     "dispatch",
+    "devices",
     "transforms",
     "serialization",
     "trace",

@@ -27,7 +27,7 @@ from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 sys.path.insert(0, str(Path(__file__).parent))
-from beside import Raised, Report, both, opened, run, saved  # noqa: E402
+from beside import Raised, Report, both, opened, run, saved
 
 Way = Callable[["Trial"], Any]
 WAYS: dict[str, Way] = {}

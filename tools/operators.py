@@ -1,4 +1,4 @@
-"""What is written from the rows of the table: rushlight/_engine/ops/contents.tsv, and the list in docs/operators.md.
+"""What is written from the table's rows: rushlight/_engine/ops/contents.tsv, and docs/operators.md's list.
 
 python tools/operators.py     writes both anew, which a row that is added, renamed or reworded needs
 """
@@ -55,7 +55,7 @@ def _families() -> Iterator[str]:
     rows: dict[str, list[Row]] = {}
     for row in ROWS.values():
         if any(space != "aten" for space, _, _ in public(row)):
-            rows.setdefault(ROWS.families[row.name], []).append(row)
+            rows.setdefault(_family(row), []).append(row)
     for family in sorted(rows, key=FAMILIES.index):
         about = (import_module(f"rushlight._engine.ops.{family}").__doc__ or "").partition("\n\n")[0]
         yield f"\n### {family}\n\n{_line(about)}\n\n"

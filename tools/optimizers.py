@@ -34,7 +34,7 @@ from torch.testing._internal.common_optimizers import (
 import rushlight
 
 sys.path.insert(0, str(Path(__file__).parent))
-from beside import Raised, Report, both, differ, opened, run, saved  # noqa: E402
+from beside import Raised, Report, both, differ, opened, run, saved
 
 Way = Callable[["Trial"], Any]
 WAYS: dict[str, Way] = {}
@@ -367,8 +367,7 @@ def sweep(ways: list[str], only: str, dtypes: list[str]) -> Report:
         for of in (getattr(torch, d) for d in dtypes):
             if (
                 not re.search(only, info.name)
-                or of.is_complex
-                and not info.supports_complex
+                or (of.is_complex and not info.supports_complex)
                 or (info.step_requires_closure and of is not torch.float64)
             ):  # searches multiply roundings
                 continue

@@ -17,6 +17,9 @@ The table is `tools/programs/table.toml`, a row for each program:
     ignore    a regular expression: what matches is taken out of each line before lines are compared (times)
     rtol      how far numbers may be apart, where rounding grows (1e-4 where nothing is said), and
     why       the reason
+    chaotic   the reason why rounding decides what comes out, where it does: PyTorch is run once more, on
+              other instructions of the processor, and numbers may be ten times as far from PyTorch's as
+              those are
     timeout   seconds (240 where nothing is said)
 
 A program is run by `tools/programs/seeded.py`: as `__main__`, from seeds that are set, and what its
@@ -67,6 +70,7 @@ class Program:
     ignore: str = ""
     rtol: float = 1e-4
     why: str = ""
+    chaotic: str = ""
     timeout: float = 240
 
     @property
@@ -100,25 +104,35 @@ def command(program: Program, python: list[str]) -> list[str]:
     return [*python, str(HERE / "seeded.py"), str(HERE / Path(first).name) if own else first, *rest]
 
 
-def run(program: Program, python: list[str], checkouts: Path, room: Path) -> Outcome:
-    """Runs a program in a fresh room."""
+# PyTorch's and its libraries' kernels without the newer instructions: the same sums in another order.
+OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+
+
+def run(
+    program: Program, python: list[str], checkouts: Path, room: Path, more: dict[str, str] | None = None
+) -> Outcome:
+    """Runs a program in a fresh room, with more variables of the environment."""
     shutil.rmtree(room, ignore_errors=True)
     if program.checkout:
         source = checkouts / program.checkout.replace("/", "+")
         shutil.copytree(source, room, ignore=shutil.ignore_patterns(".git"), symlinks=True)
     else:
         room.mkdir(parents=True)
-    env = os.environ | {
-        "PYTHONHASHSEED": "0",
-        "MPLBACKEND": "Agg",
-        "OMP_NUM_THREADS": "1",
-        "COLUMNS": "100",
-        "HF_HUB_OFFLINE": "1",
-        "TQDM_DISABLE": "1",
-        "WANDB_MODE": "disabled",
-        "PYTHONPATH": str(room),
-        "HOME": str(room.parent),
-    }
+    env = (
+        os.environ
+        | {
+            "PYTHONHASHSEED": "0",
+            "MPLBACKEND": "Agg",
+            "OMP_NUM_THREADS": "1",
+            "COLUMNS": "100",
+            "HF_HUB_OFFLINE": "1",
+            "TQDM_DISABLE": "1",
+            "WANDB_MODE": "disabled",
+            "PYTHONPATH": str(room),
+            "HOME": str(room.parent),
+        }
+        | (more or {})
+    )
     if program.prepare:
         first, *rest = program.prepare.split()
         subprocess.run(
@@ -163,6 +177,11 @@ def close(a: str, b: str, rtol: float) -> bool:
     return abs(x - y) <= rtol * max(abs(x), abs(y)) + 1.01 * unit + rtol * 1e-2
 
 
+def near(a: str, b: str, again: str) -> bool:
+    """Whether a number is at most ten times as far from PyTorch's as PyTorch's own, rounded otherwise."""
+    return abs(float(a) - float(b)) <= 10 * abs(float(a) - float(again))
+
+
 def lines(program: Program, text: str) -> list[str]:
     """The lines of a text without what may differ: times, addresses, spaces."""
     text = text.replace("\r", "\n")
@@ -171,16 +190,19 @@ def lines(program: Program, text: str) -> list[str]:
     return [" ".join(TIMES.sub("~", line).split()) for line in text.split("\n") if line.strip()]
 
 
-def differing(program: Program, theirs: str, ours: str) -> tuple[int, list[str]]:
-    """How many numbers two texts have, and the lines that differ."""
-    a, b = lines(program, theirs), lines(program, ours)
+def differing(program: Program, theirs: str, ours: str, again: str) -> tuple[int, list[str]]:
+    """How many numbers two texts have, and the lines that differ. `again`: what PyTorch printed when it
+    rounded otherwise, or the first text once more.
+    """
+    a, b, c = (lines(program, text) for text in (theirs, ours, again))
     wrong = [] if len(a) == len(b) else [f"{len(a)} lines printed by PyTorch, {len(b)} by Rushlight"]
     numbers = 0
-    for left, right in zip(a, b):
-        x, y = NUMBER.findall(left), NUMBER.findall(right)
+    for left, right, third in zip(a, b, c if len(c) == len(a) else a):
+        x, y, z = NUMBER.findall(left), NUMBER.findall(right), NUMBER.findall(third)
         numbers += len(x)
         same = NUMBER.sub("#", left) == NUMBER.sub("#", right) and len(x) == len(y)
-        if not (same and all(close(p, q, program.rtol) for p, q in zip(x, y))):
+        z = z if len(z) == len(x) else x
+        if not (same and all(close(p, q, program.rtol) or near(p, q, r) for p, q, r in zip(x, y, z))):
             wrong.append(f"PyTorch:   {left[:300]}\n    Rushlight: {right[:300]}")
     return numbers, wrong
 
@@ -191,7 +213,7 @@ def outcomes(text: str) -> dict[str, str]:
     return {m[2]: m[1] for m in found if m}
 
 
-def verdict(program: Program, theirs: Outcome, ours: Outcome) -> dict[str, Any]:
+def verdict(program: Program, theirs: Outcome, ours: Outcome, again: Outcome | None = None) -> dict[str, Any]:
     """What is said of a program: whether it is the same, what was compared, and what differs."""
     if program.tests:
         a, b = outcomes(theirs.text), outcomes(ours.text)
@@ -199,7 +221,7 @@ def verdict(program: Program, theirs: Outcome, ours: Outcome) -> dict[str, Any]:
         missed = [f"{b.get(name, 'not run')} {name}" for name in expected if b.get(name) != "PASSED"]
         what = f"{len(expected) - len(missed)} of {len(expected)} tests"
         return {"same": bool(expected) and not missed, "what": what, "wrong": missed}
-    numbers, wrong = differing(program, theirs.text, ours.text)
+    numbers, wrong = differing(program, theirs.text, ours.text, (again or theirs).text)
     if theirs.code != ours.code:
         last = ours.errors.strip().split("\n")[-1][:300]
         wrong.insert(0, f"ended with {ours.code}, PyTorch with {theirs.code}: {last}")
@@ -211,7 +233,7 @@ def identity(program: Program) -> list[str]:
     """What a run of a program depends on: a run on PyTorch that had the same is not done again."""
     driver = HERE / Path(program.run.split()[0]).name
     text = driver.read_text() if driver.exists() else ""
-    return [program.run, program.checkout, program.folder, program.prepare, text]
+    return [program.run, program.checkout, program.folder, program.prepare, text, program.chaotic]
 
 
 def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
@@ -225,9 +247,14 @@ def compare(program: Program, args: argparse.Namespace) -> dict[str, Any]:
         theirs = Outcome(**stored["outcome"])
     else:
         theirs = run(program, [args.torch], args.checkouts, room / "torch")
-        kept.write_text(json.dumps({"key": key, "outcome": dataclasses.asdict(theirs)}))
+        stored = {"key": key, "outcome": dataclasses.asdict(theirs), "again": None}
+        if program.chaotic:
+            again = run(program, [args.torch], args.checkouts, room / "again", OTHER_KERNELS)
+            stored["again"] = dataclasses.asdict(again)
+        kept.write_text(json.dumps(stored))
+    third = Outcome(**stored["again"]) if stored.get("again") else None
     ours = run(program, [args.rushlight, "-m", "rushlight"], args.checkouts, room / "rushlight")
-    found = verdict(program, theirs, ours) | {"times": [theirs.seconds, ours.seconds]}
+    found = verdict(program, theirs, ours, third) | {"times": [theirs.seconds, ours.seconds]}
     if not program.tests and theirs.code:
         last = theirs.errors.strip().split("\n")[-1][:300]
         found["wrong"].insert(0, f"PyTorch ended with {theirs.code}: {last}")
@@ -256,6 +283,12 @@ def page(rows: list[tuple[Program, dict[str, Any]]]) -> str:
         f"- {program.name}: {program.why} (numbers within {program.rtol:g})"
         for program, _ in rows
         if program.why
+    ]
+    notes += [
+        f"- {program.name}: {program.chaotic} (numbers within ten times the distance of PyTorch's own "
+        "when its kernels add up in another order)"
+        for program, _ in rows
+        if program.chaotic
     ]
     if notes:
         text += ["", "## Where rounding grows", "", *notes]

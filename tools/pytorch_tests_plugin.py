@@ -114,8 +114,13 @@ def _stand_in(module: str, name: str) -> Any:
 
 def _module(name: str) -> ModuleType:
     """The module, or one that stands in for it, under both packages' names."""
+    from rushlight._engine.names.placeholders import is_absent
+
     try:
-        return importlib.import_module(name)
+        found = importlib.import_module(name)
+        if is_absent(found):  # it would refuse names that it does not know
+            found.__class__ = StandInModule
+        return found
     except ModuleNotFoundError:
         pass
     parent, _, last = name.rpartition(".")
@@ -140,6 +145,15 @@ def _supply(module: str, name: str) -> None:
     except ImportError:
         setattr(holder, name, _stand_in(module, name))
         supplied.append(f"{module}:{name}")
+
+
+def _there(holder: ModuleType, name: str) -> bool:
+    """Whether a module has a name that is more than a name."""
+    if isinstance(holder, StandInModule):
+        return name in vars(holder)
+    from rushlight._engine.names.placeholders import is_absent
+
+    return hasattr(holder, name) and not is_absent(getattr(holder, name))
 
 
 def _is_torch(name: str | None) -> bool:
@@ -224,8 +238,7 @@ def install() -> None:
         *way, last = name.split(".")
         for part in way:
             holder = getattr(holder, part)
-        there = last in vars(holder) if isinstance(holder, StandInModule) else hasattr(holder, last)
-        if last and not there:
+        if last and not _there(holder, last):
             value = eval(expression, {"torch": torch}) if expression else _stand_in(module, name)
             setattr(holder, last, value)
             supplied.append(f"{module}:{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -19,11 +20,11 @@ _UNTOLD = frozenset(
         "__module__ __qualname__ __doc__ __dict__ __weakref__ __slots__ __annotations__ "
         "__parameters__ "
         "__orig_bases__ __abstractmethods__ _abc_impl __firstlineno__ __static_attributes__ "
-        "__init_subclass__ __match_args__ __annotate__ __annotate_func__ "
+        "__init_subclass__ __annotate__ __annotate_func__ "
         "__annotations_cache__ __reduce__ __reduce_ex__ __getstate__ __dir__"
     ).split()
 )
-_NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container", "FunctionModule"))
+_NO_CALL = frozenset(("Module", "Sequential", "ModuleList", "ModuleDict", "Container"))
 
 
 def file_of(function: Any) -> str:
@@ -70,9 +71,15 @@ def spell(parameters: list[tuple[inspect.Parameter, str]]) -> str:
 
 
 def function_lines(
-    scope: Scope, name: str, function: Any, *, bound: str = "", decorator: str = "", doc: str | None = None
+    scope: Scope,
+    name: str,
+    function: Any,
+    *,
+    bound: bool = False,
+    decorator: str = "",
+    doc: str | None = None,
 ) -> list[str]:
-    """A function's or a method's declaration; `bound`: what its first parameter is called."""
+    """A function's or a method's declaration; `bound`: its first parameter is the instance, or the class."""
     real = inspect.unwrap(function)
     module = getattr(real, "__module__", None) or scope.module
     file = file_of(function)
@@ -82,7 +89,7 @@ def function_lines(
     typed = []
     for i, p in enumerate(inspect.signature(function).parameters.values()):
         if i == 0 and bound:
-            typed.append((p.replace(name=bound) if p.kind is not p.VAR_POSITIONAL else p, ""))
+            typed.append((p, ""))
             continue
         typed.append((p, stubtypes.parameter(scope, p, file, module, name)))
     kind = stubtypes.result(scope, function, name, file, module)
@@ -132,7 +139,7 @@ def class_lines(scope: Scope, name: str, cls: Any) -> list[str]:
     if cls.__bases__ == (tuple,) and hasattr(cls, "_fields"):
         fields = [f"{field}: {scope.home('Tensor')}" for field in cls._fields]
         return block(f"class {name}({scope.home('NamedTuple')}):", fields)
-    body = [] if not cls.__doc__ else doc_lines(cls.__doc__) + [""]
+    body = [] if not cls.__doc__ else [*doc_lines(cls.__doc__), ""]
     body += attribute_lines(scope, cls)
     for member in sorted(vars(cls), key=_first):
         if member not in _UNTOLD and not (member.startswith("_") and not member.startswith("__")):
@@ -148,9 +155,15 @@ def _first(name: str) -> tuple[bool, bool, str]:
 
 
 def call_lines(scope: Scope, cls: Any) -> list[str]:
-    """A layer's __call__, which is as its forward."""
-    lines = function_lines(scope, "forward", cls.forward, bound="self", doc="")
-    return [lines[0].replace("def forward(", "def __call__(", 1)]
+    """A layer's __call__, which has the parameters of its forward and gives what that gives.
+
+    It takes tensors as PyTorch's does, from programs that say no types: a strict checker would tell
+    of each `self.layer(x)` in a `forward(self, x)` that it knows nothing of x.
+    """
+    line = function_lines(scope, "forward", cls.forward, bound=True, doc="")[0]
+    head, _, result = line.replace("def forward(", "def __call__(", 1).rpartition(" -> ")
+    tensor = scope.home("Tensor")
+    return [re.sub(rf": {tensor}\b( \| None)?", f": {scope.home('Any')}", head) + f" -> {result}"]
 
 
 def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:
@@ -160,13 +173,11 @@ def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:
     if isinstance(value, property) or type(value).__name__ in ("lazy_property", "cached_property"):
         return property_lines(scope, cls, name, value)
     if isinstance(value, classmethod):
-        return function_lines(scope, name, value.__func__, bound="cls", decorator="@classmethod")
+        return function_lines(scope, name, value.__func__, bound=True, decorator="@classmethod")
     if isinstance(value, staticmethod):
         if isinstance(value.__func__, FunctionType):
             return function_lines(scope, name, value.__func__, decorator="@staticmethod")
         return [f"{name}: {scope.home('Any')}"]
-    if type(value).__name__ == "_Written":
-        value = getattr(cls, name)
     if isinstance(value, FunctionType):
         several = get_overloads(value)
         return [
@@ -176,7 +187,7 @@ def member_lines(scope: Scope, cls: Any, name: str, value: Any) -> list[str]:
                 scope,
                 name,
                 each,
-                bound="cls" if name == "__new__" else "self",
+                bound=True,
                 doc=value.__doc__ or "",
                 decorator=f"@{scope.home('overload')}" if several else "",
             )

@@ -151,13 +151,13 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
         params.append(Param("out", "Tensor | None", None, True))
     doc = f"In-place version of {row.name}." if writes else row.doc
     typed = [(p, parameter_type(p, known)) for p in sorted(params, key=_late)]
-    overloads = [("Tensor", typed)] if writes else list(_overloads(row, name, typed, known))
-    spelled = [made for kind, ps in overloads for made in _spread(ps, kind)]
+    overloads = [("Tensor", typed)] if writes else list(_overloads(row, method, typed, known))
+    spelled = [made for kind, ps in overloads for each in _lists(ps) for made in _spread(each, kind)]
     lines: list[str] = []
     for parameters, kind in spelled:
         told = [(p, scope.house(_with_default(p, k))) for p, k in parameters]
-        if method:
-            told = [(inspect.Parameter("self", _POSITIONAL), ""), *told[1:]]
+        if method:  # by the name that it has when it is called as a function, torch.Tensor.add(input, other)
+            told = [(inspect.Parameter(told[0][0].name, _POSITIONAL), ""), *told[1:]]
         lines += [f"@{scope.home('overload')}"] * (len(spelled) > 1)
         lines += block(f"def {name}({spell(told)}) -> {result_type(scope, kind)}:", doc_lines(doc))
     return lines
@@ -181,7 +181,7 @@ def result_type(scope: Scope, kind: str) -> str:
     return scope.house(kind)
 
 
-def _overloads(row: Row, name: str, typed: list[tuple[Param, str]], known: Any) -> Any:
+def _overloads(row: Row, method: bool, typed: list[tuple[Param, str]], known: Any) -> Any:
     told = told_results().get(row.name)
     named = f"return_types.{row.name}" if row.name in TYPES else ""
     if told is not None:
@@ -195,17 +195,29 @@ def _overloads(row: Row, name: str, typed: list[tuple[Param, str]], known: Any) 
             flag, _, kind = entry.partition(": ")
             yield kind, list(_flagged(typed, flag.split("=")[0], flags))
         return
-    apart = _apart(typed, known)
+    for shared in (apart := _apart(typed, known)):
+        if not method or shared[0][0][0] == typed[0][0].name:
+            yield "Tensor", list(_by_forms(typed, shared, whole=True))
     if apart:
-        for given in apart:
-            yield "Tensor", list(_by_forms(typed, [given], whole=True))
         return
     results = dict.fromkeys(kind for given, kind in known if not given or given[0][1].startswith("Tensor"))
     if len(results) > 1 and row.kind != "pointwise" and results.keys() != {"Tensor", "None"}:
         for kind in results:
             shared = [given for given, k in known if k == kind]
             real = named if kind.startswith("tuple[Tensor,") and "..." not in kind and named else kind
-            yield real, list(_by_forms(typed, shared))
+            alone = {
+                tuple(n for n, _, must in given if must): given for given in shared if _second(typed, given)
+            }
+            others = [given for given in shared if not _second(typed, given)]
+            yield real, list(_not_given(typed, _by_forms(typed, others)))
+            for given in alone.values():
+                yield (
+                    real,
+                    [
+                        (Param(p.name, p.type, p.default, p.name == "out"), kind)
+                        for p, kind in _by_forms(typed, [given])
+                    ],
+                )
         return
     kind = next(iter(results), "Tensor")
     if named and (kind.startswith("tuple[Tensor") or not results):
@@ -213,13 +225,32 @@ def _overloads(row: Row, name: str, typed: list[tuple[Param, str]], known: Any) 
     yield ("Tensor" if kind == "None" else kind), typed
 
 
-def _apart(typed: list[tuple[Param, str]], known: Any) -> list[list[tuple[str, str, bool]]]:
-    """The recorded forms, if one begins with another parameter than the row, as randint(high, size) does."""
+def _second(typed: list[tuple[Param, str]], given: list[tuple[str, str, bool]]) -> bool:
+    """Whether a recorded form must be given what the row takes by keyword alone, as max(input, other)."""
+    by_keyword = {p.name for p, _ in typed if p.keyword_only}
+    return any(must and name in by_keyword for name, _, must in given)
+
+
+def _not_given(typed: list[tuple[Param, str]], form: Any) -> Any:
+    """A form's parameters, and those of the row that it has not, which may be None there."""
+    told = dict((p.name, (p, kind)) for p, kind in form)
+    for p, _ in typed:
+        if p.name in told:
+            yield told[p.name]
+        elif p.default is None and not p.keyword_only:
+            yield p, "None"
+
+
+def _apart(typed: list[tuple[Param, str]], known: Any) -> list[list[list[tuple[str, str, bool]]]]:
+    """The recorded forms, if one begins with another parameter than the row, as randint(high, size) does;
+    those that must be given the same are together.
+    """
     first, own = typed[0][0].name, {p.name for p, _ in typed}
-    forms = {
-        tuple(n for n, _, must in given if must): given for given, _ in known if given and given[0][0] in own
-    }
-    begins = {given[0][0] for given in forms.values()}
+    forms: dict[tuple[str, ...], list[list[tuple[str, str, bool]]]] = {}
+    for given, _ in known:
+        if given and given[0][0] in own:
+            forms.setdefault(tuple(n for n, _, must in given if must), []).append(given)
+    begins = {shared[0][0][0] for shared in forms.values()}
     return list(forms.values()) if len(begins) > 1 and first in begins else []
 
 
@@ -247,7 +278,7 @@ def _by_forms(
     needed = {
         n: must and all(any(n == g[0] for g in given) for given in shared) for n, must in needed.items()
     }
-    for name, kind in kinds.items():
+    for name, kind in sorted(kinds.items(), key=lambda item: list(own).index(item[0])):
         yield (
             Param(
                 name,
@@ -262,6 +293,17 @@ def _by_forms(
             yield p, kind
     if "out" in own:
         yield own["out"], _OUT
+
+
+def _lists(typed: list[tuple[Param, str]]) -> list[list[tuple[Param, str]]]:
+    """Two forms of what takes tensors in a sequence: pyright takes a list that is written out, with an item
+    that it knows nothing of, for what is asked only where a list is; and a list of Parameters is no
+    list[Tensor].
+    """
+    (first, kind), *rest = typed
+    if kind != "Sequence[Tensor]":
+        return [typed]
+    return [[(first, "list[Tensor] | tuple[Tensor, ...]"), *rest], typed]
 
 
 def _spread(typed: list[tuple[Param, str]], result: str) -> Any:

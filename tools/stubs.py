@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import builtins
 import sys
+import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -51,8 +52,13 @@ _MIXINS = [
 
 
 def finished(scope: Scope, module: Any, body: list[str]) -> str:
-    """A stub's text: its head, its docstring, what it imports, what it declares."""
-    doc = stubclasses.doc_lines(module.__doc__) if module is not None and module.__doc__ else []
+    """A stub's text: its head, its docstring, what it imports, what it declares, what a star hands on."""
+    if isinstance(vars(module).get("__dir__"), FunctionType):
+        strings = f"{scope.builtin('list')}[{scope.builtin('str')}]"
+        body = [*body, f"def __dir__() -> {strings}: ..."]
+    if hasattr(module, "__all__"):
+        body = [*body, *textwrap.wrap(f"__all__ = {[*module.__all__]}", 110, subsequent_indent="    ")]
+    doc = stubclasses.doc_lines(module.__doc__) if module.__doc__ else []
     # What a stub imports for its own use it does not hand on, and the other way round: one statement each.
     return HEAD + "\n".join([*doc, *scope.lines(set(body)), "", *body]) + "\n"
 
@@ -86,9 +92,7 @@ def top() -> str:
     body += ["newaxis: None"]
     for name in ("e", "inf", "nan", "pi"):
         body.append(f"{name}: {scope.builtin('float')}")
-    body += table(scope, "torch", told)
-    body += [f"__all__: {scope.builtin('list')}[{scope.builtin('str')}]"]
-    return finished(scope, module, body)
+    return finished(scope, module, body + table(scope, "torch", told))
 
 
 def table(scope: Scope, space: str, told: set[str]) -> list[str]:
@@ -127,22 +131,25 @@ def tensor() -> str:
         members.update({name: value for name, value in vars(cls).items() if name not in stubclasses._UNTOLD})
     members.pop("__getattr__")  # an op that is not there is a mistake
     members = {n: v for n, v in members.items() if ("Tensor", n) not in NAMES and n not in OPERATORS}
-    own = stubclasses.doc_lines(Tensor.__doc__) + [""]
+    own = [*stubclasses.doc_lines(Tensor.__doc__), ""]
     any_ = scope.home("Any")
     slots = vars(Tensor)["__slots__"]
     own += [f"{name}: {any_}" for name in slots if not name.startswith("__")] + [f"_m: {any_}"]
     told = {*methods.METHODS, *dispatcher._SPARSE}
     for name in sorted(members):
-        if name.startswith("_") and not name.startswith("__") or name in told or name in slots:
+        if (name.startswith("_") and not name.startswith("__")) or name in told or name in slots:
             continue
         own += _member(scope, name, members[name])
     own += _operators(scope)
     for name in sorted(methods.METHODS):
         if not name.startswith("_"):
-            own += stubclasses.function_lines(scope, name, methods.METHODS[name], bound="self")
+            own += stubclasses.function_lines(scope, name, methods.METHODS[name], bound=True)
     own += _sparse(scope)
     own += table(scope, "Tensor", told)
-    body = ["from rushlight._engine.tensors.storages.storage import storage as storage"]
+    body = [
+        "from rushlight._engine.tensors.storages.storage import storage as storage",
+        "from rushlight._engine.tensors.kind import kind as kind",
+    ]
     for name, value in stubclasses.public_members(module):
         if value is not Tensor and not name.startswith("__"):
             body += declared(scope, module, name, value)
@@ -152,10 +159,8 @@ def tensor() -> str:
 
 
 def _member(scope: Scope, name: str, value: Any) -> list[str]:
-    if (
-        callable(value)
-        and not isinstance(value, (FunctionType, staticmethod, classmethod, property))
-        or (name in ("__getitem__", "__torch_function__"))
+    if (callable(value) and not isinstance(value, (FunctionType, staticmethod, classmethod, property))) or (
+        name in ("__getitem__", "__torch_function__")
     ):
         value = getattr(value, "__func__", value)
         if name == "__getitem__":
@@ -179,7 +184,7 @@ def _sparse(scope: Scope) -> list[str]:
     for name in sorted(dispatcher._SPARSE):
         function = vars(sparse_ops).get(name) or sparse.METHODS.get(name)
         if isinstance(function, FunctionType):
-            lines += stubclasses.function_lines(scope, name, function, bound="self")
+            lines += stubclasses.function_lines(scope, name, function, bound=True)
         else:
             kind = scope.builtin("bool") if name.startswith("is_") else "Tensor"
             lines.append(f"def {name}(self) -> {kind}: ...")
@@ -247,10 +252,7 @@ def written(path: str) -> str:
             and not (name.startswith("_") and not isinstance(value, (type, FunctionType)))
         ):
             body += declared(scope, module, name, value)
-    body += table(scope, space, told)
-    if hasattr(module, "__all__"):
-        body.append("__all__: list[str]")
-    return finished(scope, module, body)
+    return finished(scope, module, body + table(scope, space, told))
 
 
 def _asked_of(path: str) -> set[str]:
@@ -281,7 +283,13 @@ def return_types() -> str:
         fields = [f"def {part}(self) -> {tensor_}: ..." for part in parts]
         body += stubclasses.block(
             f"class {name}(tuple[{', '.join([tensor_] * len(parts))}]):",
-            [line for field in fields for line in ("@property", field)],
+            [
+                f"__match_args__ = {parts}",
+                "n_fields: int",
+                "n_sequence_fields: int",
+                "n_unnamed_fields: int",
+                *(line for field in fields for line in ("@property", field)),
+            ],
         )
     return finished(scope, module, body)
 

@@ -146,10 +146,11 @@ def _public(tree: ast.Module) -> Iterator[tuple[str, Forms]]:
     listed = _listed(tree)
     told = set()
     for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            if node.name in listed if listed is not None else not node.name.startswith("_"):
-                told.add(node.name)
-                yield node.name, _forms(node)
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        if node.name in listed if listed is not None else not node.name.startswith("_"):
+            told.add(node.name)
+            yield node.name, _forms(node)
     for name in sorted((listed or set()) - told):
         yield name, set()
 
@@ -167,9 +168,10 @@ def _members(cls: ast.ClassDef) -> Iterator[tuple[str, Forms]]:
     for node in cls.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             yield node.name, _forms(node)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            if not node.target.id.startswith("_"):
-                yield node.target.id, set()
+        elif isinstance(node, ast.AnnAssign):
+            target = node.target
+            if isinstance(target, ast.Name) and not target.id.startswith("_"):
+                yield target.id, set()
 
 
 def _forms(node: ast.FunctionDef | ast.ClassDef) -> Forms:

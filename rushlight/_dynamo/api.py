@@ -18,7 +18,7 @@ from rushlight.nn import Module
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _REPLAYED = ("reduce-overhead", "max-autotune")
 BACKENDS = ("inductor", "eager", "aot_eager")
-_all: "WeakSet[Any]" = WeakSet()
+_all: WeakSet[Any] = WeakSet()
 
 
 _DEFAULT: list[Any] = ["inductor"]
@@ -61,7 +61,7 @@ def compile(
     a kernel that differs is also written down as a script that shows it, and the report names its file.
     budget_s: seconds that compiling may take for one kind of arguments; then it runs kernel by kernel.
     background: no call waits for the compiler. Calls run eagerly while it works beside them, but for two that
-    are recorded, and replays begin when all is ready; when that is, and so last bits, depends on the machine.
+    are recorded, and replays begin when all is ready; their bits are those of eager calls.
     options: {"memory_budget": f}, see torch._functorch.config.activation_memory_budget, the default.
     Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
     """

@@ -1,10 +1,12 @@
 """Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens; the
-others change nothing: what cannot be compiled runs as Python, and rushlight.explain says why."""
+others change nothing: what cannot be compiled runs as Python, and rushlight.explain says why.
+"""
 
 import sys
 from types import ModuleType
 from typing import Any
 
+from rushlight._engine.core.settings_patch import patcher
 from rushlight._logging import set_logs
 
 suppress_errors = False
@@ -21,3 +23,4 @@ class _Config(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Config
+patch = patcher(__name__)

@@ -35,7 +35,7 @@ class OptimizedModule(Module):
         else:
             setattr(self._orig_mod, name, value)
 
-    def train(self, mode: bool = True) -> "OptimizedModule":
+    def train(self, mode: bool = True) -> OptimizedModule:
         """Set the mode of both modules."""
         self._orig_mod.train(mode)
         self.training = mode

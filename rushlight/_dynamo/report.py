@@ -15,7 +15,8 @@ from rushlight._engine.trace.graph import text, whole
 
 class Explanation:
     """`str()` is the report; `graph_count` programs of `op_count` steps, and `break_reasons`: why calls stay
-    eager."""
+    eager.
+    """
 
     def __init__(self, runner: Any) -> None:
         self.runner = runner

@@ -51,15 +51,16 @@ if TYPE_CHECKING:
     from types import ModuleType as _Module
 else:
     _Module = type(sys)
-_names: "Callable[[Any], dict[str, Any]]" = vars(_Module)["__dict__"].__get__
+_names: Callable[[Any], dict[str, Any]] = vars(_Module)["__dict__"].__get__
 
 
 class _Looked(type):
-    """Tells who asks a package's class for a public name that there is a property: rlcompleter then
-    completes the name without a look behind it, which would load all that a prefix fits."""
+    """Tells the interpreter's completer, who asks a package's class for a name, that there is a property: it
+    then completes the name without a look behind it, which would load all that a prefix fits.
+    """
 
     def __getattr__(cls, name: str) -> property:
-        if name.startswith("_"):
+        if name.startswith("_") or not import_module("rushlight._engine.names.completion").is_completing():
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
         return property()
 
@@ -87,7 +88,7 @@ class LazyPackage(_Module, metaclass=_Looked):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A module that is imported becomes its package's attribute: not where what it holds goes by its name.
-        if isinstance(value, _Module) and homes(self.__name__).get(name) == name:
+        if isinstance(value, _Module) and homes(self.__name__).get(name, ".") != ".":
             value = getattr(value, name)
         super().__setattr__(name, value)
 

@@ -1,5 +1,6 @@
 """Modules of the public rooms are told as they are loaded (lazy.py), so that their functions may become
-users' own (tracebacks.py)."""
+users' own (tracebacks.py).
+"""
 
 from __future__ import annotations
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from rushlight._engine.names.alternatives import attribute
+
 _NAMES = ("DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module 'torch._subclasses' has no attribute {name!r}")
+        return attribute(__name__, name)
     return getattr(import_module(f"{__name__}.fake_tensor"), name)

@@ -167,11 +167,8 @@ class FakeTensorMode(TorchDispatchMode):
             )
         if fakes and name in _NUMBERS:
             raise DataDependentOutputException(func)
-        if (
-            fakes
-            and name in _SIZES
-            or name == "index"
-            and any(t is not None and t.dtype.name == "bool" for t in args[1])
+        if (fakes and name in _SIZES) or (
+            name == "index" and any(t is not None and t.dtype.name == "bool" for t in args[1])
         ):
             raise DynamicOutputShapeException(func)
         where = (
@@ -183,7 +180,7 @@ class FakeTensorMode(TorchDispatchMode):
         args_, kwargs_ = tree_map(
             lambda v: _on_meta(v) if isinstance(v, Tensor) else v, (tuple(args), dict(kwargs))
         )
-        if "device" in kwargs_ or not tensors and any(p.name == "device" for p in func._schema.arguments):
+        if "device" in kwargs_ or (not tensors and any(p.name == "device" for p in func._schema.arguments)):
             kwargs_["device"] = "meta"
         before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
         try:

@@ -1,5 +1,6 @@
 """Classes of tensors with a `__torch_dispatch__`: wrappers, which have a shape and no memory, and
-subclasses."""
+subclasses.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ def unreal(dtype: dt.dtype, where: str) -> Kind:
     made: Kind = object.__new__(Kind)
     made.dtype, made.device, made.np = dtype, device(where), dtype.np
     made.conj = made.neg = made.lazy = False
-    made.on_meta = made.special = True
+    made.on_meta = made.special = made.away = True
+    made.home = None
     made.plain = made
     return made
 
@@ -93,7 +95,8 @@ def make_wrapper_subclass(
     _extra_dispatch_keys: Any = None,
 ) -> Any:
     """An instance of `cls`, a subclass with `__torch_dispatch__`, of this size, dtype and device, without
-    memory."""
+    memory.
+    """
     if not issubclass(cls, Tensor):
         raise TypeError("cls must be a subclass of Tensor")
     if cls not in interpreters.BELOW:

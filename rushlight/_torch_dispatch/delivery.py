@@ -18,10 +18,10 @@ from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
 from rushlight._engine.dispatch.nodes.saved_arguments import Kept
-from rushlight._engine.dispatch.nodes.saved_tensors import version_of
+from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
-from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight._torch_dispatch import decompositions, translation
 
 Handler = Callable[..., Any]
@@ -60,7 +60,7 @@ class Call:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(_same, a, b))
-    return a is b or not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b
+    return a is b or (not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b)
 
 
 class _Calls(threading.local):
@@ -99,13 +99,15 @@ def hear(
         if found is not NotImplemented:
             return found
     opened = row.kind == "composite" and row.vjp is None and not writes
-    if opened and (not translation.is_op(row) or wrapped and _tracked(bound.values())):
+    if opened and (not translation.is_op(row) or (wrapped and _tracked(bound.values()))):
         return again(_opened, row, call, args, kwargs, bound)
     told = translation.told(row, bound, writes)
     if opened and (told.op.namespace == "rushlight" or told.op.is_composite):
         return again(_opened, row, call, args, kwargs, bound)
     once = _written(call, bound) if writes else lambda: call(*args, **kwargs)
     found = tell(handler, told.op, told.args, told.kwargs, once, None if told.take is None else told.take)
+    if row.options.get("factory") and bound.get("requires_grad") and isinstance(found, Tensor):
+        found.requires_grad_()  # PyTorch's op does not know of it
     return bound[row.params[0].name] if writes else found
 
 
@@ -187,21 +189,9 @@ def _hand_over(source: Any, result: Any) -> None:
         node, r._g, r._i = s._g, s._g, s._i
         saved = node.saved if hasattr(node, "saved") else None
         if isinstance(saved, tuple) and saved and "result" in saved[0]:
-            saved[1][saved[0].index("result")] = (shadow(r), keep_result(r)[1])
+            saved[1][saved[0].index("result")] = (twin(r), keep_result(r)[1])
         elif getattr(saved, "_results", None):
-            saved._results[1][s._i] = Kept(shadow(r)) if saved._results[1][s._i] is not None else None
-
-
-def shadow(t: Tensor) -> Any:
-    """The same tensor outside the graph, of its class."""
-    other: Any = object.__new__(type(t))
-    storage(t)
-    for slot in ("_a", "_k", "_s"):
-        setattr(other, slot, getattr(t, slot))
-    other._g, other._i = None, 0
-    other.__dict__.update(t.__dict__)
-    version_of(t)
-    return other
+            saved._results[1][s._i] = Kept(twin(r)) if saved._results[1][s._i] is not None else None
 
 
 def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

@@ -1,5 +1,6 @@
 """Derived gradients of pointwise rows, for listeners below autograd: PyTorch's backward ops, else atom by
-atom."""
+atom.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +24,8 @@ _BACKWARD: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Any, ...]]]] = 
 def concerned(values: Any) -> bool:
     """Whether a mode, or a class among the operands, is to hear of it."""
     modes = interpreters.STACK.modes
-    return (
-        bool(modes)
-        and hasattr(modes[-1], "__torch_dispatch__")
-        or interpreters.CLASSES.below
-        and not (interpreters.BELOW.isdisjoint([v.__class__ for v in values]))
+    return (bool(modes) and hasattr(modes[-1], "__torch_dispatch__")) or (
+        interpreters.CLASSES.below and not (interpreters.BELOW.isdisjoint([v.__class__ for v in values]))
     )
 
 
@@ -65,14 +63,18 @@ def by_atoms(root: Any, given: dict[str, Any]) -> Any:
         elif node.op == "cast":
             of = getattr(torch, str(node.arg), None)
             values[node] = operands[0].to(of) if isinstance(of, torch.dtype) else operands[0]
-        elif node.op == "where" or node.op in _PYTHON and not any(isinstance(v, Tensor) for v in operands):
+        elif node.op == "where" or (node.op in _PYTHON and not any(isinstance(v, Tensor) for v in operands)):
             values[node] = _OPS[node.op](*operands)
         elif not any(isinstance(v, Tensor) for v in operands):
             tensors = [torch.tensor(v, dtype=dtype) for v in operands]
             values[node] = _atom(node.op, tensors).item()
         else:
             values[node] = _atom(node.op, operands)
-    return values[root]
+    found = values[root]
+    if isinstance(found, Tensor):
+        return found
+    like = torch.broadcast_tensors(*[v for v in given.values() if isinstance(v, Tensor)])[0]
+    return torch.full_like(like, found, dtype=dtype)
 
 
 def _atom(name: str, operands: list[Any]) -> Any:

@@ -184,10 +184,8 @@ def _telling(name: str) -> Callable[..., Any]:
     @wraps(plain)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         modes = interpreters.STACK.modes
-        if (
-            (modes and hasattr(modes[-1], "__torch_dispatch__"))
-            or type(self) in interpreters.BELOW
-            and interpreters.CLASSES.below
+        if (modes and hasattr(modes[-1], "__torch_dispatch__")) or (
+            type(self) in interpreters.BELOW and interpreters.CLASSES.below
         ):
             return tell(plain, self, *args, **kwargs)
         return plain(self, *args, **kwargs)
@@ -228,3 +226,5 @@ def adopt(cls: type) -> None:
     for name in _TOLD:
         if name not in cls.__dict__ and getattr(cls, name) in (_plain(name), getattr(Tensor, name)):
             setattr(cls, name, _telling(name))
+    if getattr(cls, "data", None) is Tensor.data:
+        cls.data = property(cls.detach, Tensor.data.fset)  # type: ignore[attr-defined]

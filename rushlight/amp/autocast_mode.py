@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import dtype as dt
+from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.amp import state
@@ -29,8 +29,9 @@ def _checked_type(device_type: Any) -> str:
 class autocast:
     """Inside, matrix products and convolutions run in `dtype`, numerically delicate ops in float32.
 
-    device_type: "cpu"; those of devices that Rushlight lacks are accepted and change nothing, "cuda" with a
-    UserWarning. dtype: bfloat16 or float16, default get_autocast_dtype(device_type); others warn and disable.
+    device_type: "cpu" or "cuda"; those of devices that are not there are accepted and change nothing, "cuda"
+    with a UserWarning. dtype: bfloat16 or float16, default get_autocast_dtype(device_type); others warn and
+    disable.
     enabled=False: ops run as they are, inside another autocast too. cache_enabled: cast each weight once.
     RuntimeError for an unknown device type.
     """
@@ -54,17 +55,19 @@ class autocast:
 
     def _problem(self) -> str | None:
         """Why it cannot be enabled."""
-        if self.device == "cuda":
+        if self.device == "cuda" and accelerator.platform() is None:
             return "CUDA is not available or torch_xla is imported. Disabling autocast."
         if self.fast_dtype in _SUPPORTED:
             return None
         name = self.device.upper()
+        if self.device == "cuda":
+            return None
         return (
             f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} "
             f"Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently."
         )
 
-    def __enter__(self) -> "autocast":
+    def __enter__(self) -> autocast:
         self.prev_cache_enabled = state.is_autocast_cache_enabled()
         self.prev = state.is_autocast_enabled(self.device)
         self.prev_fastdtype = state.get_autocast_dtype(self.device)
@@ -92,27 +95,12 @@ class autocast:
         return autocast_decorator(self, func)
 
 
-def older(device: str, default: dt.dtype, module: str) -> type[autocast]:
-    """The class torch.DEVICE.amp.autocast, of that module."""
-
-    def __init__(
-        self: autocast, enabled: bool = True, dtype: dt.dtype = default, cache_enabled: bool = True
-    ) -> None:
-        warn(
-            f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
-            f"`torch.amp.autocast('{device}', args...)` instead.",
-            FutureWarning,
-        )
-        autocast.__init__(self, device, enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
-
-    return type(
-        "autocast",
-        (autocast,),
-        {
-            "__module__": module,
-            "__init__": __init__,
-            "__doc__": f"torch.amp.autocast('{device}', ...), with a FutureWarning.",
-        },
+def warn_of_older(device: str) -> None:
+    """What torch.DEVICE.amp.autocast says when it is made."""
+    warn(
+        f"`torch.{device}.amp.autocast(args...)` is deprecated. Please use "
+        f"`torch.amp.autocast('{device}', args...)` instead.",
+        FutureWarning,
     )
 
 
@@ -130,7 +118,7 @@ def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) ->
 def _cast(value: Any, device_type: str, dtype: dt.dtype) -> Any:
     """Tensors of the device, also those in containers, as `dtype`."""
     if isinstance(value, Tensor):
-        return value.to(dtype) if device_type == "cpu" and castable(value) else value
+        return value.to(dtype) if castable(value, device_type) else value
     if isinstance(value, (str, bytes, np.ndarray)):
         return value
     if isinstance(value, Mapping):

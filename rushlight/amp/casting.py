@@ -15,7 +15,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import Node
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.dispatch import interpreters
-from rushlight._engine.ops.autocast import CHOSEN
+from rushlight._engine.ops.autocast import CHOSEN, CUDA, REFUSED
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.transforms.levels import operands
 
@@ -31,12 +31,14 @@ class ToCopyBackward0(Node):
 
 
 class Casting:
-    """Stands in a thread's door while autocast is on for the CPU, and keeps the weights that it has cast."""
+    """Stands in a thread's door while autocast is on for a type of device, and keeps the weights it has
+    cast.
+    """
 
     casts = True
 
-    def __init__(self) -> None:
-        self.dtype = dt.bfloat16
+    def __init__(self, device: str, dtype: dt.dtype) -> None:
+        self.device, self.dtype = device, dtype
         self.keeps_weights = True
         # id of a weight -> (the weight, its copies), until the outermost autocast is left. A copy made under
         # no_grad has no gradient: it may not serve a later product that needs one.
@@ -44,10 +46,12 @@ class Casting:
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Cast the operands as the row's policy says, and run the op."""
-        policy = row.autocast
+        policy = row.autocast if self.device == "cpu" else CUDA.get(row.name, "keep")
         if policy == "by arguments":
             policy = CHOSEN[row.name](*args, **kwargs)
-        if policy == "keep" or kwargs.get("out") is not None or getattr(call, "writes", False):
+        elif policy == "refused" and self._concerned((*args, *kwargs.values())):
+            raise RuntimeError(REFUSED[row.name])
+        if policy in ("keep", "refused") or kwargs.get("out") is not None or getattr(call, "writes", False):
             return interpreters.interpret(row, call, args, kwargs)
         if policy == "through":
             return interpreters.within(self, call, args, kwargs)
@@ -66,7 +70,7 @@ class Casting:
 
     def _cast(self, target: dt.dtype, value: Any) -> Any:
         if isinstance(value, Tensor):
-            if not castable(value) or value._k.dtype is target:
+            if not castable(value, self.device) or value._k.dtype is target:
                 return value
             return self._weight(value, target) if self._is_weight(value, target) else value.to(target)
         if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
@@ -93,10 +97,13 @@ class Casting:
                 copy._g, copy._i = ToCopyBackward0(((value._g, value._i),)), 0
         return copy
 
+    def _concerned(self, values: Sequence[Any]) -> bool:
+        return any(castable(t, self.device) for t in operands(values))
+
     def _widest(self, values: Sequence[Any]) -> dt.dtype:
         widest = self.dtype
         for tensor in operands(values):
-            if not castable(tensor) or dt.float32 is widest:
+            if not castable(tensor, self.device) or dt.float32 is widest:
                 continue
             dtype = tensor._k.dtype
             if dtype is not dt.float32 and dtype is not widest:
@@ -109,10 +116,10 @@ class Casting:
         return widest
 
 
-def castable(tensor: Tensor) -> bool:
-    """Whether autocast changes the tensor's type: floating, not float64, and not on the meta device."""
+def castable(tensor: Tensor, device: str) -> bool:
+    """Whether autocast for a type of device changes the tensor's type: floating, not float64, and there."""
     kind = tensor._k
-    return kind.dtype.is_floating_point and kind.dtype is not dt.float64 and not kind.on_meta
+    return kind.dtype.is_floating_point and kind.dtype is not dt.float64 and kind.device.type == device
 
 
 class _Local(threading.local):
@@ -122,17 +129,17 @@ class _Local(threading.local):
         self.enabled: dict[str, bool] = {}
         self.dtypes: dict[str, dt.dtype] = {}
         self.nesting = 0
-        self.casting = Casting()
+        self.castings = {"cpu": Casting("cpu", dt.bfloat16), "cuda": Casting("cuda", dt.float16)}
 
 
 THREAD = _Local()
 
 
 def enable(device_type: str, enabled: bool) -> None:
-    """Switch autocast on or off in this thread; on the CPU, the interpreter enters or leaves the door."""
+    """Switch autocast on or off in this thread: an interpreter enters or leaves the door."""
     THREAD.enabled[device_type] = enabled
-    casting = THREAD.casting
-    if device_type != "cpu" or enabled == (casting in interpreters.STACK.modes):
+    casting = THREAD.castings.get(device_type)
+    if casting is None or enabled == (casting in interpreters.STACK.modes):
         return
     if enabled:
         # Next to the kernels: what others in the door call goes through it.

@@ -78,25 +78,27 @@ def set_autocast_dtype(device_type: str, dtype: dt.dtype) -> None:
     _need(dtype, dt.dtype, "set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype")
     found = _known("set_autocast_dtype", device_type)
     THREAD.dtypes[found] = dtype
-    if found == "cpu":
-        THREAD.casting.dtype = dtype
+    if found in THREAD.castings:
+        THREAD.castings[found].dtype = dtype
 
 
 def is_autocast_cache_enabled() -> bool:
     """Whether a weight is cast once for all its uses inside autocast."""
-    return THREAD.casting.keeps_weights
+    return THREAD.castings["cpu"].keeps_weights
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Set whether casts of weights are kept."""
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
-    THREAD.casting.keeps_weights = enabled
+    for casting in THREAD.castings.values():
+        casting.keeps_weights = enabled
 
 
 def clear_autocast_cache() -> None:
     """Forget the casts of weights."""
-    THREAD.casting.forget_weights()
+    for casting in THREAD.castings.values():
+        casting.forget_weights()
 
 
 def autocast_increment_nesting() -> int:

@@ -32,8 +32,8 @@ _PAIRS = {
     **{
         name: name
         for name in (
-            "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide "
-            "greater greater_equal hypot less less_equal logaddexp logical_and logical_or logical_xor "
+            "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign "
+            "divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or logical_xor "
             "maximum minimum multiply nextafter not_equal pow subtract"
         ).split()
     },

@@ -179,11 +179,22 @@ def _only(x: Tensor, axis: int | None) -> int:
 
 # --- sets ---------------------------------------------------------------------------------------
 
-UniqueAll = NamedTuple(
-    "UniqueAll", [("values", Any), ("indices", Any), ("inverse_indices", Any), ("counts", Any)]
-)
-UniqueCounts = NamedTuple("UniqueCounts", [("values", Any), ("counts", Any)])
-UniqueInverse = NamedTuple("UniqueInverse", [("values", Any), ("inverse_indices", Any)])
+
+class UniqueAll(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    values: Any
+    inverse_indices: Any
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:

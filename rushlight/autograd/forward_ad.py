@@ -16,6 +16,7 @@ __all__ = [
     "unpack_dual",
 ]
 _levels: list[Any] = []
+_current_level = -1  # the level's number, as programs ask whether there is one
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -31,7 +32,11 @@ def enter_dual_level() -> int:
 
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    _levels.append(Forward().__enter__())
+    global _current_level
+    level = Forward()
+    level.by_hand = True
+    _levels.append(level.__enter__())
+    _current_level = 0
     return 0
 
 
@@ -42,7 +47,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. "
             "This is not supported."
         )
+    global _current_level
     _levels.pop().__exit__()
+    _current_level = -1
 
 
 def _level(what: str) -> Any:
@@ -64,7 +71,34 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """(primal, tangent) of a dual tensor; outside every level, and of other tensors, the tangent is None."""
     if not _levels or not _levels[-1].holds(tensor):
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(tensor.value, tensor.tangent)  # type: ignore[attr-defined]
+    primal = tensor.value  # type: ignore[attr-defined]
+    return UnpackedDualTensor(primal.view_as(primal), tensor.tangent)  # type: ignore[attr-defined]
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether ops on dual tensors give dual tensors."""
+    return _forward().enabled  # type: ignore[no-any-return]
+
+
+def _forward() -> Any:
+    from rushlight._engine.transforms.tangents import Forward
+
+    return Forward
+
+
+class _set_fwd_grad_enabled(_Mode):
+    """Let ops on dual tensors give dual tensors, or not: at once, and as a context for its time."""
+
+    __slots__ = ("before",)
+
+    def __init__(self, mode: bool) -> None:
+        self.before, _forward().enabled = _forward().enabled, mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> None:
+        _forward().enabled = self.before
 
 
 class dual_level(_Mode):

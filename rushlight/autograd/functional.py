@@ -261,7 +261,7 @@ def jacobian(
         point = _Point(func, inputs, "jacobian", strict, create_graph)
         rows = _batched_rows if vectorize else _rows
         blocks = tuple(
-            tuple(part.reshape(*o.shape, *t.shape) for part, t in zip(parts, point.ins, strict=True))
+            tuple(part.reshape([*o.shape, *t.shape]) for part, t in zip(parts, point.ins, strict=True))
             for o, parts in zip(point.outs, rows(point, strict, create_graph), strict=True)
         )
     found = tuple(_left(b, create_graph, not point.many) for b in blocks)

@@ -2,53 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import warnings
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from itertools import product
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from rushlight._engine.autograd.engine import grad as _grad
+from rushlight._engine.autograd.node_classes import UndefinedGrad
 from rushlight._engine.core.callers import warn
-from rushlight._engine.tensors.tensor import Tensor, wrap
+from rushlight._engine.core.promotion import promote_types
+from rushlight._engine.tensors.generator import Generator
+from rushlight._engine.tensors.geometry import strided
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.autograd.jacobians import (
+    GradcheckError,
+    Matrix,
+    alike,
+    along,
+    analytical,
+    as_tuple,
+    backwards,
+    continuous,
+    dense,
+    entry,
+    forwards,
+    numerical,
+    ops,
+    tangents,
+    tracked,
+    units,
+    zeros,
+)
+
+__all__ = [
+    "GradcheckError",
+    "get_analytical_jacobian",
+    "get_numerical_jacobian",
+    "gradcheck",
+    "gradgradcheck",
+]
+_UNDEFINED = (
+    'Please look at "Notes about undefined output gradients" in '
+    '"tools/autograd/derivatives.yaml": a backward may get None, or zeros'
+)
+_BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation."
+_FORWARD = "gradcheck failed while testing batched gradient computation with forward-mode AD."
+_FAST = (
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast "
+    "mode: they are v J u of random u and v. fast_mode=False compares element by element."
+)
 
 
-class GradcheckError(RuntimeError):
-    """The gradients disagree."""
+class Options(NamedTuple):
+    """How closely to look."""
 
-
-def _tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-
-def _differentiable(values: Sequence[Any]) -> list[Tensor]:
-    return [v for v in values if isinstance(v, Tensor) and v.requires_grad]
-
-
-def _parts(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements of a result in a row: of complex ones, real and imaginary parts."""
-    flat = a.reshape(-1)
-    return np.stack([flat.real, flat.imag], 1).reshape(-1) if a.dtype.kind == "c" else flat
-
-
-def _outputs(function: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
-    return [o for o in _tuple(function(*inputs)) if isinstance(o, Tensor) and o.dtype.category >= 2]
-
-
-def _analytical(output: Tensor, x: Tensor, one: Any) -> np.ndarray[Any, Any]:
-    """The same matrix, one backward pass for each part of the output; of `one` gradient, only that column."""
-    columns = []
-    directions = (1, 1j) if output._a.dtype.kind == "c" else (1,)
-    for place, direction in product(np.ndindex(*output._a.shape) if one is None else [...], directions):
-        seed = np.zeros(output._a.shape, output._a.dtype)
-        seed[place] = direction if one is None else one
-        found = _grad([output], [x], [wrap(seed)], retain_graph=True, allow_unused=True)[0]
-        columns.append(
-            np.zeros(x._a.shape, x._a.dtype).reshape(-1) if found is None else np.array(found._a).reshape(-1)
-        )
-    return np.array(columns).reshape(len(columns), -1).T
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    dtypes: bool
+    undefined: bool
+    fast: bool
 
 
 def gradcheck(
@@ -72,31 +86,37 @@ def gradcheck(
     """Whether func's gradients equal finite differences; inputs should be float64.
 
     nondet_tol: how far two backward runs may lie apart. fast_mode: compare one random combination of the
-    Jacobian's elements instead of each (of complex functions, all are compared). check_batched_grad,
-    check_batched_forward_grad: under vmap, too. check_undefined_grad and check_grad_dtypes have nothing to
-    find: outputs are taken one by one anyway, and the engine gives gradients their inputs' dtypes. Errors:
-    GradcheckError, or False without raise_exception; ValueError where no input requires a gradient,
-    AssertionError for checks that need another one, RuntimeError for an input with a stride of 0.
+    Jacobian's elements instead of each (of complex functions, all are compared). check_undefined_grad:
+    backward and forward mode without some of the gradients, too. check_grad_dtypes: gradients have their
+    inputs' dtypes. check_batched_grad, check_batched_forward_grad: under vmap, too. masked: accepted; of
+    sparse inputs, the specified elements are compared. Errors: GradcheckError, or False without
+    raise_exception; ValueError where no input requires a gradient, AssertionError for checks that need
+    another one and for results whose shapes depend on values, RuntimeError for an input with a stride of 0.
     """
     _check_choices(check_backward_ad, check_forward_ad, check_batched_grad, check_batched_forward_grad)
-    inputs = _tuple(inputs)
-    targets = _checked_inputs(inputs)
-    ways = [("", partial(_by_backward, nondet_tol=nondet_tol))] * check_backward_ad
-    ways += [("computed with forward mode ", _by_forward)] * check_forward_ad
+    options = Options(eps, atol, rtol, nondet_tol, check_grad_dtypes, check_undefined_grad, fast_mode)
     try:
-        results = _outputs(func, inputs)
-        if any(o.is_sparse for o in results):
+        inputs = as_tuple(inputs)
+        _check_inputs(inputs)
+        found = func(*inputs)
+        outputs = tracked(as_tuple(found))
+        if any(o.layout is not strided for o in outputs):
             raise ValueError(
                 "Sparse output is not supported at gradcheck yet. Please call "
                 "to_dense(masked_grad=...) on the output of fn for gradcheck."
             )
-        fast = fast_mode and not any(t.is_complex() for t in (*targets, *results))
-        _compare(func, inputs, targets, (eps, atol, rtol), ways, fast)
-        if check_batched_forward_grad:
-            for x in targets:
-                _batched(partial(_tangents, func, inputs, x), x)
         if check_backward_ad:
-            _check_backward(func, inputs, check_batched_grad)
+            _by_backward(func, inputs, as_tuple(found), options)
+        if check_forward_ad:
+            _by_forward(func, inputs, options)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, inputs)
+        if check_backward_ad:
+            for o in outputs if check_batched_grad else ():
+                _check_batched(o, tracked(inputs))
+            _check_zeros(outputs, tracked(inputs))
+            if check_undefined_grad:
+                _check_undefined(func, inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -115,8 +135,7 @@ def _check_choices(backward: bool, forward: bool, batched: bool, batched_forward
             raise AssertionError(f"Setting {name}=True requires {other} to be True")
 
 
-def _checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
-    """Those that require gradients."""
+def _check_inputs(inputs: tuple[Any, ...]) -> None:
     for i, t in enumerate(inputs):
         if not isinstance(t, Tensor) or not t.requires_grad:
             continue
@@ -126,153 +145,286 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
                 "complex. This check will likely fail if all the inputs are not of double "
                 "precision floating point or complex. "
             )
-        if not t.is_sparse and any(st == 0 and n > 1 for st, n in zip(t.stride(), t.shape, strict=True)):
+        if t.layout is strided and any(st == 0 and n > 1 for st, n in zip(t.stride(), t.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call "
                 ".contiguous on the input before passing it to gradcheck."
             )
-    targets = _differentiable(inputs)
-    if not targets:
+    if not tracked(inputs):
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
-    return targets
 
 
-def _compare(
-    func: Callable[..., Any],
-    inputs: tuple[Any, ...],
-    targets: list[Tensor],
-    bounds: tuple[float, float, float],
-    ways: Sequence[Any],
-    fast: bool,
-) -> None:
-    """Jacobians by backward and forward mode against differences; in fast mode v J u of random u and v."""
-    eps, atol, rtol = bounds
-    draws = np.random.default_rng(0)
-
-    def unit(a: Any) -> Any:
-        drawn = draws.normal(size=a.shape)
-        return (drawn / (np.linalg.norm(drawn) or 1.0)).astype(a.dtype)
-
-    seeds = [unit(o._a) for o in _outputs(func, inputs)] if fast else []
-    for j, x in enumerate(targets):
-        one = (unit(x._a), seeds) if fast else None
-        wanted = _by_slopes(x, partial(_differences, func, inputs, x, eps), one)
-        for what, way in ways:
-            for i, (found, expected) in enumerate(zip(way(func, inputs, x, one), wanted, strict=True)):
-                # What the differences' rounding adds up to over all elements, as PyTorch allows for.
-                least = atol * max(np.abs(one[0]).sum() * np.abs(seeds[i]).sum(), 1) if one else atol
-                if not np.allclose(found, expected, rtol, least, equal_nan=True):
-                    raise GradcheckError(
-                        f"Jacobian {what}mismatch for output {i} with respect to input {j},\n"
-                        f"numerical:{expected}\nanalytical:{found}\n" + "in fast mode: all together\n" * fast
-                    )
+# --- comparing ----------------------------------------------------------------------------------------
 
 
-def _differences(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float, seed: Any) -> Any:
-    """How the results change as x moves along `seed`."""
-    kept, sides = x._a.copy(), []
-    for step in (eps, -eps):
-        x._a[...] = kept + step * seed
-        sides.append([np.array(o._a) for o in _outputs(func, inputs)])
-    x._a[...] = kept
-    return [(high - low) / (2 * eps) for high, low in zip(*sides, strict=True)]
+def _close(a: Matrix, b: Matrix, rtol: float, atol: float) -> bool:
+    common = promote_types(a.dtype, b.dtype)
+    return bool(ops.allclose(a.to(common), b.to(common), rtol, atol, equal_nan=True))
 
 
-def _by_slopes(x: Tensor, slopes: Callable[[Any], Any], one: Any) -> list[Any]:
-    """For each result, its Jacobian (numel of x, parts of the result) from slopes(direction); of `one` pair
-    (u, v for each result), v J u."""
-    rows: list[list[Any]] = []
-    for place in np.ndindex(*x._a.shape) if one is None else [...]:
-        row: list[Any] = []
-        for direction in (1, 1j) if x._a.dtype.kind == "c" else (1,):
-            seed = np.zeros(x._a.shape, x._a.dtype)
-            seed[place] = direction if one is None else one[0]
-            # Conjugate Wirtinger: the real direction plus i times the imaginary one.
-            found = [_parts(slope) * direction for slope in slopes(seed)]
-            row = [a + b for a, b in zip(row, found, strict=True)] if row else found
-        rows.append(row)
-    if one is not None:
-        return [(slope * v.reshape(-1)).sum() for slope, v in zip(rows[0], one[1], strict=True)]
-    return [np.array(column).reshape(len(rows), -1) for column in zip(*rows, strict=True)]
+def _disagree(i: int, j: int, expected: Matrix, found: Matrix, part: str, forward: bool, fast: bool) -> Any:
+    what = "computed with forward mode " * forward
+    side = "inputs" if forward else "outputs"
+    where = f"While considering the {part} part of complex {side} only, " * bool(part)
+    raise GradcheckError(
+        f"{where}Jacobian {what}mismatch for output {i} with respect to input {j},\n"
+        f"numerical:{expected}\nanalytical:{found}\n" + _FAST * fast
+    )
 
 
-def _check_backward(func: Callable[..., Any], inputs: tuple[Any, ...], under_vmap: bool) -> None:
-    """What backward does under vmap, and with gradients of zeros."""
-    results = [o for o in _outputs(func, inputs) if o.requires_grad]
-    targets = _differentiable(inputs)
-    for o in results if under_vmap else ():
-        _batched(
-            lambda seed, o=o: [
-                wrap(np.zeros_like(t._a)) if g is None else g
-                for t, g in zip(
-                    targets, _grad([o], targets, [seed], retain_graph=True, allow_unused=True), strict=True
-                )
-            ],
-            o,
+def _by_backward(func: Any, inputs: tuple[Any, ...], found: tuple[Any, ...], options: Options) -> None:
+    """Backward against differences; of complex results, of both parts."""
+    if not any(isinstance(o, Tensor) and o.is_complex() for o in found):
+        return _backward_part(func, inputs, "", [], options)
+    outputs = tracked(found)
+    for part in ("imag", "real"):
+
+        def one(*given: Any, part: str = part) -> tuple[Any, ...]:
+            return tuple(
+                getattr(o, part) if isinstance(o, Tensor) and o.is_complex() else o
+                for o in as_tuple(func(*given))
+            )
+
+        _backward_part(
+            one,
+            inputs,
+            "imaginary" if part == "imag" else part,
+            [i for i, o in enumerate(outputs) if o.is_complex()],
+            options,
         )
-    found = _grad(results, targets, [wrap(np.zeros_like(o._a)) for o in results], allow_unused=True)
-    if any(g is not None and np.count_nonzero(g.to_dense()._a if g.is_sparse else g._a) for g in found):
-        raise GradcheckError("backward not multiplied by grad_output")
+    return None
 
 
-def _batched(run: Callable[..., Any], like: Tensor) -> None:
-    """run(seed) of two seeds at once, by vmap, against one after the other."""
-    vmap = import_module("rushlight.func.vmapping").vmap
-    draws = np.random.default_rng(0)
-    seeds = [wrap(draws.normal(size=like._a.shape).astype(like._a.dtype)) for _ in range(2)]
-    try:
-        together = vmap(run)(wrap(np.stack([s._a for s in seeds])))
-    except RuntimeError as error:
-        raise GradcheckError(f"While computing batched gradients, got: {error}") from error
-    for found, *each in zip(together, *map(run, seeds), strict=True):
-        expected = np.stack([e._a for e in each])
-        if not np.allclose(found._a, expected):
-            raise GradcheckError(
-                "gradcheck or gradgradcheck failed while testing batched gradient "
-                f"computation.\nGot:\n{found}\nExpected:\n{expected}"
-            )
+def _backward_part(
+    func: Any, inputs: tuple[Any, ...], part: str, parted: list[int], options: Options
+) -> None:
+    outputs, targets = tracked(as_tuple(func(*inputs))), tracked(inputs)
+    if not outputs:
+        for x in targets:
+            if any(bool(ops.any(m != 0)) for m in numerical(func, inputs, x, options.eps)):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    compare = _fast if options.fast and not part and not any(t.is_complex() for t in targets) else _slow
+    compare(func, inputs, outputs, targets, lambda i: part if i in parted else "", options)
 
 
-def _tangents(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, seed: Tensor) -> list[Any]:
-    """The results' tangents from the tangent of x."""
-    from rushlight.autograd.forward_ad import dual_level, make_dual, unpack_dual
+def _slow(
+    func: Any, inputs: Any, outputs: list[Tensor], targets: list[Tensor], part: Any, options: Options
+) -> None:
+    def differentiable(*given: Any) -> list[Tensor]:
+        return tracked(as_tuple(func(*given)))
 
-    with dual_level():
-        dual = make_dual(x, seed)
-        pairs = [unpack_dual(o) for o in _outputs(func, tuple(dual if v is x else v for v in inputs))]
-    return [wrap(np.zeros_like(p._a)) if t is None else t for p, t in pairs]
+    expected = [numerical(differentiable, inputs, x, options.eps) for x in targets]
+    for i, o in enumerate(outputs):
+        found = analytical(o, targets, units(o), options.nondet_tol, options.dtypes)
+        for j, a in enumerate(found):
+            if not _close(a, expected[j][i], options.rtol, options.atol):
+                _disagree(i, j, expected[j][i], a, part(i), False, False)
 
 
-def _by_backward(
-    func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any, *, nondet_tol: float
-) -> list[Any]:
-    """The matrices for all outputs; of `one` pair (u, v for each output), v J u."""
-    found = []
-    for i, o in enumerate(_outputs(func, inputs)):
-        if not o.requires_grad:
-            found.append(np.zeros((x._a.size, _parts(o._a).size) if one is None else (), x._a.dtype))
-            continue
-        for _ in range(3):  # machine code may take a kernel's place between two runs, once
-            twice = [_analytical(o, x, None if one is None else one[1][i]) for _ in range(2)]
-            if np.allclose(*twice, rtol=0, atol=nondet_tol, equal_nan=True):
-                break
+def _direction(like: Tensor, generator: Any) -> Tensor:
+    """A random direction of length 1 with positive components."""
+    drawn = ops.rand(like.numel(), generator=generator, dtype=like.dtype).to(like.device)
+    return (drawn / drawn.norm()).reshape(like.shape) if like.numel() else drawn.reshape(like.shape)  # type: ignore[no-any-return]
+
+
+def _fast(
+    func: Any, inputs: Any, outputs: list[Tensor], targets: list[Tensor], part: Any, options: Options
+) -> None:
+    draws = Generator().manual_seed(0)
+    seeds = [_direction(o, draws) for o in outputs]
+    rows = [
+        analytical(o, targets, [v], options.nondet_tol, options.dtypes)
+        for o, v in zip(outputs, seeds, strict=True)
+    ]
+
+    def differentiable(*given: Any) -> list[Tensor]:
+        return tracked(as_tuple(func(*given)))
+
+    for j, x in enumerate(targets):
+        part_of, places = entry(x)
+        u = _direction(part_of, draws)
+        slope = along(differentiable, inputs, part_of, u, options.eps)
+        for i, (v, s) in enumerate(zip(seeds, slope, strict=True)):
+            row = rows[i][j][:, 0]
+            found = ((row if places is None else row[places]) * u.reshape(-1)).sum()
+            expected = (s * v.reshape(-1)).sum()
+            # What the differences' rounding adds up to over all elements, as PyTorch allows for.
+            atol = options.atol * max(float(u.sum()) * float(v.sum()), 1)
+            if not _close(found, expected, options.rtol, atol):
+                _disagree(i, j, expected, found, "", False, True)
+
+
+def _by_forward(func: Any, inputs: tuple[Any, ...], options: Options) -> None:
+    """Forward mode against differences; of complex inputs, by both parts."""
+    places = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad and t.is_complex()]
+    if not places:
+        return _forward_part(func, inputs, "", options)
+    for part in ("imag", "real"):
+
+        def one(*given: Any, part: str = part) -> Any:
+            values = list(given)
+            for i in places:
+                whole = inputs[i].detach()
+                values[i] = given[i] + whole.imag * 1j if part == "real" else whole.real + given[i] * 1j
+            return func(*values)
+
+        split = tuple(
+            getattr(t.detach(), part).clone().requires_grad_() if i in places else t
+            for i, t in enumerate(inputs)
+        )
+        _forward_part(one, split, "imaginary" if part == "imag" else part, options)
+    return None
+
+
+def _forward_part(func: Any, inputs: tuple[Any, ...], part: str, options: Options) -> None:
+    outputs = continuous(func(*inputs))
+    for j, (place, zero) in enumerate(zeros(inputs).items()):
+        x = inputs[place]
+        if options.fast and not part and not any(o.is_complex() for o in outputs):
+            seeds = [_direction(zero, Generator().manual_seed(0))]
+            expected = [s[None] for s in along(func, inputs, entry(x)[0], seeds[0], options.eps)]
         else:
+            seeds, expected = units(zero), numerical(func, inputs, x, options.eps)
+        found = forwards(func, inputs, place, seeds, outputs, options.dtypes)
+        for i, (a, e) in enumerate(zip(found, expected, strict=True)):
+            if not _close(a, e, options.rtol, options.atol):
+                _disagree(i, j, e, a, part, True, False)
+    if options.undefined:
+        _check_undefined_forward(func, inputs)
+
+
+# --- what else is to hold -----------------------------------------------------------------------------
+
+
+def _check_undefined_forward(func: Any, inputs: tuple[Any, ...]) -> None:
+    """A tangent of zeros, and none at all, give the same."""
+    draws = Generator().manual_seed(0)
+    given = {i: _direction(z, draws) for i, z in zeros(inputs).items()}
+    for place, zero in zeros(inputs).items():
+        both = [tangents(func, inputs, {**given, place: t}) for t in (zero, None)]
+        for number, (a, b) in enumerate(zip(*both, strict=True)):
+            if a is not None and b is not None and not ops.allclose(a, b):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {number} when "
+                    f"input: {inputs[place]} has an undefined tangent value.  Got: {a} but "
+                    f"expected: {b}"
+                )
+
+
+def _check_zeros(outputs: list[Tensor], targets: list[Tensor]) -> None:
+    """Gradients of zeros give zeros, of the inputs' layout and dtype."""
+    found = (
+        _grad(
+            outputs,
+            targets,
+            [ops.zeros_like(o.detach()) for o in outputs],
+            retain_graph=True,
+            allow_unused=True,
+        )
+        if outputs
+        else ()
+    )
+    for g, t in zip(found, targets, strict=False):
+        if g is None:
+            continue
+        if g.layout is not strided:
+            if g.layout is not t.layout:
+                raise GradcheckError(f"grad is incorrect layout ({g.layout} is not {t.layout})")
+            for dims in ("sparse_dim", "dense_dim"):
+                a, b = (getattr(s, dims)() for s in (g, t))
+                if a != b:
+                    raise GradcheckError(f"grad is sparse tensor, but has incorrect {dims} {a}, expected {b}")
+        if bool(ops.any(dense(g) != 0)):
+            raise GradcheckError("backward not multiplied by grad_output")
+        if g.dtype is not t.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if g.shape != t.shape:
+            raise GradcheckError("grad is incorrect size")
+
+
+def _check_undefined(func: Any, inputs: tuple[Any, ...]) -> None:
+    """Backward with no gradient of any result, and of each in turn, gives zeros or none."""
+    targets, count = tracked(inputs), len(tracked(as_tuple(func(*inputs))))
+    each = [range(i, i + 1) for i in range(count)] if count > 1 else []
+    for missing in [range(count), *each] if count else []:
+        outputs = [
+            UndefinedGrad()(o) if i in missing else o for i, o in enumerate(tracked(as_tuple(func(*inputs))))
+        ]
+        try:
+            found = _grad(outputs, targets, [ops.zeros_like(o.detach()) for o in outputs], allow_unused=True)
+        except RuntimeError as error:
+            _warn_of_feature()
             raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
-                "times gives different values, although analytical gradient matches numerical gradient."
-                f"The tolerance for nondeterminism was {nondet_tol}."
+                "Expected backward function to handle undefined output grads. " + _UNDEFINED
+            ) from error
+        if any(g is not None and bool(ops.any(dense(g) != 0)) for g in found):
+            _warn_of_feature()
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are "
+                "undefined or zero. " + _UNDEFINED
             )
-        found.append(twice[0] if one is None else (twice[0][:, 0] * one[0].reshape(-1)).sum())
-    return found
 
 
-def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any) -> list[Any]:
-    """The matrices for all outputs, a forward pass for each direction of x; of `one`, v J u."""
-    return _by_slopes(x, lambda seed: [t._a for t in _tangents(func, inputs, x, wrap(seed))], one)
+def _warn_of_feature() -> None:
+    warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, "
+        "but it may break existing callers of this function. If this is true for you, you can call this "
+        'function with "check_undefined_grad=False" to disable the feature',
+        UserWarning,
+    )
+
+
+def _check_batched(output: Tensor, targets: list[Tensor]) -> None:
+    """A batch of gradients by vmap, against one after the other."""
+
+    def back(seed: Tensor) -> tuple[Any, ...]:
+        found = _grad([output], targets, [seed], retain_graph=True, allow_unused=True)
+        return tuple(
+            ops.zeros((), dtype=t.dtype).expand(t.shape) if g is None else g
+            for g, t in zip(found, targets, strict=True)
+        )
+
+    _compare_batched(back, output, _BATCHED)
+
+
+def _check_batched_forward(func: Any, inputs: tuple[Any, ...]) -> None:
+    """The same of tangents."""
+    for place in zeros(inputs):
+        outputs = continuous(func(*inputs))
+
+        def ahead(seed: Tensor, place: int = place, outputs: list[Tensor] = outputs) -> tuple[Any, ...]:
+            found = tangents(func, inputs, {place: seed})
+            return tuple(
+                ops.zeros((), dtype=o.dtype).expand(o.shape) if t is None else t
+                for t, o in zip(found, outputs, strict=True)
+            )
+
+        _compare_batched(ahead, inputs[place], _FORWARD)
+
+
+def _compare_batched(run: Callable[..., Any], like: Tensor, told: str) -> None:
+    """run(seed) of two seeds at once, by vmap, against one after the other."""
+    draws = Generator().manual_seed(0)
+    seeds = [ops.randn(like.shape, generator=draws, dtype=like.dtype).to(like.device) for _ in range(2)]
+    single = [run(seed) for seed in seeds]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="There is a performance drop")
+        try:
+            together = import_module("rushlight._vmap_internals")._vmap(run)(ops.stack(seeds))
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{told}") from error
+    for number, (found, *each) in enumerate(zip(together, *single, strict=True)):
+        expected = ops.stack([dense(e) for e in each])
+        if not _close(found, expected, 1e-5, 1e-8):
+            raise GradcheckError(f"For input {number}:\n\n{told}\n\nGot:\n{found}\n\nExpected:\n{expected}")
+
+
+# --- of the gradients, and Jacobians by themselves ------------------------------------------------------
 
 
 def _uniform(like: Tensor, apart: bool) -> Tensor:
@@ -301,20 +453,24 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """gradcheck of the gradients themselves."""
-    inputs = _tuple(inputs)
-    outputs = _outputs(func, inputs)
+    """gradcheck of the gradients themselves, by gradients of the results that are given, or drawn."""
+    inputs = as_tuple(inputs)
     if grad_outputs is None:
-        seeds = [_uniform(o, gen_non_contig_grad_outputs) for o in outputs]
+        seeds = [_uniform(o, gen_non_contig_grad_outputs) for o in tracked(as_tuple(func(*inputs)))]
     else:
-        seeds = list(_tuple(grad_outputs))
+        seeds = list(as_tuple(grad_outputs))
     count = len(inputs)
+    follows = [isinstance(v, Tensor) and v.requires_grad for v in (*inputs, *seeds)]
 
     def gradients(*values: Any) -> Any:
-        ins, outs = values[:count], values[count:]
-        targets = _differentiable(ins)
-        results = [o for o in _outputs(func, ins)]
-        found = _grad(results, targets, list(outs), create_graph=True, allow_unused=True)
+        # Forward mode hands over detached inputs.
+        given = [
+            v.requires_grad_() if f and not v.requires_grad else v
+            for v, f in zip(values, follows, strict=True)
+        ]
+        targets = [v for v, f in zip(given[:count], follows, strict=False) if f]
+        results = tracked(as_tuple(func(*given[:count])))
+        found = _grad(results, targets, given[count:], create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
@@ -332,3 +488,60 @@ def gradgradcheck(
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
     )
+
+
+def _deprecated(name: str, grad_out: float) -> None:
+    warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and "
+        "it will be removed in a future version of PyTorch.",
+        FutureWarning,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
+
+
+def get_numerical_jacobian(
+    fn: Any, inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> tuple[Matrix, ...]:
+    """Deprecated: the Jacobians of the first result of fn(inputs) by each target, by differences."""
+    _deprecated("get_numerical_jacobian", grad_out)
+    targets = tracked(as_tuple(inputs if target is None else target))
+    return tuple(numerical(lambda given: fn(given), (inputs,), x, eps)[0] for x in targets)
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Matrix, ...], bool, bool, bool]:
+    """Deprecated: (Jacobians by backward, whether two runs agree, whether sizes and dtypes are right)."""
+    _deprecated("get_analytical_jacobian", grad_out)
+    if output.is_complex():
+        raise ValueError(
+            "Expected output to be non-complex. get_analytical_jacobian no longer supports "
+            "functions that return complex outputs."
+        )
+    targets = tracked(as_tuple(inputs))
+    (first, dtypes, sizes), (second, _, _) = (backwards(output, targets, units(output)) for _ in range(2))
+    return tuple(first), alike(first, second, nondet_tol), sizes, dtypes
+
+
+def _get_numerical_jacobian(
+    fn: Any,
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Matrix, ...]]:
+    """For each target that requires gradients, the Jacobians of all results of fn(*inputs)."""
+    targets = tracked(as_tuple(inputs if target is None else target))
+    return [tuple(numerical(fn, as_tuple(inputs), x, eps)) for x in targets]
+
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Tensor]:
+    """The tensors in nested lists and tuples."""
+    if isinstance(x, Tensor):
+        if x.requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from _iter_tensors(item, only_requiring_grad)

@@ -39,7 +39,8 @@ class _Nodes(type):
 
 class Node(metaclass=_Nodes):
     """Any node of a graph, for isinstance and issubclass: name(), next_functions, metadata, register_hook,
-    register_prehook."""
+    register_prehook.
+    """
 
 
 class saved_tensors_hooks:
@@ -88,10 +89,23 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 @contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """Inside, backward gets what was saved, whatever is written to it later: copies are kept."""
-    with saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
-        yield
+def allow_mutation_on_saved_tensors() -> Iterator[Any]:
+    """Inside, backward gets what was saved, whatever is written to it later: it is copied before a write.
+
+    Gives the context that keeps the copies. Both passes must run inside: AssertionError otherwise;
+    RuntimeError where contexts are nested.
+    """
+    from rushlight.autograd.saved_mutation import CloneBeforeWrite, Context
+
+    if Context.current is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = Context.current = Context()
+    try:
+        with saved_tensors_hooks(context.pack, context.unpack), CloneBeforeWrite(context):
+            yield context
+    finally:
+        Context.current = None
+        context.clear()
 
 
 def increment_version(tensor: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.names.absent_devices import functions
 
 matmul = SimpleNamespace(
@@ -12,6 +13,11 @@ matmul = SimpleNamespace(
 )
 _kept = {"reduced": False}
 globals().update(functions("backends.cuda"))
+if accelerator.platform() is not None:
+
+    def is_built() -> bool:
+        """True: there is a device, if only a simulated one."""
+        return True
 
 
 def switch(name: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:

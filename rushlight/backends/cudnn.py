@@ -1,7 +1,10 @@
-"""torch.backends.cudnn: there is no cuDNN; its switches are kept."""
+"""torch.backends.cudnn: its switches are kept; convolutions are Rushlight's own."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from rushlight._engine.core import accelerator
 from rushlight._engine.names.absent_devices import functions
 from rushlight.backends.switches import switches
 
@@ -12,6 +15,20 @@ benchmark_limit = 10
 fp32_precision, depthwise_kernel = "none", "auto"
 
 globals().update(functions("backends.cudnn"))
+if accelerator.platform() is not None:
+
+    def is_available() -> bool:
+        """True: convolutions run on the device."""
+        return True
+
+    def version() -> int:
+        """The version that is stood in for, as in 9.20.0."""
+        return 92000
+
+    def is_acceptable(tensor: Any) -> bool:
+        """Whether a tensor is one that cuDNN would take."""
+        return bool(enabled and tensor.is_cuda and tensor.dtype.is_floating_point)
+
 
 set_flags, flags = switches(
     globals(),

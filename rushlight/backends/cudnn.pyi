@@ -1,5 +1,5 @@
 # Written by `python tools/stubs.py`.
-"""torch.backends.cudnn: there is no cuDNN; its switches are kept."""
+"""torch.backends.cudnn: its switches are kept; convolutions are Rushlight's own."""
 from collections.abc import Iterator
 from typing import Any
 

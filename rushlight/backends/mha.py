@@ -1,5 +1,6 @@
 """torch.backends.mha: whether a TransformerEncoder in evaluation gives zeros at padded positions, as
-PyTorch's kernel for whole layers does."""
+PyTorch's kernel for whole layers does.
+"""
 
 from rushlight.backends.cuda import switch
 

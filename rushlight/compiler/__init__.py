@@ -1,5 +1,6 @@
 """Kernels and how they become machine code: see docs/design.md. Under its name torch.compiler, this package
-also answers for what PyTorch has there: reset(), disable(), is_compiling() ..."""
+also answers for what PyTorch has there: reset(), disable(), is_compiling() ...
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _arrays() -> Iterator[Any]:
 
 
 def _record_memory_history(
-    enabled: "str | None" = "all", *_: Any, stacks: str = "python", max_entries: int = 0, **__: Any
+    enabled: str | None = "all", *_: Any, stacks: str = "python", max_entries: int = 0, **__: Any
 ) -> None:
     """Remember the lines that make arrays, from now on, which makes it slower; None ends it."""
     if enabled is None:
@@ -60,7 +60,8 @@ def _record_memory_history(
 
 def max_memory_allocated(device: Any = None) -> int:
     """The most bytes in use since the recording began or `reset_peak_memory_stats`, objects of Python among
-    them. RuntimeError where nothing is recorded."""
+    them. RuntimeError where nothing is recorded.
+    """
     if not tracemalloc.is_tracing():
         raise RuntimeError(
             "max_memory_allocated: expected that memory is recorded, and it is not; call "
@@ -85,7 +86,8 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 def memory_snapshot() -> list[dict[str, Any]]:
     """The arrays that were made since the recording began and are alive, as one segment of PyTorch's form:
-    blocks with their sizes and the frames that asked for them, innermost first."""
+    blocks with their sizes and the frames that asked for them, innermost first.
+    """
     own = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
     taken = tracemalloc.take_snapshot().filter_traces([own]).traces if tracemalloc.is_tracing() else ()
     blocks, at = [], 0
@@ -130,7 +132,7 @@ def _snapshot(device: Any = None) -> dict[str, Any]:
     }
 
 
-def _dump_snapshot(filename: "str | os.PathLike[str]" = "dump_snapshot.pickle") -> None:
+def _dump_snapshot(filename: str | os.PathLike[str] = "dump_snapshot.pickle") -> None:
     """Write `_snapshot()` where torch.cuda's of the name does, for PyTorch's viewer of memory."""
     with replacing(os.fspath(filename)) as file:
         pickle.dump(_snapshot(), file)

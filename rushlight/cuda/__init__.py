@@ -1,18 +1,41 @@
-"""torch.cuda: says that there is no GPU, as PyTorch's builds for CPUs do.
+"""torch.cuda: devices, their memory, streams and events. Without a device it says so, as PyTorch's CPU
+builds do.
 
-What only prepares for one, or asks how much of it is used, does nothing; what needs one raises PyTorch's
-exceptions (AttributeError where its own module says by accident that something inside it is absent).
+There what only prepares for a device, or asks how much of it is used, does nothing; what needs one raises
+PyTorch's exceptions (AttributeError where its own module says by accident that something inside it is
+absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cuda.md).
 """
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from importlib import import_module as _import
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.lazy import homes, lazy_names
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 
-stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
-globals().update(functions("cuda"))
+
+class StreamContext(nullcontext):  # type: ignore[type-arg]
+    """Of no stream."""
+
+
+stream = StreamContext
+_names = functions("cuda")
+# What a device brings that PyTorch's CPU builds say nothing special of.
+_MORE = (
+    "stream",
+    "StreamContext",
+    "ExternalStream",
+    "check_error",
+    "list_gpu_processes",
+    "default_generators",
+)
+globals().update(_names)
+if accelerator.platform() is not None:
+    for _module in ("api", "memory_api", "stream_api", "random_api"):
+        _there = vars(_import(f"rushlight._engine.devices.cuda.{_module}"))
+        globals().update({n: f for n, f in _there.items() if n in _names or n in _MORE})
 
 
 __getattr__, __dir__ = lazy_names(globals(), homes(__name__))

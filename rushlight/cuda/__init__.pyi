@@ -1,14 +1,20 @@
 # Written by `python tools/stubs.py`.
-"""torch.cuda: says that there is no GPU, as PyTorch's builds for CPUs do.
+"""torch.cuda: devices, their memory, streams and events. Without a device it says so, as PyTorch's CPU
+builds do.
 
-What only prepares for one, or asks how much of it is used, does nothing; what needs one raises PyTorch's
-exceptions (AttributeError where its own module says by accident that something inside it is absent).
+There what only prepares for a device, or asks how much of it is used, does nothing; what needs one raises
+PyTorch's exceptions (AttributeError where its own module says by accident that something inside it is
+absent). Which devices there are is the setting RUSHLIGHT_CUDA's to say (docs/cuda.md).
 """
+from contextlib import nullcontext
 from typing import Any
 
 from rushlight.cuda import amp as amp
 from rushlight.cuda import memory as memory
 from rushlight.cuda import nvtx as nvtx
+class StreamContext(nullcontext):
+    """Of no stream."""
+
 def caching_allocator_alloc(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def caching_allocator_delete(*args: Any, **kwargs: Any) -> Any:
@@ -141,9 +147,13 @@ def set_stream(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def set_sync_debug_mode(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
+class stream(nullcontext):
+    """Of no stream."""
+
 def synchronize(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def temperature(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def utilization(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
+def __dir__() -> list[str]: ...

@@ -3,6 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+def _dump_snapshot(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def _record_memory_history(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
+def _snapshot(*args: Any, **kwargs: Any) -> Any:
+    """As PyTorch's without such a device."""
 annotations: Any
 def caching_allocator_alloc(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""

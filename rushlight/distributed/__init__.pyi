@@ -97,4 +97,19 @@ from rushlight.distributed.objects import scatter_object_list as scatter_object_
 from rushlight.distributed.transfers import send as send
 from rushlight.distributed.objects import send_object_list as send_object_list
 from rushlight.distributed import tensor as tensor
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['Backend', 'DeviceMesh', 'DistBackendError', 'DistError', 'DistNetworkError',
+    'DistQueueEmptyError', 'DistStoreError', 'FileStore', 'Future', 'GradBucket', 'GroupMember', 'HashStore',
+    'P2POp', 'PrefixStore', 'ProcessGroup', 'RankFailure', 'RedOpType', 'ReduceOp', 'Reducer', 'Store',
+    'TCPStore', 'Work', '_all_gather_base', '_reduce_scatter_base', 'all_gather', 'all_gather_into_tensor',
+    'all_gather_object', 'all_gather_single', 'all_reduce', 'all_reduce_coalesced', 'all_to_all',
+    'all_to_all_single', 'barrier', 'batch_isend_irecv', 'broadcast', 'broadcast_object_list',
+    'default_pg_timeout', 'destroy_process_group', 'gather', 'gather_object', 'get_backend',
+    'get_backend_config', 'get_default_backend_for_device', 'get_global_rank', 'get_group_rank',
+    'get_node_local_rank', 'get_pg_count', 'get_process_group_ranks', 'get_rank', 'get_world_size', 'group',
+    'init_device_mesh', 'init_process_group', 'irecv', 'is_available', 'is_backend_available',
+    'is_gloo_available', 'is_initialized', 'is_mpi_available', 'is_nccl_available',
+    'is_torchelastic_launched', 'is_ucc_available', 'is_xccl_available', 'isend', 'monitored_barrier',
+    'new_group', 'new_subgroups', 'new_subgroups_by_enumeration', 'recv', 'recv_object_list', 'reduce',
+    'reduce_scatter', 'reduce_scatter_single', 'reduce_scatter_tensor', 'register_rendezvous_handler',
+    'scatter', 'scatter_object_list', 'send', 'send_object_list']

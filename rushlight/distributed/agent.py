@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -166,7 +167,7 @@ class Agent:
                 folder = Path(self.plan.log_dir) / self.plan.run / f"attempt_{self._attempt}" / str(local)
                 folder.mkdir(parents=True, exist_ok=True)
                 environment["TORCHELASTIC_ERROR_FILE"] = str(folder / "error.json")
-                streams[name] = log = open(folder / f"{name}.log", "wb")
+                streams[name] = log = open(folder / f"{name}.log", "wb")  # noqa: SIM115 - the worker writes it
             if self.plan.tee & bit:
                 streams[name] = subprocess.PIPE
                 copies.append((name, log))
@@ -234,10 +235,8 @@ class Agent:
 
     @staticmethod
     def _kill_group(worker: subprocess.Popen[bytes], number: int) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(worker.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
 
     def _say(self, text: str, status: int) -> int:
         print(f"rushlight.run [{socket.gethostname()}]: {text}", file=sys.stderr, flush=True)

@@ -88,8 +88,7 @@ class DistributedDataParallel(Module, Joinable):
                 "Please avoid using it.",
                 FutureWarning,
             )
-        self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MB)
-        self.bucket_bytes_cap_default = bucket_cap_mb is None
+        self._set_bucket_size(bucket_cap_mb)
         self._comm_hooks: list[tuple[Any, Any]] = []
         if init_sync:
             self._verify_shapes()
@@ -97,6 +96,10 @@ class DistributedDataParallel(Module, Joinable):
         if any(isinstance(m, torch.nn.SyncBatchNorm) for m in module.modules()):
             raise ValueError("SyncBatchNorm layers only work with GPU modules")
         self._make_reducer()
+
+    def _set_bucket_size(self, megabytes: float | None) -> None:
+        self.bucket_bytes_cap = int((25 if megabytes is None else megabytes) * _MB)
+        self.bucket_bytes_cap_default = megabytes is None
 
     def _set_buffer_modes(self, broadcast: bool | None, forward: bool | None) -> None:
         if broadcast is not None:

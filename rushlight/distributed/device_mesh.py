@@ -54,7 +54,7 @@ class DeviceMesh:
     @classmethod
     def from_group(
         cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Any = None
-    ) -> "DeviceMesh":
+    ) -> DeviceMesh:
         """The mesh of one group, or of a list of groups, one for each dim of `mesh`."""
         groups = list(group) if isinstance(group, (list, tuple)) else [group]
         mesh = dist.get_process_group_ranks(groups[0]) if mesh is None else mesh
@@ -111,7 +111,7 @@ class DeviceMesh:
         """This rank's place in the mesh; None if it is not in it."""
         return self._coordinate
 
-    def __getitem__(self, names: str | tuple[str, ...]) -> "DeviceMesh":
+    def __getitem__(self, names: str | tuple[str, ...]) -> DeviceMesh:
         names = (names,) if isinstance(names, str) else tuple(names)
         dims = [self._dim(name) for name in names]
         at = tuple(
@@ -126,9 +126,8 @@ class DeviceMesh:
         )
 
     def __eq__(self, other: object) -> bool:
-        return (
-            self is other
-            or isinstance(other, DeviceMesh)
+        return self is other or (
+            isinstance(other, DeviceMesh)
             and self.device_type == other.device_type
             and (self.mesh_dim_names == other.mesh_dim_names and self.mesh.tolist() == other.mesh.tolist())
         )

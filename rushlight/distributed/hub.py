@@ -53,13 +53,14 @@ class Caller:
         except OSError:
             return self.hub.drop(self)
         self.hub.watch_writes(self, bool(self._out))
+        return None
 
     def read(self) -> None:
         """Take what has come and answer every whole message in it."""
         try:
             data = self.socket.recv(1 << 20)
         except BlockingIOError:
-            return
+            return None
         except OSError:
             data = b""
         if not data:
@@ -67,6 +68,7 @@ class Caller:
         self._in += data
         while not self.closed and self._one_message():
             pass
+        return None
 
     def _one_message(self) -> bool:
         if self.text is not None:

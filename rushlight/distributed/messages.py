@@ -5,6 +5,7 @@ Only the standard library is needed, so that a hub's process starts quickly.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -77,10 +78,8 @@ class Line:
 
     def close(self) -> None:
         """Hang up; a thread that receives gets Lost."""
-        try:
+        with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self.socket.close()
 
 

@@ -48,7 +48,7 @@ class Bucket:
         self.views, offset = [], 0
         for p in params:
             # Laid out as the parameter lies, where that is dense, so that copies are straight.
-            dense = p.is_contiguous() or p.dim() == 4 and p.is_contiguous(memory_format=torch.channels_last)
+            dense = p.is_contiguous() or (p.dim() == 4 and p.is_contiguous(memory_format=torch.channels_last))
             part = self.flat[offset : offset + p.numel()]
             self.views.append(part.as_strided(p.shape, p.stride(), offset) if dense else part.view(p.shape))
             offset += p.numel()
@@ -132,7 +132,7 @@ class Reducer:
     def rebuild(self) -> None:
         """After the first iteration: buckets in the order of rank 0's gradients."""
         self.check_finished()
-        if self.rebuilt or self.expecting or not self.order or self.find_unused and not self.static:
+        if self.rebuilt or self.expecting or not self.order or (self.find_unused and not self.static):
             return
         order = torch.tensor([*self.order, *sorted(set(range(len(self.params))) - set(self.order))])
         dist.broadcast(order, dist.get_global_rank(self.group, 0), group=self.group)
@@ -165,9 +165,7 @@ class Reducer:
         self.seen[number] += 1
         if self.seen[number] == 1:
             self.order.append(number)
-        if not self.static:
-            self._mark(number)
-        elif self.counts is not None and self.seen[number] == self.counts[number]:
+        if not self.static or (self.counts is not None and self.seen[number] == self.counts[number]):
             self._mark(number)
 
     def _begin(self) -> None:

@@ -64,7 +64,8 @@ class Categorical(Distribution):
         value, logits = torch.broadcast_tensors(self._checked(value).long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
-    entropy = lambda self: -(self.logits.clamp(min=torch.finfo(self.logits.dtype).min) * self.probs).sum(-1)
+    def entropy(self):
+        return -(self.logits.clamp(min=torch.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
     def enumerate_support(self, expand=True):
         """The classes' numbers along dim 0."""
@@ -106,9 +107,11 @@ class OneHotCategorical(OfClasses):
         return self._hot(self._categorical.sample(sample_shape))
 
     # The logarithm of the class's probability.
-    log_prob = lambda self, value: self._categorical.log_prob(self._checked(value).max(-1)[1])
+    def log_prob(self, value):
+        return self._categorical.log_prob(self._checked(value).max(-1)[1])
 
-    entropy = lambda self: self._categorical.entropy()
+    def entropy(self):
+        return self._categorical.entropy()
 
     def enumerate_support(self, expand=True):
         """The K vectors along dim 0."""

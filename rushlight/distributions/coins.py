@@ -51,14 +51,16 @@ class Bernoulli(LogOdds, ExponentialFamily):
     # The likelier one; nan where none is.
     mode = property(lambda self: (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan))
 
-    _draw = lambda self, sample_shape: torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+    def _draw(self, sample_shape):
+        return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         """The logarithm of the value's probability."""
         value, logits = broadcast_all(self._checked(value), self.logits)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
-    entropy = lambda self: binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+    def entropy(self):
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand=True):
         """0 and 1 along dim 0."""

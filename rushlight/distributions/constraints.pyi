@@ -20,7 +20,7 @@ class MixtureSameFamilyConstraint(_Wrapped):
 class _Boolean(Constraint):
     """0 and 1."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Bounded(Constraint):
@@ -37,7 +37,7 @@ class _Cat(_Parts):
 class _CorrCholesky(Constraint):
     """Lower Cholesky factors whose rows have length 1."""
 
-    def check(self, value: Any) -> Any: ...
+    def check(_, value: Any) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Dependent(Constraint):
@@ -68,19 +68,19 @@ class _FromTo(_Bounded):
 class _GreaterThan(_From):
     """Above the bound."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _GreaterThanEq(_From):
     """The bound and above."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _HalfOpenInterval(_FromTo):
     """From the one bound to below the other."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _IndependentConstraint(_Wrapped):
@@ -96,43 +96,43 @@ class _IndependentConstraint(_Wrapped):
 class _IntegerGreaterThan(_From):
     """Whole numbers from the bound."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _IntegerInterval(_FromTo):
     """Whole numbers from the one bound to the other."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _IntegerLessThan(_To):
     """Whole numbers up to the bound."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Interval(_FromTo):
     """From the one bound to the other."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _LessThan(_To):
     """Below the bound."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _LowerCholesky(Constraint):
     """Lower triangular with a positive diagonal."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _LowerTriangular(Constraint):
     """Zero above the diagonal."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Multinomial(_To):
@@ -146,7 +146,7 @@ class _Multinomial(_To):
 class _OneHot(Constraint):
     """Vectors of zeros and a one."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Parts(Constraint):
@@ -162,31 +162,31 @@ class _Parts(Constraint):
 class _PositiveDefinite(_Symmetric):
     """Symmetric matrices with positive eigenvalues."""
 
-    def check(self, value: Any) -> Any: ...
+    def check(_, value: Any) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _PositiveSemidefinite(_Symmetric):
     """Symmetric matrices without negative eigenvalues."""
 
-    def check(self, value: Any) -> Any: ...
+    def check(_, value: Any) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Real(Constraint):
     """All numbers but nan."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Simplex(Constraint):
     """Vectors of probabilities."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Square(Constraint):
     """Square matrices."""
 
-    def check(self, value: Any) -> Any: ...
+    def check(_, value: Any) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _Stack(_Parts):
@@ -199,7 +199,7 @@ class _Stack(_Parts):
 class _Symmetric(_Square):
     """Symmetric matrices."""
 
-    def check(self, value: Any) -> Any: ...
+    def check(_, value: Any) -> Any: ...
     event_dim: int
     is_discrete: bool
 class _To(_Bounded):
@@ -244,19 +244,19 @@ class dependent_property(property, _Dependent):
 class greater_than(_From):
     """Above the bound."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class greater_than_eq(_From):
     """The bound and above."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class half_open_interval(_FromTo):
     """From the one bound to below the other."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class independent(_Wrapped):
@@ -272,13 +272,13 @@ class independent(_Wrapped):
 class integer_interval(_FromTo):
     """Whole numbers from the one bound to the other."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 class interval(_FromTo):
     """From the one bound to the other."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 def is_dependent(constraint: Any) -> Any:
@@ -286,7 +286,7 @@ def is_dependent(constraint: Any) -> Any:
 class less_than(_To):
     """Below the bound."""
 
-    def check(self, x: Tensor) -> Any: ...
+    def check(c, x: Tensor) -> Any: ...
     event_dim: int
     is_discrete: bool
 lower_cholesky: Any
@@ -320,4 +320,9 @@ class stack(_Parts):
     def event_dim(self) -> Any: ...
 symmetric: Any
 unit_interval: Any
-__all__: list[str]
+__all__ = ['Constraint', 'is_dependent', 'MixtureSameFamilyConstraint', 'dependent', 'dependent_property',
+    'independent', 'boolean', 'one_hot', 'real', 'simplex', 'integer_interval', 'interval',
+    'half_open_interval', 'nonnegative_integer', 'positive_integer', 'greater_than', 'greater_than_eq',
+    'less_than', 'positive', 'nonnegative', 'unit_interval', 'real_vector', 'positive_vector', 'multinomial',
+    'cat', 'stack', 'lower_triangular', 'lower_cholesky', 'corr_cholesky', 'square', 'symmetric',
+    'positive_semidefinite', 'positive_definite']

@@ -22,7 +22,8 @@ class Poisson(ExponentialFamily):
     mean = variance = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())
 
-    _draw = lambda self, sample_shape: torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+    def _draw(self, sample_shape):
+        return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         """The logarithm of the count's probability."""
@@ -76,7 +77,8 @@ class Binomial(LogOdds):
         return -(found.exp() * found).sum(0)
 
     # 0 to the number of trials along dim 0; NotImplementedError unless all places have as many.
-    enumerate_support = lambda self, expand=True: self._counts("enumerate_support", expand)
+    def enumerate_support(self, expand=True):
+        return self._counts("enumerate_support", expand)
 
     def _counts(self, what, expand):
         most = int(self.total_count.max())
@@ -112,7 +114,8 @@ class NegativeBinomial(LogOdds):
     def _gamma(self):
         return Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
 
-    _draw = lambda self, sample_shape: torch.poisson(self._gamma.sample(sample_shape))
+    def _draw(self, sample_shape):
+        return torch.poisson(self._gamma.sample(sample_shape))
 
     def log_prob(self, value):
         """The logarithm of the count's probability."""

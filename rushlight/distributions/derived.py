@@ -28,11 +28,14 @@ class Half(TransformedDistribution):
         value = self._checked(value)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
-    cdf = lambda self, value: 2 * self.base_dist.cdf(self._checked(value)) - 1
+    def cdf(self, value):
+        return 2 * self.base_dist.cdf(self._checked(value)) - 1
 
-    icdf = lambda self, prob: self.base_dist.icdf((prob + 1) / 2)
+    def icdf(self, prob):
+        return self.base_dist.icdf((prob + 1) / 2)
 
-    entropy = lambda self: self.base_dist.entropy() - math.log(2)
+    def entropy(self):
+        return self.base_dist.entropy() - math.log(2)
 
 
 class HalfNormal(Half):
@@ -75,7 +78,8 @@ class LogNormal(TransformedDistribution):
     mode = property(lambda self: (self.loc - self.scale.square()).exp())
     variance = property(lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp())
 
-    entropy = lambda self: self.base_dist.entropy() + self.loc
+    def entropy(self):
+        return self.base_dist.entropy() + self.loc
 
 
 class LogisticNormal(TransformedDistribution):

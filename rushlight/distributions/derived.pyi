@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """What transforms make of normal and Cauchy numbers."""
-from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.transformed_distribution import TransformedDistribution
 from typing import Any
 
 class Half(TransformedDistribution):

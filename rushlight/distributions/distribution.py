@@ -127,7 +127,8 @@ class Distribution:
         warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
-    perplexity = lambda self: torch.exp(self.entropy())
+    def perplexity(self):
+        return torch.exp(self.entropy())
 
     def __repr__(self):
         given = [(name, vars(self)[name]) for name in self.arg_constraints if name in vars(self)]

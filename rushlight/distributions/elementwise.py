@@ -73,9 +73,11 @@ class AbsTransform(Alike):
 
     domain, codomain = constraints.real, constraints.positive
 
-    _call = lambda self, x: x.abs()
+    def _call(self, x):
+        return x.abs()
 
-    _inverse = lambda self, y: y
+    def _inverse(self, y):
+        return y
 
 
 class PowerTransform(Transform):
@@ -94,15 +96,19 @@ class PowerTransform(Transform):
     def __eq__(self, other):
         return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
 
-    _call = lambda self, x: x.pow(self.exponent)
+    def _call(self, x):
+        return x.pow(self.exponent)
 
-    _inverse = lambda self, y: y.pow(1 / self.exponent)
+    def _inverse(self, y):
+        return y.pow(1 / self.exponent)
 
     # log |exponent y / x|.
-    log_abs_det_jacobian = lambda self, x, y: (self.exponent * y / x).abs().log()
+    def log_abs_det_jacobian(self, x, y):
+        return (self.exponent * y / x).abs().log()
 
     # Broadcast with the exponent's.
-    forward_shape = lambda self, shape: torch.broadcast_shapes(shape, self.exponent.shape)
+    def forward_shape(self, shape):
+        return torch.broadcast_shapes(shape, self.exponent.shape)
 
     inverse_shape = forward_shape
 
@@ -141,9 +147,11 @@ class AffineTransform(Transform):
             return self.scale.sign()
         return (self.scale > 0) - (self.scale < 0)
 
-    _call = lambda self, x: self.loc + self.scale * x
+    def _call(self, x):
+        return self.loc + self.scale * x
 
-    _inverse = lambda self, y: (y - self.loc) / self.scale
+    def _inverse(self, y):
+        return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x, y):
         """log |scale|, summed over the value's dims."""
@@ -180,9 +188,12 @@ class CumulativeDistributionTransform(Transform):
 
     domain = property(lambda self: self.distribution.support)
 
-    _call = lambda self, x: self.distribution.cdf(x)
+    def _call(self, x):
+        return self.distribution.cdf(x)
 
-    _inverse = lambda self, y: self.distribution.icdf(y)
+    def _inverse(self, y):
+        return self.distribution.icdf(y)
 
     # The logarithm of the density at x.
-    log_abs_det_jacobian = lambda self, x, y: self.distribution.log_prob(x)
+    def log_abs_det_jacobian(self, x, y):
+        return self.distribution.log_prob(x)

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Distributions whose density is exp(<t(x), theta> - F(theta) + k(x))."""
-from rushlight.distributions.distribution import Distribution
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.distribution import Distribution
 from typing import Any
 
 class ExponentialFamily(Distribution):

@@ -54,7 +54,8 @@ class Gumbel(TransformedDistribution):
         y = (self.loc - self._checked(value)) / self.scale
         return y - y.exp() - self.scale.log()
 
-    entropy = lambda self: self.scale.log() + (1 + euler_constant)
+    def entropy(self):
+        return self.scale.log() + (1 + euler_constant)
 
 
 class Weibull(TransformedDistribution):
@@ -116,7 +117,8 @@ class Pareto(TransformedDistribution):
     def _power(self, least):
         return self.alpha.clamp(min=least)
 
-    entropy = lambda self: (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+    def entropy(self):
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
 class GeneralizedPareto(Distribution):
@@ -173,9 +175,11 @@ class GeneralizedPareto(Distribution):
         return torch.where(none, -z, -torch.log1p(c * z) / c)
 
     # The logarithm of the probability of what is not larger.
-    log_cdf = lambda self, value: torch.log1p(-torch.exp(self.log_survival_function(value)))
+    def log_cdf(self, value):
+        return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
-    cdf = lambda self, value: torch.exp(self.log_cdf(value))
+    def cdf(self, value):
+        return torch.exp(self.log_cdf(value))
 
     def icdf(self, value):
         """What has this probability below it."""
@@ -183,7 +187,8 @@ class GeneralizedPareto(Distribution):
         log = torch.log1p(-value)
         return self.loc + self.scale * torch.where(none, -log, torch.expm1(-c * log) / c)
 
-    entropy = lambda self: torch.log(self.scale) + self.concentration + 1
+    def entropy(self):
+        return torch.log(self.scale) + self.concentration + 1
 
 
 class Kumaraswamy(TransformedDistribution):

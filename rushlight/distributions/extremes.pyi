@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """Distributions of extremes and of what lasts."""
 from collections.abc import Sequence
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.transformed_distribution import TransformedDistribution
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class GeneralizedPareto(Distribution):

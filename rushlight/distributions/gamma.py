@@ -29,13 +29,17 @@ class Exponential(ExponentialFamily):
         """Values drawn, whose gradient flows into the rate."""
         return self._room(sample_shape, self.rate).exponential_() / self.rate
 
-    log_prob = lambda self, value: self.rate.log() - self.rate * self._checked(value)
+    def log_prob(self, value):
+        return self.rate.log() - self.rate * self._checked(value)
 
-    cdf = lambda self, value: 1 - torch.exp(-self.rate * self._checked(value))
+    def cdf(self, value):
+        return 1 - torch.exp(-self.rate * self._checked(value))
 
-    icdf = lambda self, value: -torch.log1p(-value) / self.rate
+    def icdf(self, value):
+        return -torch.log1p(-value) / self.rate
 
-    entropy = lambda self: 1.0 - torch.log(self.rate)
+    def entropy(self):
+        return 1.0 - torch.log(self.rate)
 
 
 class Gamma(ExponentialFamily):
@@ -68,7 +72,8 @@ class Gamma(ExponentialFamily):
             - torch.lgamma(self.concentration)
         )
 
-    cdf = lambda self, value: torch.special.gammainc(self.concentration, self.rate * self._checked(value))
+    def cdf(self, value):
+        return torch.special.gammainc(self.concentration, self.rate * self._checked(value))
 
     def entropy(self):
         """In nats."""

@@ -1,10 +1,10 @@
 # Written by `python tools/stubs.py`.
 """Gamma distributions and what is made of gamma numbers."""
 from collections.abc import Sequence
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.transformed_distribution import TransformedDistribution
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Chi2(Gamma):

@@ -48,7 +48,8 @@ class Independent(Distribution):
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     # The sum of the parts'.
-    entropy = lambda self: sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+    def entropy(self):
+        return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand=True):
         """The base distribution's; NotImplementedError if batch dims were reinterpreted."""

@@ -35,9 +35,11 @@ class _Joined(Transform):
     def _each(self, function, *values):
         return [function(t, *parts) for t, *parts in zip(self.transforms, *values)]
 
-    _call = lambda self, x: self._join(self._each(lambda t, part: t(part), self._split(x, "x")))
+    def _call(self, x):
+        return self._join(self._each(lambda t, part: t(part), self._split(x, "x")))
 
-    _inverse = lambda self, y: self._join(self._each(lambda t, part: t.inv(part), self._split(y, "y")))
+    def _inverse(self, y):
+        return self._join(self._each(lambda t, part: t.inv(part), self._split(y, "y")))
 
     def _jacobians(self, x, y):
         parts = self._split(x, "x"), self._split(y, "y")
@@ -49,7 +51,8 @@ class StackTransform(_Joined):
 
     _arguments = ("transforms", "dim")
 
-    _constraint = lambda self, parts: constraints.stack(parts, self.dim)
+    def _constraint(self, parts):
+        return constraints.stack(parts, self.dim)
 
     def _split(self, value, name):
         return self._checked(value, len(self.transforms), "len(transforms)", name).unbind(self.dim)
@@ -58,7 +61,8 @@ class StackTransform(_Joined):
         return torch.stack(parts, self.dim)
 
     # The parts', stacked.
-    log_abs_det_jacobian = lambda self, x, y: self._join(self._jacobians(x, y))
+    def log_abs_det_jacobian(self, x, y):
+        return self._join(self._jacobians(x, y))
 
 
 class CatTransform(_Joined):
@@ -76,7 +80,9 @@ class CatTransform(_Joined):
 
     event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
     length = property(lambda self: sum(self.lengths))
-    _constraint = lambda self, parts: constraints.cat(parts, self.dim, self.lengths)
+
+    def _constraint(self, parts):
+        return constraints.cat(parts, self.dim, self.lengths)
 
     def _split(self, value, name):
         return self._checked(value, self.length, "length", name).split(self.lengths, self.dim)

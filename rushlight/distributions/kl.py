@@ -1,9 +1,8 @@
 """kl_divergence(p, q), the mean under p of log p(x) - log q(x), and a table of functions for it."""
 
 from rushlight._engine.core.callers import warn
-from rushlight.distributions.distribution import Distribution
 
-__all__ = ["register_kl", "kl_divergence"]
+__all__ = ["kl_divergence", "register_kl"]
 
 _KL_REGISTRY = {}
 _KL_MEMOIZE = {}
@@ -12,10 +11,10 @@ _KL_MEMOIZE = {}
 def register_kl(type_p, type_q):
     """Decorator: the function is kl_divergence(p, q) for p and q of these classes and subclasses of them.
 
-    TypeError for what is no class of distributions.
+    A class need not be one of ours (pyro's Distribution is none). TypeError for what is no class.
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+        if not isinstance(kind, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def register(function):
@@ -59,4 +58,6 @@ def kl_divergence(p, q):
 
 
 import rushlight.distributions.kl_between  # noqa: E402, F401
-import rushlight.distributions.kl_within  # noqa: E402, F401
+from rushlight.distributions.kl_within import (  # noqa: E402
+    _exponential_family as _kl_expfamily_expfamily,  # noqa: F401
+)

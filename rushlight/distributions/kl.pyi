@@ -9,6 +9,6 @@ def kl_divergence(p: Any, q: Any) -> Any:
 def register_kl(type_p: Any, type_q: Any) -> Any:
     """Decorator: the function is kl_divergence(p, q) for p and q of these classes and subclasses of them.
 
-    TypeError for what is no class of distributions.
+    A class need not be one of ours (pyro's Distribution is none). TypeError for what is no class.
     """
-__all__: list[str]
+__all__ = ['kl_divergence', 'register_kl']

@@ -1,12 +1,12 @@
 # Written by `python tools/stubs.py`.
 """Distributions of matrices."""
 from collections.abc import Sequence
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight.distributions.gamma import Chi2
 from rushlight.distributions.shares import Beta
 from rushlight.distributions.vectors import ScaleMatrix
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class LKJCholesky(Distribution):

@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """Mixtures of distributions of one kind."""
-from rushlight.distributions.distribution import Distribution
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.distribution import Distribution
 from typing import Any
 
 class MixtureSameFamily(Distribution):

@@ -54,9 +54,11 @@ class Normal(_Placed, ExponentialFamily):
         steps = (self._checked(value) - self.loc) * self.scale.reciprocal()
         return 0.5 * (1 + torch.erf(steps / math.sqrt(2)))
 
-    icdf = lambda self, value: self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
+    def icdf(self, value):
+        return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
 
-    entropy = lambda self: 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
+    def entropy(self):
+        return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
 
 
 class Cauchy(_Placed):
@@ -77,11 +79,14 @@ class Cauchy(_Placed):
         steps = (self._checked(value) - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - (steps**2).log1p()
 
-    cdf = lambda self, value: torch.atan((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
+    def cdf(self, value):
+        return torch.atan((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
 
-    icdf = lambda self, value: torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+    def icdf(self, value):
+        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
-    entropy = lambda self: math.log(4 * math.pi) + self.scale.log()
+    def entropy(self):
+        return math.log(4 * math.pi) + self.scale.log()
 
 
 class Laplace(_Placed):
@@ -109,7 +114,8 @@ class Laplace(_Placed):
         away = value - 0.5
         return self.loc - self.scale * away.sign() * torch.log1p(-2 * away.abs())
 
-    entropy = lambda self: 1 + torch.log(2 * self.scale)
+    def entropy(self):
+        return 1 + torch.log(2 * self.scale)
 
 
 class Uniform(Distribution):
@@ -139,8 +145,11 @@ class Uniform(Distribution):
         within = ((self.low <= value) & (value < self.high)).type_as(self.low)
         return torch.log(within) - torch.log(self.high - self.low)
 
-    cdf = lambda self, value: ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+    def cdf(self, value):
+        return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
-    icdf = lambda self, value: value * (self.high - self.low) + self.low
+    def icdf(self, value):
+        return value * (self.high - self.low) + self.low
 
-    entropy = lambda self: torch.log(self.high - self.low)
+    def entropy(self):
+        return torch.log(self.high - self.low)

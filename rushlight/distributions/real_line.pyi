@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """Distributions of numbers by their place and width."""
 from collections.abc import Sequence
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributions.distribution import Distribution
 from rushlight.distributions.exp_family import ExponentialFamily
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Cauchy(_Placed):

@@ -3,7 +3,10 @@
 import rushlight as torch
 from rushlight.distributions.constraints import positive, positive_vector, simplex, unit_interval
 from rushlight.distributions.exp_family import ExponentialFamily
-from rushlight.distributions.implicit import standard_dirichlet
+from rushlight.distributions.implicit import (
+    _dirichlet_rule as _Dirichlet_backward,  # noqa: F401
+    standard_dirichlet,
+)
 from rushlight.distributions.utils import broadcast_all
 from rushlight.nn.functional import one_hot
 
@@ -57,7 +60,8 @@ class Dirichlet(ExponentialFamily):
 
     _natural_params = property(lambda self: (self.concentration,))
 
-    _log_normalizer = lambda self, x: x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
+    def _log_normalizer(self, x):
+        return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
 
 
 class Beta(ExponentialFamily):
@@ -85,8 +89,10 @@ class Beta(ExponentialFamily):
         """The logarithm of the density."""
         return self._dirichlet.log_prob(torch.stack([self._checked(value), 1.0 - value], -1))
 
-    entropy = lambda self: self._dirichlet.entropy()
+    def entropy(self):
+        return self._dirichlet.entropy()
 
     _natural_params = property(lambda self: (self.concentration1, self.concentration0))
 
-    _log_normalizer = lambda self, x, y: torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
+    def _log_normalizer(self, x, y):
+        return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Distributions of probabilities."""
 from collections.abc import Sequence
-from rushlight.distributions.exp_family import ExponentialFamily
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.exp_family import ExponentialFamily
 from typing import Any
 
 class Beta(ExponentialFamily):

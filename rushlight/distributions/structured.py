@@ -35,18 +35,23 @@ class ReshapeTransform(Transform):
         lambda self: constraints.independent(constraints.real, len(self.out_shape))
     )
 
-    _call = lambda self, x: x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
+    def _call(self, x):
+        return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
 
-    _inverse = lambda self, y: y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
+    def _inverse(self, y):
+        return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
 
     # 0.
-    log_abs_det_jacobian = lambda self, x, y: x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+    def log_abs_det_jacobian(self, x, y):
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     # out_shape for in_shape.
-    forward_shape = lambda self, shape: _exchanged(shape, self.in_shape, self.out_shape)
+    def forward_shape(self, shape):
+        return _exchanged(shape, self.in_shape, self.out_shape)
 
     # in_shape for out_shape.
-    inverse_shape = lambda self, shape: _exchanged(shape, self.out_shape, self.in_shape)
+    def inverse_shape(self, shape):
+        return _exchanged(shape, self.out_shape, self.in_shape)
 
 
 def _exchanged(shape, ours, theirs):
@@ -65,10 +70,12 @@ class SoftmaxTransform(Alike):
         found = (x - x.max(-1, True)[0]).exp()
         return found / found.sum(-1, True)
 
-    _inverse = lambda self, y: y.log()
+    def _inverse(self, y):
+        return y.log()
 
     # The same.
-    forward_shape = lambda self, shape: _of_dims(shape, 1)
+    def forward_shape(self, shape):
+        return _of_dims(shape, 1)
 
     inverse_shape = forward_shape
 
@@ -101,10 +108,12 @@ class StickBreakingTransform(Alike):
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     # One more class.
-    forward_shape = lambda self, shape: (*_of_dims(shape, 1)[:-1], shape[-1] + 1)
+    def forward_shape(self, shape):
+        return (*_of_dims(shape, 1)[:-1], shape[-1] + 1)
 
     # One class less.
-    inverse_shape = lambda self, shape: (*_of_dims(shape, 1)[:-1], shape[-1] - 1)
+    def inverse_shape(self, shape):
+        return (*_of_dims(shape, 1)[:-1], shape[-1] - 1)
 
 
 class CorrCholeskyTransform(Transform):
@@ -156,9 +165,11 @@ class LowerCholeskyTransform(Alike):
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
 
-    _call = lambda self, x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+    def _call(self, x):
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
 
-    _inverse = lambda self, y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    def _inverse(self, y):
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
 class PositiveDefiniteTransform(LowerCholeskyTransform):
@@ -170,4 +181,5 @@ class PositiveDefiniteTransform(LowerCholeskyTransform):
         factor = super()._call(x)
         return factor @ factor.mT
 
-    _inverse = lambda self, y: super()._inverse(torch.linalg.cholesky(y))
+    def _inverse(self, y):
+        return super()._inverse(torch.linalg.cholesky(y))

@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Transforms of vectors and matrices."""
 from rushlight._engine.core.size import Size
-from rushlight.distributions.transform import Alike, Transform
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.transform import Alike, Transform
 from typing import Any
 
 class CorrCholeskyTransform(Transform):

@@ -77,10 +77,12 @@ class Transform:
         return f"{type(self).__name__}()"
 
     # y's shape of x's.
-    forward_shape = lambda self, shape: shape
+    def forward_shape(self, shape):
+        return shape
 
     # x's shape of y's.
-    inverse_shape = lambda self, shape: shape
+    def inverse_shape(self, shape):
+        return shape
 
 
 class Alike(Transform):
@@ -120,13 +122,16 @@ class _InverseTransform(Transform):
         return self._inv._inv_call(x)
 
     # Minus the transform's, of y and x.
-    log_abs_det_jacobian = lambda self, x, y: -self._inv.log_abs_det_jacobian(y, x)
+    def log_abs_det_jacobian(self, x, y):
+        return -self._inv.log_abs_det_jacobian(y, x)
 
     # The transform's inverse_shape.
-    forward_shape = lambda self, shape: self._inv.inverse_shape(shape)
+    def forward_shape(self, shape):
+        return self._inv.inverse_shape(shape)
 
     # The transform's forward_shape.
-    inverse_shape = lambda self, shape: self._inv.forward_shape(shape)
+    def inverse_shape(self, shape):
+        return self._inv.forward_shape(shape)
 
 
 class ComposeTransform(Transform):
@@ -182,8 +187,11 @@ class ComposeTransform(Transform):
         return functools.reduce(operator.add, terms)
 
     # The parts', one after another.
-    forward_shape = lambda self, shape: functools.reduce(lambda s, p: p.forward_shape(s), self.parts, shape)
-    inverse_shape = lambda self, shape: self.inv.forward_shape(shape)
+    def forward_shape(self, shape):
+        return functools.reduce(lambda s, p: p.forward_shape(s), self.parts, shape)
+
+    def inverse_shape(self, shape):
+        return self.inv.forward_shape(shape)
 
     def __repr__(self):
         return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
@@ -215,9 +223,11 @@ class IndependentTransform(Transform):
     bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
 
-    _call = lambda self, x: self.base_transform(_enough(x, self.domain))
+    def _call(self, x):
+        return self.base_transform(_enough(x, self.domain))
 
-    _inverse = lambda self, y: self.base_transform.inv(_enough(y, self.codomain))
+    def _inverse(self, y):
+        return self.base_transform.inv(_enough(y, self.codomain))
 
     def log_abs_det_jacobian(self, x, y):
         """The sum over the reinterpreted dims."""
@@ -227,10 +237,12 @@ class IndependentTransform(Transform):
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
     # The base transform's.
-    forward_shape = lambda self, shape: self.base_transform.forward_shape(shape)
+    def forward_shape(self, shape):
+        return self.base_transform.forward_shape(shape)
 
     # The base transform's.
-    inverse_shape = lambda self, shape: self.base_transform.inverse_shape(shape)
+    def inverse_shape(self, shape):
+        return self.base_transform.inverse_shape(shape)
 
 
 def _enough(value, constraint):

@@ -61,7 +61,8 @@ class TransformedDistribution(Distribution):
             value = transform(value)
         return value
 
-    _draw = lambda self, sample_shape: self._forward(self.base_dist.sample(sample_shape))
+    def _draw(self, sample_shape):
+        return self._forward(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters of the base and of the transforms."""
@@ -92,4 +93,5 @@ class TransformedDistribution(Distribution):
             self.base_dist._validate_sample(value)
         return self._turned(self.base_dist.cdf(value))
 
-    icdf = lambda self, value: self._forward(self.base_dist.icdf(self._turned(value)))
+    def icdf(self, value):
+        return self._forward(self.base_dist.icdf(self._turned(value)))

@@ -37,11 +37,11 @@ __all__ = [
     "PowerTransform",
     "ReshapeTransform",
     "SigmoidTransform",
-    "SoftplusTransform",
-    "TanhTransform",
     "SoftmaxTransform",
+    "SoftplusTransform",
     "StackTransform",
     "StickBreakingTransform",
+    "TanhTransform",
     "Transform",
     "identity_transform",
 ]

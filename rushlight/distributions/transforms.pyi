@@ -22,4 +22,8 @@ from rushlight.distributions.structured import StickBreakingTransform as StickBr
 from rushlight.distributions.elementwise import TanhTransform as TanhTransform
 from rushlight.distributions.transform import Transform as Transform
 identity_transform: Any
-__all__: list[str]
+__all__ = ['AbsTransform', 'AffineTransform', 'CatTransform', 'ComposeTransform', 'CorrCholeskyTransform',
+    'CumulativeDistributionTransform', 'ExpTransform', 'IndependentTransform', 'LowerCholeskyTransform',
+    'PositiveDefiniteTransform', 'PowerTransform', 'ReshapeTransform', 'SigmoidTransform', 'SoftmaxTransform',
+    'SoftplusTransform', 'StackTransform', 'StickBreakingTransform', 'TanhTransform', 'Transform',
+    'identity_transform']

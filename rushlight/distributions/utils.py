@@ -9,10 +9,10 @@ euler_constant = 0.57721566490153286060
 
 __all__ = [
     "broadcast_all",
-    "logits_to_probs",
     "clamp_probs",
-    "probs_to_logits",
     "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
     "tril_matrix_to_vec",
     "vec_to_tril_matrix",
 ]

@@ -42,4 +42,5 @@ def tril_matrix_to_vec(mat: Tensor, diag: float = 0) -> Any:
     """The elements on and below a diagonal of matrices (..., n, n), row by row: (..., number of them)."""
 def vec_to_tril_matrix(vec: Any, diag: float = 0) -> Any:
     """Matrices (..., n, n) of elements on and below a diagonal, given row by row, and zeros elsewhere."""
-__all__: list[str]
+__all__ = ['broadcast_all', 'clamp_probs', 'lazy_property', 'logits_to_probs', 'probs_to_logits',
+    'tril_matrix_to_vec', 'vec_to_tril_matrix']

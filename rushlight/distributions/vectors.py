@@ -22,16 +22,21 @@ def the_one(arguments, error):
     return given[0]
 
 
+def _precision_to_scale_tril(P):
+    """The lower Cholesky factor of the covariance, of its inverse; PyTorch's name, which libraries import."""
+    # With rows and columns in reverse order, Cholesky's factor is the inverse of the one that is looked for.
+    inverse = torch.linalg.cholesky(P.flip((-2, -1))).flip((-2, -1)).mT
+    one = torch.eye(P.shape[-1], dtype=P.dtype, device=P.device)
+    return torch.linalg.solve_triangular(inverse, one, upper=False)
+
+
 def factor_of(name, matrix):
     """The lower Cholesky factor of the covariance, of one of the three matrices."""
     if name == "scale_tril":
         return matrix
     if name == "covariance_matrix":
         return torch.linalg.cholesky(matrix)
-    # With rows and columns in reverse order, Cholesky's factor is the inverse of the one that is looked for.
-    inverse = torch.linalg.cholesky(matrix.flip((-2, -1))).flip((-2, -1)).mT
-    one = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-    return torch.linalg.solve_triangular(inverse, one, upper=False)
+    return _precision_to_scale_tril(matrix)
 
 
 def half_logdet(factor):
@@ -45,6 +50,31 @@ def mahalanobis(factor, away):
         return torch.linalg.solve_triangular(factor, away.unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
     columns = away.reshape(-1, away.shape[-1]).mT
     return torch.linalg.solve_triangular(factor, columns, upper=False).pow(2).sum(-2).reshape(away.shape[:-1])
+
+
+# PyTorch's names, which libraries of distributions import.
+_batch_mahalanobis = mahalanobis
+
+
+def _batch_mv(bmat, bvec):
+    """Matrices (..., n, m) times vectors (..., m)."""
+    return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_capacitance_tril(W, D):
+    """The Cholesky factor of I + W^T D^-1 W."""
+    return torch.linalg.cholesky(_plus_one(W.mT / D.unsqueeze(-2) @ W))
+
+
+def _batch_lowrank_logdet(W, D, capacitance_tril):
+    """The logarithm of the determinant of W W^T + D, by the matrix determinant lemma."""
+    return 2 * half_logdet(capacitance_tril) + D.log().sum(-1)
+
+
+def _batch_lowrank_mahalanobis(W, D, x, capacitance_tril):
+    """The squared length of x measured by W W^T + D, by Woodbury's identity."""
+    along = _batch_mv(W.mT / D.unsqueeze(-2), x)
+    return (x.pow(2) / D).sum(-1) - mahalanobis(capacitance_tril, along)
 
 
 class ScaleMatrix(Distribution):
@@ -149,14 +179,10 @@ class LowRankMultivariateNormal(ScaleMatrix):
         self.loc, self.cov_diag = loc.expand(batch + event), cov_diag.expand(batch + event)
         self.cov_factor = cov_factor.expand(batch + cov_factor.shape[-2:])
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
-        self._capacitance_tril = torch.linalg.cholesky(_plus_one(self._weighed() @ cov_factor))
+        self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(batch, event, validate_args=validate_args)
 
     mean = mode = property(lambda self: self.loc)
-
-    def _weighed(self):
-        """W^T D^-1."""
-        return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
 
     # The covariance's diagonal.
     variance = property(lambda self: self.cov_factor.pow(2).sum(-1) + self.cov_diag)
@@ -180,13 +206,18 @@ class LowRankMultivariateNormal(ScaleMatrix):
             + self._unbroadcasted_cov_diag.sqrt() * all_
         )
 
+    def _weighed(self):
+        """W^T D^-1."""
+        return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
+
+    def _lowrank(self):
+        return self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
+
     def _logdet(self):
-        return 2 * half_logdet(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)
+        return _batch_lowrank_logdet(*self._lowrank(), self._capacitance_tril)
 
     def _mahalanobis(self, away):
-        along = (self._weighed() @ away.unsqueeze(-1)).squeeze(-1)
-        apart = (away.pow(2) / self._unbroadcasted_cov_diag).sum(-1)
-        return apart - mahalanobis(self._capacitance_tril, along)
+        return _batch_lowrank_mahalanobis(*self._lowrank(), away, self._capacitance_tril)
 
     def log_prob(self, value):
         """The logarithm of the density."""

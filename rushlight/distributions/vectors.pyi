@@ -1,8 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Normal distributions of vectors."""
 from collections.abc import Sequence
-from rushlight.distributions.distribution import Distribution
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.distribution import Distribution
 from typing import Any
 
 class LowRankMultivariateNormal(ScaleMatrix):
@@ -62,7 +62,19 @@ class ScaleMatrix(Distribution):
         """The covariance matrix's inverse."""
     @property
     def scale_tril(self) -> Any: ...
+def _batch_capacitance_tril(W: Any, D: Any) -> Any:
+    """The Cholesky factor of I + W^T D^-1 W."""
+def _batch_lowrank_logdet(W: Any, D: Any, capacitance_tril: Any) -> Any:
+    """The logarithm of the determinant of W W^T + D, by the matrix determinant lemma."""
+def _batch_lowrank_mahalanobis(W: Any, D: Any, x: Tensor, capacitance_tril: Any) -> Any:
+    """The squared length of x measured by W W^T + D, by Woodbury's identity."""
+def _batch_mahalanobis(factor: Any, away: Any) -> Any:
+    """The squared length of vectors (..., n), measured by matrices' Cholesky factors (..., n, n)."""
+def _batch_mv(bmat: Any, bvec: Any) -> Any:
+    """Matrices (..., n, m) times vectors (..., m)."""
 def _plus_one(matrix: Any) -> Any: ...
+def _precision_to_scale_tril(P: Any) -> Any:
+    """The lower Cholesky factor of the covariance, of its inverse; PyTorch's name, which libraries import."""
 def factor_of(name: Any, matrix: Any) -> Any:
     """The lower Cholesky factor of the covariance, of one of the three matrices."""
 def half_logdet(factor: Any) -> Any:

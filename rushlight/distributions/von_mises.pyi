@@ -1,7 +1,7 @@
 # Written by `python tools/stubs.py`.
 """The von Mises distribution of angles."""
-from rushlight.distributions.distribution import Distribution
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.distributions.distribution import Distribution
 from typing import Any
 
 class VonMises(Distribution):

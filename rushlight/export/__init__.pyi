@@ -14,3 +14,4 @@ from rushlight.export.saving import load as load
 from rushlight.export import program as program
 from rushlight.export.saving import save as save
 from rushlight.export.unflattening import unflatten as unflatten
+def __dir__() -> list[str]: ...

@@ -1,5 +1,6 @@
 """Nodes' arguments, sizes and structures as PyTorch's files of exported programs spell them, and read
-back."""
+back.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +163,7 @@ def argument(value: Any, kind: str = "") -> dict[str, Any]:
 
 def _listed(items: list[Any], kind: str) -> dict[str, Any]:
     nodes = [item for item in items if isinstance(item, Node)]
-    if "Tensor" in kind or nodes and not isinstance(nodes[0].meta.get("val"), Sym):
+    if "Tensor" in kind or (nodes and not isinstance(nodes[0].meta.get("val"), Sym)):
         if None in items or "Tensor?" in kind:
             return {"as_optional_tensors": [argument(item) for item in items]}
         return {"as_tensors": [{"name": item.name} for item in items]}
@@ -176,7 +177,8 @@ def _listed(items: list[Any], kind: str) -> dict[str, Any]:
 
 def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
     """The argument that `argument` told; KeyError for names of no nodes, ValueError for what is no
-    argument."""
+    argument.
+    """
     ((key, value),) = told.items()
     if key in ("as_tensor", "as_sym_int"):
         return _node_of(value, known)
@@ -186,7 +188,7 @@ def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
         return [argument_of(item, known) for item in value]
     wanted: Any = {"as_bool": bool, "as_int": int, "as_float": (int, float), "as_string": str}.get(key)
     items: Any = {"as_bools": bool, "as_ints": int, "as_floats": (int, float), "as_strings": str}.get(key)
-    if wanted and isinstance(value, wanted) or items and all(isinstance(item, items) for item in value):
+    if (wanted and isinstance(value, wanted)) or (items and all(isinstance(item, items) for item in value)):
         return value
     other = {
         "as_none": lambda: None,

@@ -35,7 +35,7 @@ from rushlight.fx.names import typename
 from rushlight.fx.node import Node, map_aggregate
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
-_INNER = tuple(f"{_PACKAGE}{room}" for room in ("dispatch", "export", "ops", "tensor", "base", "fx"))
+_INNER = tuple(f"{_PACKAGE}{folder}" for folder in ("_engine", "export", "fx"))
 
 
 class Value:
@@ -64,7 +64,8 @@ class Value:
 
 class Listener:
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
-    opened(row, its overload): whether a composite row is told in the rows that it consists of."""
+    opened(row, its overload): whether a composite row is told in the rows that it consists of.
+    """
 
     def __init__(self, module: Any, opened: Any = None) -> None:
         self.graph = Graph()
@@ -122,7 +123,8 @@ class Listener:
 
     def indexing(self, run: Any, t: Any, index: Any, *value: Any) -> Any:
         """Brackets: numbers and slices in rows, as they were written: what they are cut to depends on
-        sizes."""
+        sizes.
+        """
         items = index if isinstance(index, tuple) else (index,)
         if (
             value

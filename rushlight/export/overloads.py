@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import rushlight as torch
-from rushlight import _torch_dispatch
 from rushlight._engine.dispatch.dispatcher import function, lookup
 from rushlight._engine.names.alternatives import attribute
 from rushlight._engine.ops.signature import REQUIRED
@@ -132,7 +131,7 @@ def overloads(name: str) -> dict[str, Overload]:
 def _recorded() -> dict[str, list[tuple[str, bool, tuple[str, ...]]]]:
     """(signature, whether PyTorch makes it of other ops, tags) of all of PyTorch's overloads, by name."""
     found: dict[str, list[tuple[str, bool, tuple[str, ...]]]] = {}
-    path = os.path.join(os.path.dirname(_torch_dispatch.__file__), "aten.tsv")
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_torch_dispatch", "aten.tsv")
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             text, made, tags = line.rstrip("\n").split("\t")
@@ -290,7 +289,7 @@ class Overload:
                 f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
                 f"keywords {sorted(kwargs)}"
             )
-        return {p.name: given[p.name] if p.name in given else p.whole_default for p in params}
+        return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         listening = sys.modules.get("rushlight._torch_dispatch.delivery")
@@ -304,7 +303,8 @@ class Overload:
 
     def _public(self) -> Any:
         """What programs call the op by, which equals each of its overloads, as policies of checkpoints
-        expect."""
+        expect.
+        """
         return next((f for space in _SPACES if (f := lookup(space, self._schema.name))), self)
 
     def __hash__(self) -> int:
@@ -386,7 +386,7 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
         if "[" in kind:
             many = isinstance(value, (list, tuple))
             return many and all(v is None or isinstance(v, torch.Tensor) for v in value)
-        return isinstance(value, torch.Tensor) or numbers and isinstance(value, (int, float, complex))
+        return isinstance(value, torch.Tensor) or (numbers and isinstance(value, (int, float, complex)))
     if isinstance(value, torch.Tensor):
         return False
     if "[" in kind:
@@ -403,7 +403,7 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
         "ScalarType": torch.dtype,
     }.get(kind)
     either = kind in ("bool", "Scalar") or not isinstance(value, bool)
-    return plain is None or isinstance(value, plain) and either
+    return plain is None or (isinstance(value, plain) and either)
 
 
 def _shaped(kind: str, value: Any) -> Any:
@@ -556,7 +556,7 @@ class Packet:
 def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
-    if name.startswith("__") and not recorded(name) or found is None and not recorded(name):
+    if (name.startswith("__") and not recorded(name)) or (found is None and not recorded(name)):
         return attribute("rushlight.ops.aten", name)
     return Packet(name, found)
 
@@ -586,7 +586,8 @@ def plain(target: Any) -> str:
 
 def named(target: str) -> Any:
     """The function of a node's target, `torch.ops.aten.add.Tensor` or `_operator.mul`; KeyError for
-    others."""
+    others.
+    """
     if target.startswith("_operator."):
         return {f.__name__: f for f in _SIZES}[target.rpartition(".")[2]]
     _, _, space, name, overload = target.split(".")

@@ -18,7 +18,8 @@ _STATE = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
 class ExportedProgram:
     """What `export` returns: `graph_module`, whose inputs are the state and the caller's inputs, and its
-    `graph_signature`; `module()` is the program as a module that is called like the one it came from."""
+    `graph_signature`; `module()` is the program as a module that is called like the one it came from.
+    """
 
     dialect = "TRAINING"
 

@@ -50,7 +50,8 @@ def save(
     pickle_protocol: int = 2,
 ) -> None:
     """Write a program to a path or file object. extra_files: further texts by name. TypeError for no
-    program."""
+    program.
+    """
     if not isinstance(ep, ExportedProgram):
         raise TypeError(
             f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead."

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
-from unittest import mock
 
+from rushlight._engine.core.settings_patch import patcher
 from rushlight._engine.names.alternatives import attribute
 
 max_autotune = max_autotune_gemm = coordinate_descent_tuning = False
@@ -19,9 +17,4 @@ def __getattr__(name: str) -> Any:
     return attribute("rushlight._inductor.config", name)
 
 
-def patch(
-    changes: dict[str, Any] | str | None = None, value: Any = None, **named: Any
-) -> AbstractContextManager[Any] | Callable[..., Any]:
-    """A context, or a decorator, in which settings have other values."""
-    given = {changes: value} if isinstance(changes, str) else {**(changes or {}), **named}
-    return mock.patch.multiple(__name__, create=True, **given)
+patch = patcher(__name__)

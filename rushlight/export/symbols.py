@@ -104,7 +104,8 @@ class Place(NamedTuple):
 
 class Symbol:
     """A size that may change: its name, the size it had, its bounds, and the inputs' dimensions that are
-    it."""
+    it.
+    """
 
     def __init__(self, name: str, hint: int, given: Dim | _Hint) -> None:
         self.name, self.given, self.size = name, given, hint
@@ -145,7 +146,7 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
                 f"tensor shape {shape} (expected {len(shape)}, but got {len(given)} instead)"
             )
         for d, dim in items:
-            if dim is None or isinstance(dim, int) or isinstance(dim, _Hint) and dim.kind == "STATIC":
+            if dim is None or isinstance(dim, int) or (isinstance(dim, _Hint) and dim.kind == "STATIC"):
                 continue
             if not isinstance(dim, (Dim, _Hint)):
                 raise UserError(
@@ -216,7 +217,8 @@ class Sym(NamedTuple):
 
     def tree(self) -> ast.Expression:
         """The expression, which holds nothing but names, whole numbers, and + - * //. ValueError
-        otherwise."""
+        otherwise.
+        """
         try:
             found = ast.parse(self.expression, mode="eval")
         except SyntaxError:
@@ -234,7 +236,7 @@ class Sym(NamedTuple):
         )
         for node in ast.walk(found):
             constant = isinstance(node, ast.Constant)
-            if not isinstance(node, allowed) or constant and type(node.value) is not int:
+            if not isinstance(node, allowed) or (constant and type(node.value) is not int):
                 raise ValueError(
                     f"{self.expression!r} is no expression of sizes: only + - * // and whole numbers"
                 )

@@ -165,7 +165,7 @@ def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
 
 def _paths(name: str, source: str, value: Any) -> list[tuple[str, str]]:
     """(name, source) of each leaf of an argument."""
-    leaves, tree = flatten(value)
+    _, tree = flatten(value)
     if tree.kind is None:
         return [(name, source)]
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -389,7 +389,8 @@ def recorded(
     program: ExportedProgram | None = None,
 ) -> ExportedProgram:
     """export(), with composite rows told in others where opened(row, its overload) says so; of a program
-    again."""
+    again.
+    """
     call = _Call(mod, args, kwargs, shapes, opened)
     if program is None:
         return call.told()

@@ -9,5 +9,6 @@ from rushlight.export.program import ExportedProgram
 
 def unflatten(module: ExportedProgram, flat_args_adapter: Any = None) -> Any:
     """The program as a module whose parameters lie in submodules of their own names. It runs as a whole: a
-    submodule holds its state, and has no forward of its own."""
+    submodule holds its state, and has no forward of its own.
+    """
     return module.module()

@@ -14,4 +14,7 @@ from rushlight.func.stateless import replace_all_batch_norm_modules_ as replace_
 from rushlight.func.stateless import stack_module_state as stack_module_state
 from rushlight.func.derivatives import vjp as vjp
 from rushlight.func.vmapping import vmap as vmap
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['vmap', 'functional_call', 'stack_module_state', 'functionalize',
+    'replace_all_batch_norm_modules_', 'grad', 'grad_and_value', 'vjp', 'jvp', 'linearize', 'jacrev',
+    'jacfwd', 'hessian']

@@ -11,6 +11,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.trace.guards import Sight
 from rushlight._engine.transforms import pullback
+from rushlight._engine.transforms.levels import Wrapped
 from rushlight._engine.transforms.tangents import Forward, dual
 
 Argnums = int | tuple[int, ...]
@@ -230,7 +231,29 @@ def make(primal: Any, tangent: Any, level: Forward) -> Any:
             "Trying to set a forward gradient that has a forward gradient at the same level. "
             "This is not supported."
         )
-    return dual(primal.view_as(primal), tangent, level)
+    return dual(primal.view_as(primal), _laid_out_as(primal, tangent), level)
+
+
+def _laid_out_as(primal: Any, tangent: Any) -> Any:
+    """A tangent that can be seen in every way that its primal can: itself, or a copy."""
+    if isinstance(primal, Wrapped) or isinstance(tangent, Wrapped) or primal.layout is not torch.strided:
+        return tangent
+    if any(
+        is_marked(primal) != is_marked(tangent) for is_marked in (torch.Tensor.is_conj, torch.Tensor.is_neg)
+    ):
+        return tangent.resolve_conj().resolve_neg().clone()
+    steps = [s for s, n in zip(primal.stride(), primal.shape, strict=True) if n > 1]
+    own = [s for s, n in zip(tangent.stride(), tangent.shape, strict=True) if n > 1]
+    room, offset = _room(primal)
+    if not primal.numel() or (steps, room, offset) == (own, *_room(tangent)) or 0 in steps:
+        return tangent
+    made = tangent.new_zeros(room).as_strided(primal.shape, primal.stride(), offset)
+    return made.copy_(tangent)
+
+
+def _room(t: Any) -> tuple[int, int]:
+    """(elements of the storage, which of them is the tensor's first)."""
+    return t.untyped_storage().nbytes() // t.element_size(), t.storage_offset()
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

@@ -51,7 +51,7 @@ def jacrev(
         rows = vmap(pull, chunk_size=chunk_size)(*_basis(outs))
         blocks = [
             [
-                part.reshape(*o.shape, *leaf.shape)
+                part.reshape([*o.shape, *leaf.shape])
                 for part, o in zip(column.split([o.numel() for o in outs]), outs, strict=True)
             ]
             for column, leaf in zip(rows, leaves, strict=True)
@@ -85,7 +85,7 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
             [
                 tree.unflatten(
                     [
-                        part.movedim(0, -1).reshape(*out.shape[1:], *leaf.shape)
+                        part.movedim(0, -1).reshape([*out.shape[1:], *leaf.shape])
                         for part, leaf in zip(out.split(counts), leaves, strict=True)
                     ]
                 )

@@ -70,6 +70,31 @@ def vmap(
     return mapped
 
 
+def restore_vmap(
+    func: Callable[..., Any], in_dims: Any, batch_size: int, randomness: str
+) -> Callable[..., Any]:
+    """func under a vmap whose inputs may all lack a batch: it answers (results, dims), the dim of each
+    result's batch, None where it has none.
+    """
+
+    def inner(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        leaves, tree = flatten(args)
+        dims = broadcast(in_dims, tree) or ()
+        with Batching(batch_size, randomness) as level:
+            given = [
+                leaf if d is None else level.wrap(leaf.movedim(d, 0))
+                for leaf, d in zip(leaves, dims, strict=True)
+            ]
+            found, shape = flatten(func(*tree.unflatten(given), **kwargs))
+        batched = [level.holds(t) for t in found]
+        return (
+            shape.unflatten([t.value if b else t for t, b in zip(found, batched, strict=True)]),
+            shape.unflatten([0 if b else None for b in batched]),
+        )
+
+    return inner
+
+
 def _inputs(name: str, in_dims: Any, args: Any) -> tuple[int, list[Any], list[Any], Tree]:
     """(size of the batch, dim of each leaf, leaves, structure) of the arguments; PyTorch's errors."""
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "

@@ -19,7 +19,7 @@ from rushlight._engine.ops.table import NAMES, ROWS
 from rushlight.fx import names
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
-_OURS = ("<rushlight", f"{_PACKAGE}fx", f"{_PACKAGE}dispatch", f"{_PACKAGE}tensor")
+_OURS = ("<rushlight", f"{_PACKAGE}fx", f"{_PACKAGE}_engine")
 
 
 def _frame() -> FrameType | None:
@@ -47,46 +47,51 @@ def _call(frame: FrameType | None) -> ast.expr | None:
         return None
 
 
-class Functional:
-    """A function of nn.functional, by its public name: PyTorch has two where one of ours is torch's as
-    well."""
+class Published:
+    """A function by one of its public names, where PyTorch has a function for each: `torch.relu` and
+    `nn.functional.relu`, `torch.arctan` and `torch.atan` are one callable here. Equal to that callable.
+    """
 
-    def __init__(self, function: Any) -> None:
-        self._function, self.__doc__ = function, function.__doc__
-        self.__name__ = self.__qualname__ = names.name_of(function)
-        self.__module__ = "rushlight.nn.functional"
+    def __init__(self, function: Any, module: str, name: str) -> None:
+        self._function, self.__doc__, self.__module__ = function, function.__doc__, module
+        self.__name__ = self.__qualname__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
     def __eq__(self, other: object) -> bool:
-        return other is self._function or isinstance(other, Functional) and other._function is self._function
+        return other is self._function or (isinstance(other, Published) and other._function is self._function)
 
     def __hash__(self) -> int:
         return hash(self._function)
 
 
-def _in_functional(function: Any, call: ast.expr | None, frame: FrameType | None) -> bool:
-    """Whether the function was looked up in nn.functional."""
-    if function.__module__ == "rushlight.nn.functional":
-        return True
-    if (
-        ("nn.functional", function.__name__) not in NAMES
-        or frame is None
-        or not isinstance(call, ast.Call)
-        or not isinstance(call.func, ast.Attribute)
-    ):
-        return False
-    owner = ast.unparse(call.func.value).split(".")
-    value = frame.f_locals.get(owner[0], frame.f_globals.get(owner[0]))
-    for part in owner[1:]:
-        value = getattr(value, part, None)
-    return value is torch.nn.functional
+_FUNCTIONAL = "rushlight.nn.functional"
+
+
+def _looked_up(function: Any, call: ast.expr | None, frame: FrameType | None) -> tuple[str, str]:
+    """The module and the name by which the function was looked up."""
+    home, name = function.__module__, names.name_of(function)
+    if home == _FUNCTIONAL or frame is None or not isinstance(call, ast.Call):
+        return home, name
+    first, *path = ast.unparse(call.func).split(".")
+    if not path:
+        aliased = name != first and NAMES.get(("torch", first), (None,))[0] is ROWS.get(function.__name__)
+        return (home, first) if aliased else (home, name)
+    owner = frame.f_locals.get(first, frame.f_globals.get(first))
+    for part in path[:-1]:
+        owner = getattr(owner, part, None)
+    if getattr(owner, path[-1], None) is not function:
+        return home, name
+    if owner is torch.nn.functional:
+        return _FUNCTIONAL, path[-1]
+    return (home, path[-1]) if owner is torch else (home, name)
 
 
 def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """(args, kwargs, function) of a call of an op, as PyTorch's own functions would be told; the function is
-    a name where an operator of a tensor's was meant, which PyTorch takes for a method."""
+    a name where an operator of a tensor's was meant, which PyTorch takes for a method.
+    """
     row = ROWS.get(function.__name__)
     if row is None:
         return args, kwargs, function
@@ -96,24 +101,45 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if isinstance(call, (ast.BinOp, ast.Compare)):
         operands = [p.name for p in row.params if p.is_tensor]
         return tuple(given[k] for k in operands), {}, names.name_of(function)
-    if _in_functional(function, call, frame):
-        function = Functional(function)
-        if names.qualified(function).startswith("torch.nn.functional"):
-            # PyTorch has it in Python, and hands everything on: what has a default by keyword.
-            needed = [p.name for p in row.params if p.default is REQUIRED]
-            return (
-                tuple(given[k] for k in needed),
-                {k: v for k, v in given.items() if k not in needed and k != "out"},
-                function,
-            )
+    home, name = _looked_up(function, call, frame)
+    if home == _FUNCTIONAL or name != names.name_of(function):
+        function = Published(function, home, name)
+    several = next((i for i, p in enumerate(row.params) if p.varargs), None)
+    if several is not None:
+        return _spread(args, several, name), _named(call, kwargs, row.params), function
+    if names.qualified(function).startswith(("torch.nn.functional", "torch.functional")):
+        # PyTorch has it in Python, and hands everything on: what has a default by keyword.
+        needed = [p.name for p in row.params if p.default is REQUIRED]
+        return (
+            tuple(given[k] for k in needed),
+            {k: v for k, v in given.items() if k not in needed and k != "out"},
+            function,
+        )
     plain = isinstance(call, ast.Call) and not any(isinstance(a, ast.Starred) for a in call.args)
     if not plain or not all(k.arg for k in call.keywords):
         given = {p.name: given[p.name] for p in row.params if given.get(p.name) is not p.default}
         return tuple(given.values()), {}, function
     written = [k.arg for k in call.keywords if k.arg in given]
     others = [v for k, v in given.items() if k not in written]
-    spread = row.params and row.params[min(len(row.params), len(call.args)) - 1].varargs
-    return (args if spread else tuple(others[: len(call.args)])), {k: given[k] for k in written}, function
+    return tuple(others[: len(call.args)]), {k: given[k] for k in written}, function
+
+
+def _spread(args: tuple[Any, ...], several: int, name: str) -> tuple[Any, ...]:
+    """The arguments of a function that takes any number of them from that place on; PyTorch's Python takes a
+    list apart before it asks whom the call is for.
+    """
+    rest = args[several:]
+    if len(rest) == 1 and isinstance(rest[0], (list, tuple)) and name in names.IN_PYTHON:
+        rest = tuple(rest[0])
+    return (*args[:several], *rest)
+
+
+def _named(call: ast.expr | None, kwargs: dict[str, Any], params: Any) -> dict[str, Any]:
+    """The keywords that were written, or that are no defaults where that is not known."""
+    if isinstance(call, ast.Call) and all(k.arg for k in call.keywords):
+        return {k.arg: kwargs[k.arg] for k in call.keywords if k.arg in kwargs}
+    defaults = {p.name: p.default for p in params}
+    return {k: v for k, v in kwargs.items() if v is not defaults.get(k)}
 
 
 def bound(params: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,11 @@ class _Writer:
             return f"slice({self.text(arg.start)}, {self.text(arg.stop)}, {self.text(arg.step)})"
         if isinstance(arg, Enum):
             return f"{self.known(type(arg), type(arg).__name__)}.{arg.name}"
-        if hasattr(arg, "_schema") or isinstance(arg, type) or callable(arg) and hasattr(arg, "__qualname__"):
+        if (
+            hasattr(arg, "_schema")
+            or isinstance(arg, type)
+            or (callable(arg) and hasattr(arg, "__qualname__"))
+        ):
             return self.known(arg, names.qualified(arg))
         return repr(arg)
 

@@ -195,7 +195,8 @@ class Graph:
 
     def lint(self) -> None:
         """RuntimeError for nodes that read what comes later or is no part of the graph, names that come
-        twice, and targets that the owning module lacks."""
+        twice, and targets that the owning module lacks.
+        """
         seen: set[Node] = set()
         taken: set[str] = set()
         for node in self._nodes:

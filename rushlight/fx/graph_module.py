@@ -51,7 +51,8 @@ def _copied(root: Any, module: Any, target: str) -> None:
 
 class GraphModule(torch.nn.Module):
     """A module that does what `graph` says with what it finds in `root` (a module, or a dict of names): its
-    `code` is a method's text, written anew by `recompile()`."""
+    `code` is a method's text, written anew by `recompile()`.
+    """
 
     meta: dict[str, Any]
 

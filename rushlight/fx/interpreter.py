@@ -14,7 +14,8 @@ from rushlight.fx.tracer import Tracer
 
 class Interpreter:
     """Runs a GraphModule's nodes in order; subclasses override what they want to see: `run_node`, or the
-    method of a node's kind (`call_function`, `call_method`, ...)."""
+    method of a node's kind (`call_function`, `call_method`, ...).
+    """
 
     def __init__(self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module, self.graph = module, module.graph if graph is None else graph

@@ -40,6 +40,11 @@ MAGIC = REFLECTABLE | {
 INPLACE = {f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _REFLECTABLE.items()} | {
     "setitem": "{}[{}] = {}"
 }
+# PyTorch's functions of torch that are Python, in torch.functional.
+IN_PYTHON = frozenset(
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist "
+    "chain_matmul einsum meshgrid norm split stft tensordot".split()
+)
 _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 
 
@@ -82,7 +87,7 @@ def _taken(name: str, obj: Any) -> bool:
     if keyword.iskeyword(name):
         return True
     known = getattr(builtins, name, Namespace)
-    return name in _GLOBALS and obj is None or known is not Namespace and known is not obj
+    return (name in _GLOBALS and obj is None) or (known is not Namespace and known is not obj)
 
 
 def name_of(target: Any) -> str:
@@ -133,4 +138,5 @@ def qualified(function: Any) -> str:
     if module == "torch.nn.functional":
         module = "torch._C._nn" if name in OF_NN else "torch" if name in OF_TORCH else module
     module = "torch.Tensor" if module == "torch.tensor.tensor" else module
+    module = "torch.functional" if module == "torch" and name in IN_PYTHON else module
     return f"{module}.{name}"

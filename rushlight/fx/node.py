@@ -42,7 +42,8 @@ def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
 
 class Node:
     """One step: `op` says which kind (placeholder, get_attr, call_function, call_module, call_method,
-    output), `target` what is called, `args` and `kwargs` with what; `users` are the nodes that read it."""
+    output), `target` what is called, `args` and `kwargs` with what; `users` are the nodes that read it.
+    """
 
     def __init__(
         self,
@@ -130,7 +131,8 @@ class Node:
         propagate_meta: bool = False,
     ) -> list[Node]:
         """Let the users read `replace_with` instead, those for which delete_user_cb(user); gives them
-        back."""
+        back.
+        """
         if propagate_meta:
             replace_with.meta.update(self.meta)
         users = [user for user in self.users if delete_user_cb(user)]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import dis
 import operator
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
+import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.fx import callsite, names
-from rushlight.fx.node import Node
+from rushlight.fx.node import CONTAINERS, Node, rebuilt
+
+if TYPE_CHECKING:
+    from rushlight.fx.graph import Graph
+
+_BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
 
 
 class TraceError(ValueError):
@@ -22,8 +28,6 @@ class Proxy:
 
     def __init__(self, node: Node, tracer: Any = None) -> None:
         if tracer is None:
-            from rushlight.fx.tracer import GraphAppendingTracer
-
             tracer = GraphAppendingTracer(node.graph)
         self.tracer, self.node = tracer, node
 
@@ -103,6 +107,73 @@ class Attribute(Proxy):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+
+
+class TracerBase:
+    """What makes nodes for Proxies."""
+
+    graph: Graph
+    root: Any = None
+
+    def create_node(
+        self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
+    ) -> Node:
+        """A node of the graph; override it to see or refuse nodes."""
+        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+
+    def proxy(self, node: Node) -> Proxy:
+        """A Proxy for a node."""
+        return Proxy(node, self)
+
+    def create_proxy(
+        self,
+        kind: str,
+        target: Any,
+        args: Any,
+        kwargs: Any,
+        name: str | None = None,
+        type_expr: Any = None,
+        proxy_factory_fn: Callable[[Node], Proxy] | None = None,
+    ) -> Proxy:
+        """A node for what was done with Proxies, and the Proxy of its result."""
+        node = self.create_node(
+            kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)), name, type_expr
+        )
+        return (proxy_factory_fn or self.proxy)(node)
+
+    def create_arg(self, a: Any) -> Any:
+        """A value as an argument of a node; NotImplementedError for what graphs cannot hold."""
+        if isinstance(a, Proxy):
+            return a.node
+        if isinstance(a, CONTAINERS):
+            return rebuilt(a, self.create_arg)
+        if a is None or a is ... or isinstance(a, (*_BASE, Node)):
+            return a
+        raise NotImplementedError(f"argument of type: {type(a)}")
+
+    def to_bool(self, obj: Proxy) -> bool:
+        """A branch on a value."""
+        raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
+
+    def iter(self, obj: Proxy) -> Iterator[Any]:
+        """A loop over a value."""
+        raise TraceError(
+            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
+            "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
+            "explanation of what types of control flow can be traced, and check out the Proxy docstring for "
+            "help troubleshooting Proxy iteration errors"
+        )
+
+    def keys(self, obj: Proxy) -> Any:
+        """`**value`."""
+        return Attribute(obj, "keys")()
+
+
+class GraphAppendingTracer(TracerBase):
+    """Writes to a graph that exists."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
 
 
 def _operator(name: str, reflected: bool) -> None:

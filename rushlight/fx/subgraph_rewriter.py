@@ -39,7 +39,8 @@ class ReplacedPatterns:
 @dataclass
 class InternalMatch:
     """What filters and callbacks see of a match: the pattern's results that no node of it uses, its nodes and
-    the graph's, the graph's values for its inputs and its results."""
+    the graph's, the graph's values for its inputs and its results.
+    """
 
     anchors: list[Node]
     nodes_map: dict[Node, Any] = field(default_factory=dict)
@@ -89,7 +90,7 @@ class _Matcher:
         if isinstance(pn, (list, tuple)) and isinstance(gn, (list, tuple)):
             return len(pn) == len(gn) and all(self._equal(p, g, pairs) for p, g in zip(pn, gn, strict=True))
         if not isinstance(pn, Node):
-            return not isinstance(gn, Node) and (self.literals or type(pn) is type(gn) and pn == gn)
+            return not isinstance(gn, Node) and (self.literals or (type(pn) is type(gn) and pn == gn))
         if pn in pairs:
             return bool(pairs[pn] is gn if isinstance(gn, Node) else pairs[pn] == gn)
         if pn.op == "placeholder":

@@ -14,12 +14,10 @@ from typing import Any
 import rushlight as torch
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
-from rushlight.fx.node import CONTAINERS, Node, rebuilt
-from rushlight.fx.proxy import Attribute, Proxy, TraceError
+from rushlight.fx.proxy import GraphAppendingTracer, Proxy, TracerBase
 
 __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wrap"]
 
-_BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
 # (the globals of a module, a name): functions that `wrap` makes nodes.
 _wrapped: list[tuple[dict[str, Any], str]] = []
 
@@ -41,73 +39,6 @@ def wrap(fn_or_name: Any) -> Any:
         raise NotImplementedError("wrap must be called at the top level of a module")
     _wrapped.append((frame.f_globals, name))
     return fn_or_name
-
-
-class TracerBase:
-    """What makes nodes for Proxies."""
-
-    graph: Graph
-    root: Any = None
-
-    def create_node(
-        self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
-    ) -> Node:
-        """A node of the graph; override it to see or refuse nodes."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
-
-    def proxy(self, node: Node) -> Proxy:
-        """A Proxy for a node."""
-        return Proxy(node, self)
-
-    def create_proxy(
-        self,
-        kind: str,
-        target: Any,
-        args: Any,
-        kwargs: Any,
-        name: str | None = None,
-        type_expr: Any = None,
-        proxy_factory_fn: Callable[[Node], Proxy] | None = None,
-    ) -> Proxy:
-        """A node for what was done with Proxies, and the Proxy of its result."""
-        node = self.create_node(
-            kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)), name, type_expr
-        )
-        return (proxy_factory_fn or self.proxy)(node)
-
-    def create_arg(self, a: Any) -> Any:
-        """A value as an argument of a node; NotImplementedError for what graphs cannot hold."""
-        if isinstance(a, Proxy):
-            return a.node
-        if isinstance(a, CONTAINERS):
-            return rebuilt(a, self.create_arg)
-        if a is None or a is ... or isinstance(a, (*_BASE, Node)):
-            return a
-        raise NotImplementedError(f"argument of type: {type(a)}")
-
-    def to_bool(self, obj: Proxy) -> bool:
-        """A branch on a value."""
-        raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
-
-    def iter(self, obj: Proxy) -> Iterator[Any]:
-        """A loop over a value."""
-        raise TraceError(
-            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
-            "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
-            "explanation of what types of control flow can be traced, and check out the Proxy docstring for "
-            "help troubleshooting Proxy iteration errors"
-        )
-
-    def keys(self, obj: Proxy) -> Any:
-        """`**value`."""
-        return Attribute(obj, "keys")()
-
-
-class GraphAppendingTracer(TracerBase):
-    """Writes to a graph that exists."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
 
 
 class Tracer(TracerBase):
@@ -188,7 +119,8 @@ class Tracer(TracerBase):
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of a module's forward, or of a function. concrete_args: arguments that are no inputs, but
-        these values."""
+        these values.
+        """
         self.graph = Graph(tracer_cls=type(self))
         module = isinstance(root, torch.nn.Module)
         self.root = root if module else torch.nn.Module()
@@ -274,7 +206,8 @@ def _plainly(signature: inspect.Signature) -> list[inspect.Parameter]:
 
 def _taking_all(function: Any) -> Any:
     """The function with all its variables as positional arguments, so that a Proxy may be *args or
-    **kwargs."""
+    **kwargs.
+    """
     if not isinstance(function, FunctionType):
         return function
     code = function.__code__

@@ -38,7 +38,8 @@ _chosen: list[str] = builtins.list()
 
 def get_dir() -> str:
     """The folder that repositories and weights are kept in: set_dir's, else `hub` in $TORCH_HOME, which is
-    $XDG_CACHE_HOME/torch or ~/.cache/torch."""
+    $XDG_CACHE_HOME/torch or ~/.cache/torch.
+    """
     if os.getenv("TORCH_HUB"):
         warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead")
     home = os.getenv("TORCH_HOME") or os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")

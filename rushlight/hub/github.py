@@ -91,7 +91,7 @@ def _ask_for_trust(folder: str, owner: str, name: str, kept: str, trust: Any) ->
     path = Path(folder) / "trusted_list"
     known = path.read_text(encoding="utf-8").split() if path.exists() else []
     trusted = name in known or owner in _TRUSTED or (Path(folder) / kept).is_dir()
-    if trust is False or trust == "check" and not trusted:
+    if trust is False or (trust == "check" and not trusted):
         answer = input(
             f"The repository {name} does not belong to the list of trusted repositories and as such cannot "
             "be downloaded. Do you trust this repository and wish to add it to the trusted list of "

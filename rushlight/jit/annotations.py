@@ -7,7 +7,7 @@ import typing
 from collections import namedtuple
 from collections.abc import Callable
 from typing import (  # the last four: programs take them from here
-    Any,  # noqa: UP035
+    Any,
     Dict as Dict,
     Final,
     Generic,
@@ -20,7 +20,7 @@ from typing import (  # the last four: programs take them from here
 from rushlight.jit.state import tracing
 
 T = TypeVar("T")
-Attribute = namedtuple("Attribute", ["value", "type"])  # noqa: PYI024 - PyTorch's own
+Attribute = namedtuple("Attribute", ["value", "type"])
 
 
 class Future(Generic[T]):
@@ -41,7 +41,7 @@ def annotate(the_type: Any, the_value: Any) -> Any:
     return the_value
 
 
-def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001 - PyTorch's name
+def isinstance(obj: Any, target_type: Any) -> bool:
     """isinstance that knows List[int] and its like."""
     from rushlight.jit.execute import accepts
     from rushlight.jit.types import from_python
@@ -121,7 +121,7 @@ __all__ = [
     "is_scripting",
     "is_tracing",
     "isinstance",
+    "typing",
     "unused",
     "wait",
-    "typing",
 ]

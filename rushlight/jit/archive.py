@@ -341,7 +341,7 @@ def load(
             return Archive(reader, map_location).load()
         except RuntimeError:
             raise
-        except (Exception, RecursionError) as error:  # noqa: BLE001 - what a damaged file may lead to
+        except (Exception, RecursionError) as error:
             raise RuntimeError(
                 f"{f}: expected a TorchScript program, got what fails with "
                 f"{type(error).__name__}: "

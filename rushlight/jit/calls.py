@@ -1,10 +1,12 @@
 """Calls: ops by their signatures, functions and methods by their arguments, and what Python's own functions
-mean."""
+mean.
+"""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +15,8 @@ from rushlight.jit.expressions import _IMPLICIT
 from rushlight.jit.frontend import NotSupportedError
 from rushlight.jit.indexing import Indexing
 from rushlight.jit.ir import Function, Value
-from rushlight.jit.types import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, Type, list_of, subtype
-from rushlight.jit.values import Builtin, Items, Known, Method
+from rushlight.jit.types import BOOL, COMPLEX, DEVICE, FLOAT, INT, NONE, STR, TENSOR, Type, list_of, subtype
+from rushlight.jit.values import Builtin, Items, Known, Method, Overloaded
 
 # Python's functions that are ops.
 _OPS = {
@@ -81,6 +83,8 @@ class Calls(Indexing):
             name = self.names.special(function.object)
             if name is not None and hasattr(self, f"call_{name}"):
                 return getattr(self, f"call_{name}")(node, wanted)
+        if isinstance(function, Builtin) and function.kind == "prim::tolist":
+            return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
         if any(k.arg is None for k in node.keywords):
             raise NotSupportedError(self.source, node, "keyword-arg expansion is not supported")
@@ -101,9 +105,32 @@ class Calls(Indexing):
             return self.emit(
                 node, "prim::CallFunction", taken, self.returned(function, node), function=function
             ).output
+        if isinstance(function, Overloaded):
+            return self.call(self.fitting(function, args, kwargs, node), args, kwargs, node)
         if isinstance(function, Known):
             return self.call_known(function.object, args, kwargs, node)
         raise self.error(node, "cannot call a value")
+
+    def fitting(self, overloaded: Overloaded, args: list[Any], kwargs: dict[str, Any], node: Any) -> Function:
+        """The first function that takes the arguments; a default of True asks for a constant True."""
+        errors = []
+        for function in overloaded.functions:
+            given = dict(zip([name for name, _, _ in function.arguments], args, strict=False)) | kwargs
+            chosen = all(
+                _is_true(given.get(name)) is default
+                for name, _, default in function.arguments
+                if name.startswith("return_") and isinstance(default, bool)
+            )
+            try:
+                self.arguments(function, function.arguments, args, kwargs, node)
+            except RuntimeError as error:
+                errors.append(error)
+            else:
+                if chosen:
+                    return function
+        if errors:
+            raise errors[0]
+        raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
 
     def call_method(self, method: Method, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a method of a class or module."""
@@ -175,7 +202,7 @@ class Calls(Indexing):
             return value
         digit = function.name[-2:-1] if function.name.endswith("d") else ""
         if digit.isdigit() or "fold" in function.name:
-            return self.list_value([value] * int(digit or 2), node, None)
+            return self.list_value([value] * (int(digit) if digit.isdigit() else 2), node, None)
         dims = self.call_builtin(
             "aten::sub",
             [self.call_builtin("aten::dim", [args[0]], {}, node), self.constant(node, 2)],
@@ -214,7 +241,10 @@ class Calls(Indexing):
         returns = [schemas.fill(t, bound) for t in found.returns]
         done = self.emit(node, kind, inputs, *(t for t in returns if t != NONE), schema=found)
         if len(returns) > 1:
-            return self.value(Items(list(done.outputs)), node)
+            several = self.value(Items(list(done.outputs)), node)
+            if found.fields and several.node is not None:
+                several.node.attrs["fields"] = found.fields
+            return several
         return done.output if done.outputs else self.constant(node, None)
 
     def adapt(
@@ -265,6 +295,10 @@ class Calls(Indexing):
 
     def call_known(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of a Python object."""
+        if isinstance(known, functools.partial):
+            before = [self.names.constant(value, node, self) for value in known.args]
+            named = {name: self.names.constant(value, node, self) for name, value in known.keywords.items()}
+            return self.call_known(known.func, [*before, *args], {**named, **kwargs}, node)
         name = getattr(known, "__name__", "")
         if getattr(builtins, name, None) is known or known is complex:
             if name in _CASTS:
@@ -274,7 +308,7 @@ class Calls(Indexing):
                 return args[0] if name == "tuple" else self.listed(args[0], list_of(types[0]), node)
             if name in _OPS:
                 kind = _OPS[name]
-                if kind == "prim::abs" or args and getattr(args[0], "type", None) == TENSOR:
+                if kind == "prim::abs" or (args and getattr(args[0], "type", None) == TENSOR):
                     kind = kind if name not in ("abs", "max", "min") else f"aten::{name}"
                     kind = "prim::abs" if kind == "aten::abs" and args[0].type != TENSOR else kind
                 return self.call_builtin(kind, args, kwargs, node)
@@ -323,6 +357,20 @@ class Calls(Indexing):
         """uninitialized(T), in a file's code: a value that is never read."""
         return self.emit(node, "prim::Uninitialized", (), self.names.annotation(node.args[0], self)).output
 
+    def call_tolist(self, tensor: Value, wanted: Type | None, node: Any) -> Value:
+        """x.tolist(), whose type is the annotation's."""
+        if wanted is None:
+            raise self.error(node, "Expected type hint for result of tolist()")
+        element = wanted
+        while element.kind == "List":
+            element = element.args[0]
+        if element not in (INT, FLOAT, BOOL, COMPLEX):
+            raise self.error(
+                node,
+                f"{element} is not one of the supported element types for tolist: int, float, complex, bool",
+            )
+        return self.emit(node, "prim::tolist", [tensor], wanted).output
+
     def call_print(self, node: ast.Call, wanted: Any) -> Any:
         """print(...)."""
         self.emit(node, "prim::Print", [self.value(x, node) for a in node.args for x in self.spread(a)])
@@ -363,6 +411,12 @@ class Calls(Indexing):
     def call_wait(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.wait(future)."""
         return self.call_builtin("aten::wait", [self.expr(node.args[0])], {}, node)
+
+
+def _is_true(value: Any) -> bool:
+    """Whether an argument is the constant True; False where there is none."""
+    made = getattr(value, "node", None)
+    return made is not None and made.kind == "prim::Constant" and made.attrs["value"] is True
 
 
 def declaration(function: Function) -> str:

@@ -102,7 +102,7 @@ class CodeWriter(Writer):
         text = super().at_ListConstruct(node)
         inner = node.output.type.args[0]
         exact = node.inputs and all(v.type == inner for v in node.inputs)
-        plain = exact or text == "[]" and str(inner) == "Tensor"
+        plain = exact or (text == "[]" and str(inner) == "Tensor")
         return text if plain else f"annotate({node.output.type}, {text})"
 
     def at_DictConstruct(self, node: Node) -> str:
@@ -113,6 +113,10 @@ class CodeWriter(Writer):
     def at_TupleConstruct(self, node: Node) -> str:
         t = node.output.type
         return f"{t}({', '.join(map(self.ref, node.inputs))})" if t.home else super().at_TupleConstruct(node)
+
+    def at_tolist(self, node: Node) -> str:
+        t = node.output.type
+        return f"annotate({t}, {self.ref(node.inputs[0])}.tolist())"
 
     def at_unchecked_cast(self, node: Node) -> str:
         source, t = node.inputs[0], node.output.type

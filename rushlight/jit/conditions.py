@@ -128,7 +128,7 @@ class Conditions(Calls):
         name = place.id if isinstance(place, ast.Name) else ""
         return found, *(
             {name: one[0] if len(one) == 1 else Type("Union", tuple(one))}  # type: ignore[return-value]
-            if name and value.type.kind != "Any" or len(one) == 1
+            if (name and value.type.kind != "Any") or len(one) == 1
             else {}
             for one in (yes, no)
         )
@@ -164,11 +164,12 @@ class Conditions(Calls):
         """The value of one side, by a condition."""
         made = self.emit(node, "prim::If", [found])
         kept, outer, sides = self.env, self.block, []
+        around, self.around = self.around, dict(kept)
         for side in (yes, no):
             self.env, self.block = dict(kept), Block()
             made.blocks.append(self.block)
             sides.append(side())
-        self.env, self.block = kept, outer
+        self.env, self.block, self.around = kept, outer, around
         t = unify(sides[0].type, sides[1].type)
         if t is None:
             raise self.error(
@@ -190,13 +191,14 @@ class Conditions(Calls):
             return
         made = self.emit(node, "prim::If", [found])
         before, outer, ends = self.env, self.block, []
+        around, self.around = self.around, dict(before)
         for statements, types in ((node.body, yes), (node.orelse, no)):
             self.env, self.block = dict(before), Block()
             made.blocks.append(self.block)
             self.refine(types, node)
             self.body(statements)
             ends.append(self.env)
-        self.env, self.block = dict(before), outer
+        self.env, self.block, self.around = dict(before), outer, around
         self.join(made, ends, node)
 
     def join(self, made: Node, ends: list[dict[str, Any]], node: Any) -> None:
@@ -225,11 +227,8 @@ class Conditions(Calls):
         internal = name.startswith("$")
         for i in (0, 1):
             other = pair[1 - i]
-            if (
-                isinstance(other, Value)
-                and not isinstance(pair[i], Value)
-                and (internal or dead[i])
-                or (dead[i] and isinstance(other, Value))
+            if (isinstance(other, Value) and not isinstance(pair[i], Value) and (internal or dead[i])) or (
+                dead[i] and isinstance(other, Value)
             ):
                 pair[i] = made.blocks[i].add("prim::Uninitialized", (), [other.type]).output
         if not all(isinstance(p, Value) for p in pair):
@@ -259,7 +258,7 @@ class Conditions(Calls):
             values.append(value)
 
     def do_Assert(self, node: ast.Assert) -> None:
-        message = ast.Constant("AssertionError: ") if node.msg else ast.Constant("AssertionError: ")
+        message = ast.Constant("AssertionError: ")
         text: ast.expr = message if node.msg is None else ast.BinOp(message, ast.Add(), node.msg)
         call = ast.Raise(ast.Call(ast.Name("RuntimeError", ast.Load()), [text], []), None)
         check = ast.If(node.test, [ast.copy_location(ast.Pass(), node)], [call])

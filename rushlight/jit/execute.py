@@ -6,11 +6,10 @@ No text of a file gets in here but names of variables, and constants in Python's
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import math
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import rushlight as torch
@@ -20,35 +19,20 @@ from rushlight.export import overloads, spellings
 from rushlight.jit import runtime
 from rushlight.jit.ir import Function, Node, Value
 from rushlight.jit.schema import REQUIRED
+from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
 from rushlight.jit.types import TENSOR, Type
 from rushlight.jit.writing import Writer
-from rushlight.nn import functional as F
-
-_SCOPE = {"torch": torch, "F": F, "math": math, "rt": runtime}
-
-
-@cache
-def _templates() -> tuple[dict[str, str], dict[str, str]]:
-    """How ops of numbers and containers, and of tensors, are spelled in Python where they are no plain
-    calls."""
-    found: tuple[dict[str, str], dict[str, str]] = {}, {}
-    place = 0
-    for line in (Path(__file__).parent / "templates.tsv").read_text(encoding="utf-8").splitlines():
-        name, _, form = line.partition("\t")
-        place = place or int(not form)
-        found[place][name if "::" in name else f"aten::{name}"] = form
-    return found
 
 
 class PythonWriter(Writer):
     """Writes Python; `scope` gets the objects that the text names."""
 
-    reserved = (*keyword.kwlist, *dir(builtins), *_SCOPE)
+    reserved = (*keyword.kwlist, *dir(builtins), *SCOPE)
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         self.names.new(function.name)
-        self.scope: dict[str, Any] = dict(_SCOPE)
+        self.scope: dict[str, Any] = dict(SCOPE)
         self.bound: dict[int, str] = {}
 
     def bind(self, found: Any, hint: str) -> str:
@@ -62,10 +46,8 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
-        if (
-            isinstance(value, (int, str, bool, type(None)))
-            or isinstance(value, float)
-            and math.isfinite(value)
+        if isinstance(value, (int, str, bool, type(None))) or (
+            isinstance(value, float) and math.isfinite(value)
         ):
             return f"({value!r})" if isinstance(value, (int, float)) and value < 0 else repr(value)
         return self.bind(value, "constant")
@@ -105,6 +87,9 @@ class PythonWriter(Writer):
     def at_unchecked_cast(self, node: Node) -> str:
         return self.ref(node.inputs[0])
 
+    def at_tolist(self, node: Node) -> str:
+        return f"rt.listed({self.ref(node.inputs[0])}, {str(node.output.type)!r})"
+
     def at_Uninitialized(self, node: Node) -> str:
         return "None"
 
@@ -125,15 +110,17 @@ class PythonWriter(Writer):
             for i, v in enumerate(node.inputs)
         ]
         form = self.form(node)
+        if isinstance(form, Template):
+            return form.write(shown, self.bind)
         if isinstance(form, str):
-            return form.format(*shown, **{"*": ", ".join(shown)})
+            return form
         # Defaults at the end, and by keyword, are left to the op; losses have other arguments in between.
         parts, rest = [], False
         loss = any(p.name == "reduction" for p in schema.parameters)
         for i, (text, value, p) in reversed(
             list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))
         ):
-            by_name = p.keyword_only or loss and i > 1
+            by_name = p.keyword_only or (loss and i > 1)
             if by_name or not rest:
                 if _says(value, p.default):
                     continue
@@ -152,29 +139,34 @@ class PythonWriter(Writer):
             return self.bind(runtime.decode(kind, known), "constant")
         return text if text == "None" else f"rt.decode({kind!r}, {text})"
 
-    def form(self, node: Node) -> Any:
-        """How an op is spelled: text with places for its arguments, or the function to call."""
-        plain, tensors = _templates()
+    def form(self, node: Node) -> Template | Callable[..., Any] | str:
+        """How an op is spelled: a template, the function to call, or what says that there is none."""
         if node.schema is None:
-            return plain[node.kind]
+            return plain.templates[node.kind]
         name = node.kind.split("::")[1]
-        keys = [f"{node.kind}.{node.schema.overload}", node.kind]
-        of_tensors = any(p.type == TENSOR for p in node.schema.parameters)
-        spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
-        for table in (tensors,) if of_tensors else (plain, tensors):
-            for key in keys:
-                if key in table:
-                    return table[key]
-        function = next((f for f in (lookup(s, name) for s in spaces) if f is not None), None)
-        if function is None and name.endswith("_"):
-            plainly = lookup("nn.functional", name[:-1])
-            function = plainly and (lambda *args: plainly(*args, inplace=True))
-        if function is None or spellings.meaning(name) is not None:
-            function = _overload(name, node.schema.overload) or function
-        if function is not None:
-            return function
-        form = plain.get(keys[0], plain.get(node.kind))
-        return form or f"rt.absent({node.kind!r})"
+        keys = (f"{node.kind}.{node.schema.overload}", node.kind)
+        takes_tensors = any(p.type == TENSOR for p in node.schema.parameters)
+        template = of_tensors.get(*keys) if takes_tensors else plain.get(*keys) or of_tensors.get(*keys)
+        if template is None:
+            function = _function(name, node.schema.overload)
+            template = plain.get(*keys) if function is None else None
+            return function or template or f"rt.absent({node.kind!r})"
+        return template
+
+
+def _function(name: str, overload: str) -> Callable[..., Any] | None:
+    """The op of this name and overload that a program calls; None where there is none."""
+    spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
+    found = next((f for f in (lookup(space, name) for space in spaces) if f is not None), None)
+    if found is None and name.endswith("_"):
+        found = _in_place(lookup("nn.functional", name[:-1]))
+    if found is None or spellings.meaning(name) is not None:
+        found = _overload(name, overload) or found
+    return found
+
+
+def _in_place(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    return None if function is None else functools.partial(function, inplace=True)
 
 
 def _overload(name: str, overload: str) -> Callable[..., Any] | None:
@@ -211,7 +203,7 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     own = function.owner is not None
     formal = function.arguments[own:]
     scope: dict[str, Any] = {
-        **_SCOPE,
+        **SCOPE,
         "run": runner(function),
         "slow": lambda *found: _check(function, declared, *found),
     }
@@ -272,7 +264,7 @@ def accepts(value: Any, t: Type) -> bool:
     """Whether a Python value is of a type."""
     kind = t.kind
     if kind in ("Optional", "Union"):
-        return kind == "Optional" and value is None or any(accepts(value, a) for a in t.args)
+        return (kind == "Optional" and value is None) or any(accepts(value, a) for a in t.args)
     if kind in ("List", "Tuple"):
         if not isinstance(value, (list, tuple) if kind == "List" else tuple):
             return False

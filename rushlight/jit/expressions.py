@@ -106,6 +106,8 @@ class Expressions:
         self.function, self.names, self.source = function, names, source
         self.block: Block = function.block
         self.env: dict[str, Any] = {}
+        # What the variables were where the block that is being compiled begins; empty in a function's own.
+        self.around: dict[str, Any] = {}
 
     def error(self, node: Any, message: str) -> RuntimeError:
         """The error of a node."""
@@ -224,8 +226,13 @@ class Expressions:
             return self.member(value, t.home, name, node)
         if t.kind == "Tuple" and t.home is not None and name in t.home._fields:
             return self.tuple_item(value, t.home._fields.index(name), node)
+        fields = value.node.attrs.get("fields", ()) if value.node is not None else ()
+        if t.kind == "Tuple" and name in fields:
+            return self.tuple_item(value, fields.index(name), node)
         if t == TENSOR and name in PROPERTIES:
             return self.call_builtin(PROPERTIES[name], [value], {}, node)
+        if t == TENSOR and name == "tolist":
+            return Builtin("prim::tolist", (value,))
         if t == TENSOR and name in _DTYPES:
             return Builtin("aten::to", (value, self.constant(node, _DTYPES[name])))
         if schemas.named(f"aten::{name}"):
@@ -286,9 +293,9 @@ class Expressions:
             raise UnsupportedNodeError(self.source, node)
         if name == "floordiv" and left.type == TENSOR:
             name = "floor_divide"
-        if inplace and left.type == TENSOR and schemas.named(f"aten::{name}_"):
-            name += "_"
-        elif inplace and left.type.kind == "List" and name == "add":
+        if (inplace and left.type == TENSOR and schemas.named(f"aten::{name}_")) or (
+            inplace and left.type.kind == "List" and name == "add"
+        ):
             name += "_"
         if left.type.kind == right.type.kind == "Tuple" and name == "add":
             both = [self.tuple_item(v, i, node) for v in (left, right) for i in range(len(v.type.args))]
@@ -407,7 +414,8 @@ class Expressions:
 
     def test(self, node: Any) -> tuple[Any, dict[str, Type], dict[str, Type]]:
         """A condition: (its value, or a bool where it is known; types of variables if it holds, and if
-        not)."""
+        not).
+        """
         raise NotImplementedError
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:

@@ -63,7 +63,7 @@ class Indexing(Expressions):
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
         dim, gathered = 0, dict[int, Value]()
         made = [p if _is_slice(p) else self.expr(p) for p in parts]
-        taken = sum(not (_is_dots(p) or isinstance(p, Value) and p.type == NONE) for p in made)
+        taken = sum(not (_is_dots(p) or (isinstance(p, Value) and p.type == NONE)) for p in made)
         for place, part in enumerate(made):
             if _is_dots(part):
                 after = sum(not (isinstance(p, Value) and p.type in (NONE, INT)) for p in made[place + 1 :])

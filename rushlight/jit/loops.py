@@ -61,7 +61,8 @@ class Loops(Conditions):
 
     def iterable(self, node: Any) -> Any:
         """What a loop goes over: a list of things known one by one, or (count, function from number to
-        element)."""
+        element).
+        """
         if isinstance(node, ast.Call):
             function = self.sugar(node.func)
             name = self.names.special(function.object) if isinstance(function, Known) else None
@@ -157,6 +158,7 @@ class Loops(Conditions):
         for name in carried:
             self.env[name] = self.block.param(before[name].type, "" if name.startswith("$") else name)
         params = [self.env[n] for n in carried]
+        around, self.around = self.around, dict(self.env)
         if begin is not None:
             begin(number) if number is not None else begin()  # type: ignore[call-arg]
         self.body(node.body)
@@ -164,7 +166,7 @@ class Loops(Conditions):
         if condition is not None:
             again = [self.proceed(condition, broken, node)]
         self.close(made, carried, params, again, node)
-        self.block, ends = outer, self.env
+        self.block, self.around, ends = outer, around, self.env
         self.env = {**before, **dict(zip(carried, made.outputs, strict=True))}
         for name in ends:
             if name not in before and not name.startswith("$"):

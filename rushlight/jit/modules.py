@@ -17,7 +17,7 @@ from rushlight.jit.ir import Function
 from rushlight.jit.names import build, compile_method, unique
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
-from rushlight.nn.parameter import Parameter
+from rushlight.nn.parameter import Parameter, is_lazy
 
 _INTERNAL = frozenset(Module().__dict__)
 _known: dict[Any, ClassType] = {}
@@ -268,6 +268,12 @@ def describe(module: Module) -> ClassType:
     if isinstance(module, ScriptModule):
         return module._type
     cls = type(module)
+    for kind, table in (("parameters", module._parameters), ("buffers", module._buffers)):
+        for name, value in table.items():
+            if is_lazy(value):
+                raise RuntimeError(
+                    f"'{cls.__name__}' has uninitialized {kind} {name}. Did you forget to run a forward pass?"
+                )
     if any((module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)):
         raise RuntimeError(
             f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script"
@@ -320,7 +326,8 @@ def _annotations(cls: type) -> dict[str, Type]:
 
 def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None:
     """What else there is: constants, values with a type, functions, and the rest, which programs cannot
-    use."""
+    use.
+    """
     cls = type(module)
     constants = {*getattr(cls, "__constants__", ()), *(n for n, t in notes.items() if t == Type("Final"))}
     own = {

@@ -1,5 +1,6 @@
 """What names mean in Python code that is compiled: variables of the module around, torch's ops, modules'
-attributes."""
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from rushlight.jit.types import (
     optional,
     qualified,
 )
-from rushlight.jit.values import Builtin, Items, Known
+from rushlight.jit.values import Builtin, Items, Known, Overloaded
 
 _SPECIAL_NAMES = (
     "annotate",
@@ -64,7 +65,11 @@ class Names:
     def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
         """What base.name stands for, where base is a Python object."""
         home = base.object
-        own = self.functional(name) if home is torch.nn.functional else None
+        own = (
+            self.functional(name)
+            if home is torch.nn.functional
+            else (python_function(name) if home is torch else None)
+        )
         if own is not None:
             return own
         try:
@@ -89,7 +94,7 @@ class Names:
         """The name of a form that the compiler knows: annotate, isinstance, range, ..."""
         name = getattr(found, "__name__", "")
         known = found in _SPECIAL_BUILTINS if isinstance(found, (types.BuiltinFunctionType, type)) else False
-        known = known or name in _SPECIAL_NAMES and is_ours(found)
+        known = known or (name in _SPECIAL_NAMES and is_ours(found))
         return name.removeprefix("_") if known else None
 
     def plain(self, value: Any) -> tuple[Any, Type]:
@@ -144,6 +149,9 @@ class Names:
         builtin = named_builtin(found)
         if builtin is not None:
             return builtin
+        kind = getattr(found, "_qualified_op_name", "")  # torch.ops.aten.add
+        if kind and schemas.named(kind):
+            return Builtin(kind)
         if hasattr(found, "__compile_call__"):
             return found
         found = getattr(found, "__script_if_tracing_wrapper", found) if callable(found) else found
@@ -224,6 +232,8 @@ def named_builtin(found: Any) -> Any:
     home, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
     if home in _PREFIXES and schemas.named(f"aten::{_PREFIXES[home]}{name}"):
         return Builtin(f"aten::{_PREFIXES[home]}{name}")
+    if python_function(name) is not None and getattr(torch, name, None) is found:
+        return python_function(name)
     if _OPERATORS.match(home) or home.startswith("rushlight._engine.ops"):
         return Names(lambda name: None).functional(name)
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
@@ -261,12 +271,20 @@ def _library_look(name: str) -> Any:
 
 
 @cache
+def python_function(name: str) -> Function | Overloaded | None:
+    """A function of torch.functional, which PyTorch has in Python; None where there is none."""
+    keys = [key for key in library()[0] if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
+    found = [library_function(key) for key in keys]
+    return found[0] if len(found) == 1 else Overloaded(found) if found else None
+
+
+@cache
 def library_function(name: str) -> Function:
     """A function of the library."""
     trees, source = library()
-    return build(
-        trees[name], source, _LibraryNames(_library_look), f"__torch__.torch.nn.functional.{name}", None, {}
-    )
+    home = "" if name.startswith("functional.") else "nn.functional."
+    path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{home}{name}")
+    return build(trees[name], source, _LibraryNames(_library_look), path, None, {})
 
 
 def scope_of(function: Any) -> Callable[[str], Any]:
@@ -445,7 +463,7 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         key = f"{base.__name__}.{name}"
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
-            made = build(
+            return build(
                 trees[key],
                 source,
                 _LibraryNames(_library_look),
@@ -454,7 +472,6 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
                 {},
                 lambda f: owner.methods.update({name: f}),
             )
-            return made
         if base.__module__ == "rushlight.nn.modules.container":
             continue  # what these are is known to the compiler
         found = vars(base).get(name)
@@ -477,13 +494,11 @@ def class_type(cls: type) -> ClassType:
         made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
         made.compile = lambda name: compile_method(made, name)
         cls._type = made  # type: ignore[attr-defined]
-        for name, note in cls.__dict__.get("__annotations__", {}).items():
+        for name, note in inspect.get_annotations(cls).items():
             made.fields[name] = from_python(
                 note
                 if not isinstance(note, str)
-                else eval(  # noqa: S307 - the program's own
-                    note, vars(__import__("sys").modules[cls.__module__])
-                )
+                else eval(note, vars(__import__("sys").modules[cls.__module__]))
             )
             made.kinds[name] = "attribute"
         made.method("__init__")

@@ -135,6 +135,7 @@ class _Unpickler(WeightsUnpickler):
             return super().load_newobj()
         self.stack.pop()
         self.append(_Object(self.stack.pop()))
+        return None
 
     def load_build(self) -> None:
         if not isinstance(self.stack[-2], _Object):
@@ -143,6 +144,7 @@ class _Unpickler(WeightsUnpickler):
         if type(state) is not dict:
             raise pickle.UnpicklingError("objects with a __setstate__ of their own are not supported")
         self.stack[-1].state = state
+        return None
 
 
 _Unpickler.dispatch = {
@@ -275,7 +277,7 @@ class Archive:
                 for n in tree.body
                 if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
             }
-            made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]  # noqa: PYI024
+            made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]
             made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
             self._found[qualname] = Known(Type("Tuple", tuple(fields.values()), made))
             return

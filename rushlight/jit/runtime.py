@@ -165,6 +165,13 @@ def embedding_bag(
     return found, *(torch.empty(0, dtype=torch.int64) for _ in range(3))
 
 
+def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """Scale the rows that indices name so that no norm exceeds max_norm, in place."""
+    with torch.no_grad():
+        F.embedding(indices, weight, max_norm=max_norm, norm_type=norm_type)
+    return weight
+
+
 def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> Any:
     """An upsample op with scales for each dim."""
     given_scales = scales if scales and size is None else None
@@ -273,6 +280,35 @@ def encoder_layer(
         return x + forward(norm2(x))
     x = norm1(x + attend(x))
     return norm2(x + forward(x))
+
+
+_ELEMENTS = {
+    "int": (torch.int64, torch.int32),
+    "float": (torch.float32, torch.float64),
+    "bool": (torch.bool,),
+    "complex": (torch.complex64, torch.complex128),
+}
+
+
+def listed(x: Any, wanted: str) -> Any:
+    """x.tolist() as the annotation says; RuntimeError where the tensor has other dims or another dtype."""
+    depth, element = wanted.count("List["), wanted.replace("List[", "").rstrip("]")
+    if x.dim() != depth:
+        raise RuntimeError(
+            "Output annotation list dimension and runtime tensor dimension must match for "
+            f"tolist(): got {depth} and {x.dim()}"
+        )
+    if x.dtype not in _ELEMENTS[element]:
+        raise RuntimeError(
+            "Output annotation element type and runtime tensor element type must match for "
+            f"tolist(): got {element} and {x.dtype}"
+        )
+    return x.tolist()
+
+
+def unique_dim(x: Any, dim: int, in_order: bool = True, inverse: bool = False, counts: bool = False) -> Any:
+    """torch.unique over one dim, with all three results."""
+    return torch.unique(x, in_order, True, True, dim)
 
 
 def unique_consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None) -> Any:

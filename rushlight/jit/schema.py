@@ -29,7 +29,8 @@ REQUIRED: Any = object()
 @dataclass
 class Parameter:
     """One argument of an op; `count` is n of int[n], which one number may stand for; raw: the schema's
-    type."""
+    type.
+    """
 
     name: str
     type: Type
@@ -48,6 +49,7 @@ class Schema:
     parameters: list[Parameter]
     returns: list[Type]
     variadic: bool
+    fields: tuple[str, ...] = ()  # the names of the results, where they have some
 
 
 @cache
@@ -81,9 +83,10 @@ def _parse(line: str) -> Schema:
     result = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
     wrapped = result.startswith("(") and _closes(result) and not result.startswith("((")
     returns = [_type(re.sub(r" \w+$", "", r)) for r in (_split(result[1:-1]) if wrapped else [result])]
+    fields = tuple(r.rpartition(" ")[2] for r in _split(result[1:-1]) if " " in r) if wrapped else ()
     if result.startswith("(("):
-        returns = [_type(result[1:-1])]
-    return Schema(f"{space or 'aten'}::{name}", overload or "", parameters, returns, "..." in parts)
+        returns, fields = [_type(result[1:-1])], ()
+    return Schema(f"{space or 'aten'}::{name}", overload or "", parameters, returns, "..." in parts, fields)
 
 
 def _closes(text: str) -> bool:
@@ -144,7 +147,8 @@ class _Variable:
 
 def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
     """The formal type with its variables as `actual` needs them, which are noted; None where it does not
-    fit."""
+    fit.
+    """
     if formal.kind == "var":
         known = bound.get(formal.home)
         found = actual if known is None else unify(known, actual)

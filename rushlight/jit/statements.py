@@ -25,7 +25,7 @@ class Compiler(Loops):
             self.block.params[0].hint = "self"
         self.body(exits.structured(tree.body))
         result = self.env.get(exits.RESULT)
-        if result is None or self.env.get("$dead") and result is None:
+        if result is None or (self.env.get("$dead") and result is None):
             result = self.result(self.constant(tree, None), tree)
         result = self.value(result, tree)
         self.function.returns = self.function.returns or result.type
@@ -111,7 +111,8 @@ class Compiler(Loops):
     def assign(self, target: Any, found: Any, node: Any) -> None:
         """target = found."""
         if isinstance(target, ast.Name):
-            old = self.env.get(target.id)
+            # In its own block a variable may become something else; what it was around that stays.
+            old = self.around.get(target.id)
             if isinstance(found, Value):
                 if (
                     isinstance(old, Value)

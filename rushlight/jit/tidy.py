@@ -1,5 +1,6 @@
 """What is taken out of a program before it is written: values that nobody reads, constants that are there
-already."""
+already.
+"""
 
 from __future__ import annotations
 

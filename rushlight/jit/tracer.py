@@ -182,10 +182,11 @@ class Tracer(TorchFunctionMode):
 
     def know(self, found: Any, value: Value) -> Any:
         """Note which value of the program an object is; a tensor becomes a traced one."""
-        if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
-            if id(found) not in self.places:
-                plain, found = found, found.as_subclass(TracedTensor)
-                found._plain = plain
+        plain = isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter))
+        if plain and id(found) not in self.places:
+            traced = found.as_subclass(TracedTensor)
+            traced._plain = found
+            found = traced
         self.values[id(found)] = value
         self.alive.append(found)
         return found

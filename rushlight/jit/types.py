@@ -16,7 +16,8 @@ from rushlight._engine.lazy import is_ours
 class Type:
     """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
     "Future"),
-    or a class ("Class"), which is `home`; of a named tuple `home` is Python's class."""
+    or a class ("Class"), which is `home`; of a named tuple `home` is Python's class.
+    """
 
     kind: str
     args: tuple[Type, ...] = ()

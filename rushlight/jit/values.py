@@ -32,6 +32,13 @@ class Builtin:
 
 
 @dataclass
+class Overloaded:
+    """Functions of one name; the first whose arguments fit is called."""
+
+    functions: list[Any]
+
+
+@dataclass
 class Method:
     """A method of a value; `owner` is its class, `name` the method's."""
 

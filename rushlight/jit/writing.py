@@ -73,7 +73,7 @@ class Writer:
         if node is None or len(node.outputs) != 1 or len(value.uses) != 1 or node.blocks:
             return False
         user, place = value.uses[0]
-        if value.hint and user.kind != "prim::Return" or node.kind == "prim::isinstance":
+        if (value.hint and user.kind != "prim::Return") or node.kind == "prim::isinstance":
             return False
         return node.kind not in _STATEMENTS and not (user.kind == "prim::Loop" and place >= 1)
 

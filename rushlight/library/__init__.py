@@ -162,12 +162,14 @@ class CustomOpDef:
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
         """backward(ctx, *grads) gives a gradient or None for each argument; setup_context(ctx, inputs,
-        output) saves for it what it needs (keyword_only_inputs beside them, where there are such)."""
+        output) saves for it what it needs (keyword_only_inputs beside them, where there are such).
+        """
         self._backward, self._setup_context = backward, setup_context
 
     def register_vmap(self, fn: Any = None, /) -> Any:
         """fn(info, in_dims, *args) gives results and their batch dims; a decorator without fn. Without such a
-        rule, vmap calls the op example by example."""
+        rule, vmap calls the op example by example.
+        """
         self._vmap = fn or self._vmap
         return fn or self.register_vmap
 

@@ -26,4 +26,4 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return given
 
 
-__all__ = public(_HOMES)  # noqa: PLE0605
+__all__ = public(_HOMES)

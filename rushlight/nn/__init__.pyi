@@ -121,8 +121,8 @@ from rushlight.nn.modules.loss import NLLLoss2d as NLLLoss2d
 from rushlight.nn.modules.activation import PReLU as PReLU
 from rushlight.nn.modules.distance import PairwiseDistance as PairwiseDistance
 from rushlight.nn.parameter import Parameter as Parameter
-from rushlight.nn.modules.parameters import ParameterDict as ParameterDict
-from rushlight.nn.modules.parameters import ParameterList as ParameterList
+from rushlight.nn.modules.container import ParameterDict as ParameterDict
+from rushlight.nn.modules.container import ParameterList as ParameterList
 from rushlight.nn.modules.pixelshuffle import PixelShuffle as PixelShuffle
 from rushlight.nn.modules.pixelshuffle import PixelUnshuffle as PixelUnshuffle
 from rushlight.nn.modules.loss import PoissonNLLLoss as PoissonNLLLoss
@@ -185,4 +185,31 @@ from rushlight.nn import parameter as parameter
 from rushlight.nn import utils as utils
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The arguments for creating parameters: device, dtype, memory_format, as given."""
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['AdaptiveAvgPool1d', 'AdaptiveAvgPool2d', 'AdaptiveAvgPool3d', 'AdaptiveLogSoftmaxWithLoss',
+    'AdaptiveMaxPool1d', 'AdaptiveMaxPool2d', 'AdaptiveMaxPool3d', 'AlphaDropout', 'AvgPool1d', 'AvgPool2d',
+    'AvgPool3d', 'BCELoss', 'BCEWithLogitsLoss', 'BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'Bilinear',
+    'Buffer', 'CELU', 'CTCLoss', 'ChannelShuffle', 'CircularPad1d', 'CircularPad2d', 'CircularPad3d',
+    'ConstantPad1d', 'ConstantPad2d', 'ConstantPad3d', 'Container', 'Conv1d', 'Conv2d', 'Conv3d',
+    'ConvTranspose1d', 'ConvTranspose2d', 'ConvTranspose3d', 'CosineEmbeddingLoss', 'CosineSimilarity',
+    'CrossEntropyLoss', 'CrossMapLRN2d', 'DataParallel', 'Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d',
+    'ELU', 'Embedding', 'EmbeddingBag', 'FeatureAlphaDropout', 'Flatten', 'Fold', 'FractionalMaxPool2d',
+    'FractionalMaxPool3d', 'GELU', 'GLU', 'GRU', 'GRUCell', 'GaussianNLLLoss', 'GroupNorm', 'Hardshrink',
+    'Hardsigmoid', 'Hardswish', 'Hardtanh', 'HingeEmbeddingLoss', 'HuberLoss', 'Identity', 'InstanceNorm1d',
+    'InstanceNorm2d', 'InstanceNorm3d', 'KLDivLoss', 'L1Loss', 'LPPool1d', 'LPPool2d', 'LPPool3d', 'LSTM',
+    'LSTMCell', 'LayerNorm', 'LazyBatchNorm1d', 'LazyBatchNorm2d', 'LazyBatchNorm3d', 'LazyConv1d',
+    'LazyConv2d', 'LazyConv3d', 'LazyConvTranspose1d', 'LazyConvTranspose2d', 'LazyConvTranspose3d',
+    'LazyInstanceNorm1d', 'LazyInstanceNorm2d', 'LazyInstanceNorm3d', 'LazyLinear', 'LeakyReLU', 'Linear',
+    'LinearCrossEntropyLoss', 'LinearCrossEntropyOptions', 'LocalResponseNorm', 'LogSigmoid', 'LogSoftmax',
+    'MSELoss', 'MarginRankingLoss', 'MaxPool1d', 'MaxPool2d', 'MaxPool3d', 'MaxUnpool1d', 'MaxUnpool2d',
+    'MaxUnpool3d', 'Mish', 'Module', 'ModuleDict', 'ModuleList', 'MultiLabelMarginLoss',
+    'MultiLabelSoftMarginLoss', 'MultiMarginLoss', 'MultiheadAttention', 'NLLLoss', 'NLLLoss2d', 'PReLU',
+    'PairwiseDistance', 'Parameter', 'ParameterDict', 'ParameterList', 'PixelShuffle', 'PixelUnshuffle',
+    'PoissonNLLLoss', 'RMSNorm', 'RNN', 'RNNBase', 'RNNCell', 'RNNCellBase', 'RReLU', 'ReLU', 'ReLU6',
+    'ReflectionPad1d', 'ReflectionPad2d', 'ReflectionPad3d', 'ReplicationPad1d', 'ReplicationPad2d',
+    'ReplicationPad3d', 'SELU', 'Sequential', 'SiLU', 'Sigmoid', 'SmoothL1Loss', 'SoftMarginLoss', 'Softmax',
+    'Softmax2d', 'Softmin', 'Softplus', 'Softshrink', 'Softsign', 'SyncBatchNorm', 'Tanh', 'Tanhshrink',
+    'Threshold', 'Transformer', 'TransformerDecoder', 'TransformerDecoderLayer', 'TransformerEncoder',
+    'TransformerEncoderLayer', 'TripletMarginLoss', 'TripletMarginWithDistanceLoss', 'Unflatten', 'Unfold',
+    'UninitializedBuffer', 'UninitializedParameter', 'Upsample', 'UpsamplingBilinear2d',
+    'UpsamplingNearest2d', 'ZeroPad1d', 'ZeroPad2d', 'ZeroPad3d']

@@ -71,7 +71,7 @@ def _mha_shape_check(
         wanted = (num_heads, query.shape[0], key.shape[0])
         if not batched and attn_mask.dim() == 3 and tuple(attn_mask.shape) != wanted:
             raise AssertionError(f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}")
-    return batched
+    return bool(batched)
 
 
 def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> list[Any]:
@@ -291,7 +291,7 @@ def _attend_with_weights(o: _Heads, dropout_p: float, is_causal: bool) -> tuple[
     """(output (L * N, E), weights (N, H, L, S))."""
     if is_causal and o.mask is None:
         raise AssertionError("FIXME: is_causal not implemented for need_weights; give attn_mask")
-    rows, length, size = o.q.shape
+    _, length, size = o.q.shape
     scaled = o.q * math.sqrt(1.0 / size)
     if o.mask is None:
         scores = torch.bmm(scaled, o.k.transpose(-2, -1))
@@ -307,7 +307,7 @@ def _attend_with_weights(o: _Heads, dropout_p: float, is_causal: bool) -> tuple[
 
 def _attend(o: _Heads, dropout_p: float, is_causal: bool) -> tuple[Any, None]:
     """(output (L * N, E), None), by scaled_dot_product_attention."""
-    rows, length, size = o.q.shape
+    _, length, size = o.q.shape
     mask = o.mask
     if mask is not None:
         if mask.size(0) == 1 and mask.dim() == 3:

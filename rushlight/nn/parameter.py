@@ -32,8 +32,9 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         if data is None:
             data = torch.empty(0)
         if type(data) is torch.Tensor or type(data) is Parameter:
-            return torch.Tensor._make_subclass(cls, data, requires_grad)
-        marked = data.detach().requires_grad_(requires_grad)
+            made: Self = torch.Tensor._make_subclass(cls, data, requires_grad)
+            return made
+        marked: Any = data.detach().requires_grad_(requires_grad)
         if type(marked) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
@@ -41,21 +42,22 @@ class Parameter(torch.Tensor, metaclass=_Marked):
                 f"instead. To use the type as a Parameter, correct its detach() semantics."
             )
         marked._is_param = True
-        return marked
+        return marked  # type: ignore[no-any-return] # counts as one: see _Marked
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(
                 self.data.clone(memory_format=torch.preserve_format), self.requires_grad
             )
-        return memo[id(self)]
+        copied: Parameter = memo[id(self)]
+        return copied
 
     def __repr__(self) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, proto: Any) -> Any:
         # Hooks are not written out: PyTorch's reader expects an (empty) table of them.
-        built = (self.data, self.requires_grad, OrderedDict())
+        built = (self.data, self.requires_grad, OrderedDict[int, Any]())
         if not self.__dict__:
             return _rebuild_parameter, built
         return _rebuild_parameter_with_state, (*built, self.__dict__)
@@ -87,17 +89,20 @@ class Buffer(torch.Tensor, metaclass=_Marked):
         if data is None:
             data = torch.empty(0)
         marked = data.detach().requires_grad_(data.requires_grad)
-        marked.persistent, marked._is_buffer = persistent, True
+        marked.persistent = persistent
+        marked._is_buffer = True
         return marked
 
 
-_MARKS = {Parameter: "_is_param", Buffer: "_is_buffer"}
+_MARKS: dict[type, str] = {Parameter: "_is_param", Buffer: "_is_buffer"}
 
 
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet; `materialize(shape)` turns it into a real one."""
 
     cls_to_become: type
+    data: Any
+    requires_grad: bool
     _ALLOWED = frozenset(
         {
             "copy_",
@@ -128,7 +133,7 @@ class UninitializedTensorMixin:
         if dtype is None:
             dtype = self.data.dtype
         self.data = torch.empty(shape, device=device, dtype=dtype)
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        self.__class__ = self.cls_to_become
 
     @property
     def shape(self) -> Any:
@@ -160,7 +165,7 @@ class UninitializedTensorMixin:
             or name in ("__get__", "__set__")
             or (func.__class__.__name__ == "method-wrapper")
         ):
-            return super().__torch_function__(func, types, args, kwargs or {})
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc] # Tensor's
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when "
             "you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter."
@@ -174,7 +179,7 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc] # both have a repr
     """A Parameter whose shape a lazy module finds at its first forward."""
 
     cls_to_become = Parameter
@@ -182,13 +187,14 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "UninitializedParameter":
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
-        return memo[id(self)]
+        copied: UninitializedParameter = memo[id(self)]
+        return copied
 
 
-class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # type: ignore[misc] # both have a repr
     """A buffer whose shape a lazy module finds at its first forward."""
 
     cls_to_become = torch.Tensor
@@ -197,5 +203,6 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:
         made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
-        made.persistent, made._is_buffer = persistent, True
+        made.persistent = persistent
+        made._is_buffer = True
         return made

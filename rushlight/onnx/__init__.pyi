@@ -1,9 +1,9 @@
 # Written by `python tools/stubs.py`.
 """torch.onnx: exported programs as ONNX models; needs the package `onnx` (pip install 'rushlight[onnx]').
 
-`exporter.py` is export(), `builder.py` writes nodes. What each op is in ONNX's is said by ops.tsv, a line
-each, in the names of builder.py and forms.py; a pointwise op that has no line there is its scalar expression
-(derived.py).
+`exporter.py` is export(), `builder.py` writes nodes. What each op is in ONNX's is said by ops.py, a
+function each, with the help of forms.py; a pointwise op that has none there is its scalar expression, atom by
+atom (derived.py, atoms.py).
 """
 
 from rushlight.onnx.exporter import ONNXProgram as ONNXProgram
@@ -11,3 +11,4 @@ from rushlight.onnx.errors import OnnxExporterError as OnnxExporterError
 from rushlight.onnx import errors as errors
 from rushlight.onnx.exporter import export as export
 from rushlight.onnx.exporter import is_in_onnx_export as is_in_onnx_export
+def __dir__() -> list[str]: ...

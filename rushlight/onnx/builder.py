@@ -83,7 +83,7 @@ class Builder:
         """A value: itself, a number in the dtype of `like`, a list of sizes as int64."""
         if isinstance(v, Ref):
             return v
-        if isinstance(v, (list, tuple)) or isinstance(v, Sym):
+        if isinstance(v, (list, tuple, Sym)):
             return self.shape([v] if isinstance(v, Sym) else v)
         if not isinstance(v, np.ndarray):
             v = np.asarray(v, (like or self.dtype).np)

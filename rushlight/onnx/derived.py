@@ -1,9 +1,7 @@
-"""Pointwise ops without a line in ops.tsv: their scalar expressions, atom by atom (atoms.tsv)."""
+"""Pointwise ops without a form in ops.py: their scalar expressions, atom by atom (atoms.py)."""
 
 from __future__ import annotations
 
-import os
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,16 +10,9 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.derive import cast, types
 from rushlight._engine.dispatch.runners.pointwise import variant
 from rushlight._engine.ops.expressions import const, round_stored, substitute, symbol, toposort
+from rushlight.onnx.atoms import ATOMS
 from rushlight.onnx.builder import Builder, Ref
 from rushlight.onnx.errors import UnsupportedOperatorError
-
-
-@lru_cache(None)
-def table(name: str) -> dict[str, Any]:
-    """A table of this folder: names, and compiled expressions."""
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as lines:
-        rows = [line.rstrip("\n").split("\t") for line in lines if line.strip()]
-    return {key: compile(text, f"{name}: {key}", "eval") for keys, text in rows for key in keys.split()}
 
 
 def pointwise(b: Builder, row: Any, bound: dict[str, Any], result: Any) -> Ref:
@@ -53,7 +44,6 @@ def expression(b: Builder, root: Any, operands: dict[str, Ref], work: Any, name:
     """A scalar expression over `operands`, computed in `work`, as nodes."""
     known = types.infer([root], {n: v.dtype.name for n, v in operands.items()}, work.name)
     made: dict[Any, Ref] = {}
-    atoms = table("atoms.tsv")
     for node in toposort([root]):
         own = dt.BY_NAME[known[node]]
         if node.op == "in":
@@ -62,7 +52,7 @@ def expression(b: Builder, root: Any, operands: dict[str, Ref], work: Any, name:
             made[node] = b.constant(np.asarray(node.arg, own.np))
         elif node.op == "cast":
             made[node] = b.cast(made[node.src[0]], own)
-        elif node.op not in atoms:
+        elif node.op not in ATOMS:
             raise UnsupportedOperatorError(
                 f"{name} is an expression with {node.op}, which ONNX has no form for"
             )
@@ -71,31 +61,6 @@ def expression(b: Builder, root: Any, operands: dict[str, Ref], work: Any, name:
                 b.cast(made[s], dt.BY_NAME[types.operand_type(node, known, i)])
                 for i, s in enumerate(node.src)
             ]
-            made[node] = evaluated(b, atoms[node.op], dict(zip("abcd", src, strict=False)))
+            made[node] = ATOMS[node.op](b, *src)
             made[node].dtype = own
     return made[root]
-
-
-_BUILTINS = {"len": len, "range": range, "int": int, "float": float, "list": list}
-
-
-class Scope(dict[str, Any]):
-    """The names of a table's expression: its arguments, capital names as ONNX ops, and `forms`' functions."""
-
-    def __init__(self, b: Builder, names: dict[str, Any], forms: Any = None) -> None:
-        super().__init__(names, __builtins__=_BUILTINS)
-        self.b, self.forms = b, forms
-
-    def __missing__(self, name: str) -> Any:
-        if name[0].isupper() and name not in ("False", "True", "None"):
-            return getattr(self.b, name)
-        if self.forms is not None and hasattr(self.forms, name):
-            return getattr(self.forms, name)
-        if name == "as_bool":
-            return lambda v: self.b.cast(v, dt.bool_)
-        raise KeyError(name)
-
-
-def evaluated(b: Builder, code: Any, names: dict[str, Any], forms: Any = None) -> Any:
-    """A line of a table, with these arguments."""
-    return eval(code, Scope(b, names, forms))

@@ -100,13 +100,11 @@ def _told(step: str) -> Iterator[None]:
 def _program(
     model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any, names: Sequence[str] | None
 ) -> ExportedProgram:
-    from rushlight.onnx.derived import table
-
-    known = table("ops.tsv")
+    from rushlight.onnx.ops import FORMS
 
     def opened(row: Any, found: Any) -> bool:
         name = row.name if found is None else found[0]._schema.name
-        return name not in known
+        return name not in FORMS
 
     if isinstance(model, ExportedProgram):
         return recorded(model.module(check_guards=False), *model.example_inputs, None, opened, model)
@@ -131,7 +129,8 @@ def _shapes(
     model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: dict[str, Any], names: Sequence[str]
 ) -> Any:
     """dynamic_axes as dynamic_shapes: one Dim for each name of a dimension, one of their own for the
-    nameless."""
+    nameless.
+    """
     leaves, tree = flatten((args, kwargs))
     given: dict[int, Any] = {}
     for i, name in enumerate(names):
@@ -155,7 +154,8 @@ def _axes_names(axes: Any) -> dict[str, dict[int, str]]:
 
 class ONNXProgram:
     """A model in ONNX: `model_proto`, the exported program that it was made of, and ways to save and run
-    it."""
+    it.
+    """
 
     def __init__(self, model_proto: Any, exported_program: ExportedProgram) -> None:
         self.model_proto, self.exported_program = model_proto, exported_program
@@ -163,14 +163,16 @@ class ONNXProgram:
 
     def save(self, destination: Any, *, external_data: bool | None = None, **options: Any) -> None:
         """Write it to a path or file object; external_data: tensors in a file beside it,
-        `destination.data`."""
+        `destination.data`.
+        """
         from rushlight.onnx.model import written
 
         written(self.model_proto, destination, bool(external_data))
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Its results for the model's inputs, by onnxruntime, or by onnx's own evaluator where that is not
-        there."""
+        there.
+        """
         tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
         names = [v.name for v in self.model_proto.graph.input]
         feeds = {name: t.detach().numpy() for name, t in zip(names, tensors, strict=True)}

@@ -1,7 +1,9 @@
-"""Forms of ops that are more than one node, or that depend on shapes; ops.tsv calls them by name."""
+"""Forms of ops that are more than one node, or that depend on shapes; ops.py calls them."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,11 @@ def known(sizes: Any) -> list[int]:
 
 
 class Forms:
-    """The functions of ops.tsv, for a node whose results are `outs`."""
+    """What the forms of ops.py share, for a node whose results are `outs`."""
 
-    def __init__(self, b: Builder, outs: list[Any]) -> None:
-        self.b, self.outs = b, outs
+    def __init__(self, onnx: Builder, outs: list[Any]) -> None:
+        self.onnx = onnx
+        self.outs = outs
 
     # --- values ----------------------------------------------------------------------------------
 
@@ -35,44 +38,48 @@ class Forms:
 
     def out_shape(self) -> Ref:
         """The result's sizes; one that is unknown is left to ONNX where one alone is."""
-        return self.b.shape(self.outs[0].shape)
+        return self.onnx.shape(self.outs[0].shape)
 
     def scalar(self, v: Any) -> Ref:
         """A whole number without dimensions."""
         if isinstance(v, (Ref, Sym)):
-            return self.b.Squeeze(self.b.shape([v]))
-        return self.b.constant(np.array(v, np.int64))
+            return self.onnx.Squeeze(self.onnx.shape([v]))
+        return self.onnx.constant(np.array(v, np.int64))
 
     def sum_of(self, a: Any, c: Any) -> Any:
         """Two sizes added."""
         if isinstance(a, int) and isinstance(c, int):
             return [a + c]
-        return self.b.Add(self.b.shape([a]), self.b.shape([c]))
+        return self.onnx.Add(self.onnx.shape([a]), self.onnx.shape([c]))
 
     def as_float(self, v: Any) -> Ref:
         """A number as float32."""
-        return self.b.constant(np.array(v, np.float32))
+        return self.onnx.constant(np.array(v, np.float32))
 
     def as_true(self) -> Ref:
         """True."""
-        return self.b.constant(np.array(True))
+        return self.onnx.constant(np.array(True))
 
     def as_ints(self, v: Any) -> Ref:
         """Numbers in the result's dtype."""
-        return self.b.constant(np.array(v, self.outs[0].dtype.np))
+        return self.onnx.constant(np.array(v, self.outs[0].dtype.np))
+
+    def as_bool(self, v: Ref) -> Ref:
+        """A value as bool."""
+        return self.onnx.cast(v, dt.bool_)
 
     def as_int(self, v: Ref) -> Ref:
         """A value as int32."""
-        return self.b.cast(v, dt.int32)
+        return self.onnx.cast(v, dt.int32)
 
     def as_out(self, v: Any) -> Ref:
         """A value in the result's dtype."""
-        v = v if isinstance(v, Ref) else self.b.value(v, self.outs[0].dtype)
-        return self.b.cast(v, self.outs[0].dtype)
+        v = v if isinstance(v, Ref) else self.onnx.value(v, self.outs[0].dtype)
+        return self.onnx.cast(v, self.outs[0].dtype)
 
     def cast_as(self, v: Any, like: Ref) -> Ref:
         """A value in another's dtype."""
-        return self.b.cast(v, like.dtype) if isinstance(v, Ref) else self.b.value(v, like.dtype)
+        return self.onnx.cast(v, like.dtype) if isinstance(v, Ref) else self.onnx.value(v, like.dtype)
 
     def same(self, values: Any) -> list[Ref]:
         """Values in the result's dtype; empty vectors, which cat() leaves out, are left out."""
@@ -80,19 +87,19 @@ class Forms:
 
     def filled(self, v: Any) -> Ref:
         """One number everywhere."""
-        return self.b.Expand(
-            self.b.constant(np.array(v, self.outs[0].dtype.np), dtype=self.outs[0].dtype), self.out_shape()
+        return self.onnx.Expand(
+            self.onnx.constant(np.array(v, self.outs[0].dtype.np), dtype=self.outs[0].dtype), self.out_shape()
         )
 
     def ranged(self, start: Any, end: Any, step: Any) -> Ref:
         """Numbers in steps."""
         parts = [
-            self.b.cast(
+            self.onnx.cast(
                 self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v), self.outs[0].dtype
             )
             for v in (start or 0, end, step or 1)
         ]
-        return self.b.Range(*parts)
+        return self.onnx.Range(*parts)
 
     def channels(self, v: Ref) -> list[Any]:
         """The sizes of a vector of one number per channel."""
@@ -100,32 +107,32 @@ class Forms:
 
     def ones_or(self, v: Any, sizes: Any) -> Ref:
         """A value, or ones."""
-        return v if v is not None else self.b.constant(np.ones(known(sizes), self.outs[0].dtype.np))
+        return v if v is not None else self.onnx.constant(np.ones(known(sizes), self.outs[0].dtype.np))
 
     def zeros_or(self, v: Any, sizes: Any) -> Ref:
         """A value, or zeros."""
-        return v if v is not None else self.b.constant(np.zeros(known(sizes), self.outs[0].dtype.np))
+        return v if v is not None else self.onnx.constant(np.zeros(known(sizes), self.outs[0].dtype.np))
 
     def channelwise(self, weight: Ref, v: Ref) -> Ref:
         """A number per channel, laid along the second dimension."""
         if len(v.shape) < 3:
             return weight
-        return self.b.Reshape(weight, [-1, *[1] * (len(v.shape) - 2)])
+        return self.onnx.Reshape(weight, [-1, *[1] * (len(v.shape) - 2)])
 
     def src_or(self, src: Any, value: Any, index: Ref) -> Ref:
         """What scatter() writes."""
         if src is not None:
             return self.as_out(src)
-        return self.b.Expand(self.as_out(value), self.b.Shape(index, to_dtype=dt.int64))
+        return self.onnx.Expand(self.as_out(value), self.onnx.Shape(index, to_dtype=dt.int64))
 
     # --- products, convolutions, normalization ---------------------------------------------------
 
     def gemm(self, input: Ref, weight: Ref, bias: Any) -> Ref:
         """A linear layer."""
         if len(input.shape) == 2 and len(weight.shape) == 2:
-            return self.b.Gemm(input, weight, bias, transB=1)
-        product = self.b.MatMul(input, self.b.Transpose(weight) if len(weight.shape) == 2 else weight)
-        return product if bias is None else self.b.Add(product, bias)
+            return self.onnx.Gemm(input, weight, bias, transB=1)
+        product = self.onnx.MatMul(input, self.onnx.Transpose(weight) if len(weight.shape) == 2 else weight)
+        return product if bias is None else self.onnx.Add(product, bias)
 
     def conv(
         self, input: Ref, weight: Ref, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
@@ -139,8 +146,8 @@ class Forms:
             else {"pads": (list(padding) * dims if len(padding) == 1 else list(padding)) * 2}
         )
         batched = len(input.shape) == len(weight.shape)
-        found = self.b.Conv(
-            input if batched else self.b.Unsqueeze(input, [0]),
+        found = self.onnx.Conv(
+            input if batched else self.onnx.Unsqueeze(input, [0]),
             weight,
             bias,
             strides=stride,
@@ -148,7 +155,7 @@ class Forms:
             group=groups,
             **pads,
         )
-        return found if batched else self.b.Squeeze(found, [0])
+        return found if batched else self.onnx.Squeeze(found, [0])
 
     def batch_norm(
         self,
@@ -165,36 +172,38 @@ class Forms:
         sizes = self.channels(input)
         if training or mean is None:
             axes = [d for d in range(len(input.shape)) if d != 1]
-            center = self.b.ReduceMean(input, axes)
-            apart = self.b.Sub(input, center)
-            spread = self.b.Sqrt(self.b.Add(self.b.ReduceMean(self.b.Mul(apart, apart), axes), eps))
-            found = self.b.Div(apart, spread)
+            center = self.onnx.ReduceMean(input, axes)
+            apart = self.onnx.Sub(input, center)
+            spread = self.onnx.Sqrt(
+                self.onnx.Add(self.onnx.ReduceMean(self.onnx.Mul(apart, apart), axes), eps)
+            )
+            found = self.onnx.Div(apart, spread)
             return self._scaled(found, weight, bias, len(input.shape))
-        return self.b.BatchNormalization(
+        return self.onnx.BatchNormalization(
             input, self.ones_or(weight, sizes), self.zeros_or(bias, sizes), mean, var, epsilon=eps
         )
 
     def _scaled(self, v: Ref, weight: Any, bias: Any, dims: int) -> Ref:
         along = [-1, *[1] * (dims - 2)]
-        v = v if weight is None else self.b.Mul(v, self.b.Reshape(weight, along))
-        return v if bias is None else self.b.Add(v, self.b.Reshape(bias, along))
+        v = v if weight is None else self.onnx.Mul(v, self.onnx.Reshape(weight, along))
+        return v if bias is None else self.onnx.Add(v, self.onnx.Reshape(bias, along))
 
     def group_norm(self, input: Ref, groups: int, weight: Any, bias: Any, eps: float) -> Ref:
         """As instances whose channels are the groups."""
-        grouped = self.b.Reshape(input, [0, groups, -1])
+        grouped = self.onnx.Reshape(input, [0, groups, -1])
         one = [groups]
-        found = self.b.InstanceNormalization(
+        found = self.onnx.InstanceNormalization(
             grouped, self.ones_or(None, one), self.zeros_or(None, one), epsilon=eps
         )
-        return self._scaled(self.b.Reshape(found, self.out_shape()), weight, bias, len(input.shape))
+        return self._scaled(self.onnx.Reshape(found, self.out_shape()), weight, bias, len(input.shape))
 
     def rms_norm(self, input: Ref, sizes: Any, weight: Any, eps: Any) -> Ref:
         """By the root of the mean square."""
         axes = list(range(-len(sizes), 0))
         eps = float(np.finfo(input.dtype.np).eps) if eps is None else eps
-        square = self.b.ReduceMean(self.b.Mul(input, input), axes)
-        found = self.b.Div(input, self.b.Sqrt(self.b.Add(square, eps)))
-        return found if weight is None else self.b.Mul(found, weight)
+        square = self.onnx.ReduceMean(self.onnx.Mul(input, input), axes)
+        found = self.onnx.Div(input, self.onnx.Sqrt(self.onnx.Add(square, eps)))
+        return found if weight is None else self.onnx.Mul(found, weight)
 
     def attention(
         self, query: Ref, key: Ref, value: Ref, mask: Any, causal: bool, scale: Any, grouped: bool
@@ -203,21 +212,23 @@ class Forms:
         if grouped:
             self.refuse()
         dims = len(query.shape)
-        turned = self.b.Transpose(key, perm=[*range(dims - 2), dims - 1, dims - 2])
+        turned = self.onnx.Transpose(key, perm=[*range(dims - 2), dims - 1, dims - 2])
         by = float(scale) if scale is not None else known(query.shape[-1:])[0] ** -0.5
-        scores = self.b.Mul(self.b.MatMul(query, turned), by)
+        scores = self.onnx.Mul(self.onnx.MatMul(query, turned), by)
         least = np.array(-np.inf, query.dtype.np)
         if causal:
-            ones = self.b.Expand(self.as_true(), self.b.shape([query.shape[-2], key.shape[-2]]))
-            low = self.b.cast(self.b.Trilu(self.b.cast(ones, dt.int32), self.scalar(0), upper=0), dt.bool_)
-            scores = self.b.Where(low, scores, least, to_dtype=query.dtype)
+            ones = self.onnx.Expand(self.as_true(), self.onnx.shape([query.shape[-2], key.shape[-2]]))
+            low = self.onnx.cast(
+                self.onnx.Trilu(self.onnx.cast(ones, dt.int32), self.scalar(0), upper=0), dt.bool_
+            )
+            scores = self.onnx.Where(low, scores, least, to_dtype=query.dtype)
         if mask is not None:
             scores = (
-                self.b.Where(mask, scores, least, to_dtype=query.dtype)
+                self.onnx.Where(mask, scores, least, to_dtype=query.dtype)
                 if mask.dtype is dt.bool_
-                else self.b.Add(scores, mask)
+                else self.onnx.Add(scores, mask)
             )
-        return self.b.MatMul(self.b.Softmax(scores, axis=-1), value)
+        return self.onnx.MatMul(self.onnx.Softmax(scores, axis=-1), value)
 
     def recurrent(
         self,
@@ -232,7 +243,7 @@ class Forms:
         activations: Any = None,
     ) -> list[Ref]:
         """Layers of an LSTM, GRU or RNN: ONNX orders gates otherwise, and has time first."""
-        b, ways = self.b, 1 + both
+        b, ways = self.onnx, 1 + both
         order = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}[op]
         states = list(hx) if op == "LSTM" else [hx]
         if len(input.shape) != 3:
@@ -280,7 +291,7 @@ class Forms:
     def _gates(self, v: Ref, order: Any, hidden: int) -> Ref:
         if len(order) == 1:
             return v
-        return self.b.Gather(v, np.concatenate([np.arange(hidden) + hidden * g for g in order]), axis=0)
+        return self.onnx.Gather(v, np.concatenate([np.arange(hidden) + hidden * g for g in order]), axis=0)
 
     # --- windows ---------------------------------------------------------------------------------
 
@@ -288,13 +299,13 @@ class Forms:
         """Pools of a given size: of everything, or of equal windows."""
         dims = len(output)
         if all(n == 1 for n in output):
-            return getattr(self.b, f"Global{kind}Pool")(v)
+            return getattr(self.onnx, f"Global{kind}Pool")(v)
         sizes = known(v.shape[-dims:])
         output = [n if o is None else o for n, o in zip(sizes, output, strict=True)]
         if any(n % o for n, o in zip(sizes, output, strict=True)):
             raise UnsupportedOperatorError(f"windows of {sizes} for {output} are not of equal sizes")
         windows = [n // o for n, o in zip(sizes, output, strict=True)]
-        return getattr(self.b, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
+        return getattr(self.onnx, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
 
     def padded_by(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
         """PyTorch tells the last dimension first."""
@@ -303,14 +314,16 @@ class Forms:
         ]
         how = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
         fill = [self.cast_as(value or 0, v)] if mode == "constant" else []
-        return self.b.Pad(v, self.b.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how)
+        return self.onnx.Pad(
+            v, self.onnx.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how
+        )
 
     def resized(self, v: Ref, mode: str, align: Any) -> Ref:
         """Up- and downsampling."""
         how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
         where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
         more = {"nearest": {"nearest_mode": "floor"}, "cubic": {"cubic_coeff_a": -0.75}}.get(how, {})
-        return self.b.Resize(
+        return self.onnx.Resize(
             v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where, **more
         )
 
@@ -325,17 +338,17 @@ class Forms:
     def padded(self, v: Ref, times: Any) -> Ref:
         """A value with dimensions of size 1 before its own."""
         missing = len(times) - len(v.shape)
-        return self.b.Unsqueeze(v, list(range(missing))) if missing > 0 else v
+        return self.onnx.Unsqueeze(v, list(range(missing))) if missing > 0 else v
 
     def pieces(self, v: Ref, dim: int) -> list[Ref]:
         """The results' parts of a value."""
         if len(self.outs) == 1:
-            return [self.b.Identity(v)]
+            return [self.onnx.Identity(v)]
         if len(self.outs[0].shape) < len(v.shape):
             sizes: list[Any] = [1] * len(self.outs)
         else:
             sizes = [o.shape[dim] for o in self.outs]
-        return self.b.Split(v, sizes, axis=dim, outputs=len(self.outs))
+        return self.onnx.Split(v, sizes, axis=dim, outputs=len(self.outs))
 
     def index(self, v: Ref, indices: Any) -> Ref:
         """Read at one tensor's places along a dimension, or at several tensors' along the first ones."""
@@ -343,30 +356,32 @@ class Forms:
         if any(i.dtype is dt.bool_ for i in indices if i is not None):
             self.refuse()
         if len(at) == 1:
-            return self.b.Gather(v, indices[at[0]], axis=at[0])
+            return self.onnx.Gather(v, indices[at[0]], axis=at[0])
         if at != list(range(len(at))):
             self.refuse()
-        size = self.b.shape(np.broadcast_shapes(*[tuple(known(i.shape)) for i in indices]))
-        parts = [self.b.Unsqueeze(self.b.Expand(self.b.cast(i, dt.int64), size), [-1]) for i in indices]
-        return self.b.GatherND(v, self.b.Concat(*parts, axis=-1), to_dtype=v.dtype)
+        size = self.onnx.shape(np.broadcast_shapes(*[tuple(known(i.shape)) for i in indices]))
+        parts = [
+            self.onnx.Unsqueeze(self.onnx.Expand(self.onnx.cast(i, dt.int64), size), [-1]) for i in indices
+        ]
+        return self.onnx.GatherND(v, self.onnx.Concat(*parts, axis=-1), to_dtype=v.dtype)
 
     def rolled(self, v: Ref, shifts: Any, dims: Any) -> Ref:
         """Elements moved along dimensions, those at the end to the beginning."""
-        flat = v if dims else self.b.Reshape(v, [-1])
+        flat = v if dims else self.onnx.Reshape(v, [-1])
         for shift, dim in zip(shifts, dims or [0], strict=True):
             size = known([v.shape[dim]])[0] if dims else int(np.prod(known(v.shape)))
             at = size - shift % size if size else 0
-            flat = self.b.Concat(
-                self.b.Slice(flat, [at], [size], [dim]), self.b.Slice(flat, [0], [at], [dim]), axis=dim
+            flat = self.onnx.Concat(
+                self.onnx.Slice(flat, [at], [size], [dim]), self.onnx.Slice(flat, [0], [at], [dim]), axis=dim
             )
-        return flat if dims else self.b.Reshape(flat, self.out_shape())
+        return flat if dims else self.onnx.Reshape(flat, self.out_shape())
 
     def loss(self, op: str, v: Ref, target: Ref, weight: Any, reduction: int, ignored: int) -> Ref:
         """A loss of classes."""
         if target.dtype.is_floating_point:
             self.refuse()
         how = ("none", "mean", "sum")[reduction]
-        return getattr(self.b, op)(v, target, weight, reduction=how, ignore_index=ignored)
+        return getattr(self.onnx, op)(v, target, weight, reduction=how, ignore_index=ignored)
 
     # --- reductions ------------------------------------------------------------------------------
 
@@ -377,14 +392,14 @@ class Forms:
     def arg(self, op: str, v: Ref, dim: Any, keepdim: bool) -> Ref:
         """Where the greatest or least is; of all elements where no dimension is given."""
         if dim is None:
-            v = self.b.Reshape(v, [-1])
-        return getattr(self.b, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
+            v = self.onnx.Reshape(v, [-1])
+        return getattr(self.onnx, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
 
     def extreme(self, op: str, v: Ref, dim: Any, keepdim: bool, other: Any) -> Any:
         """max and min: of two tensors, of all elements, or of a dimension with its places."""
         if other is not None:
-            return getattr(self.b, op)(v, other)
-        found = getattr(self.b, f"Reduce{op}")(v, self.axes(dim), keepdims=int(keepdim))
+            return getattr(self.onnx, op)(v, other)
+        found = getattr(self.onnx, f"Reduce{op}")(v, self.axes(dim), keepdims=int(keepdim))
         return found if dim is None else [found, self.arg(f"Arg{op}", v, dim, keepdim)]
 
     def variance(self, v: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> Ref:
@@ -392,9 +407,9 @@ class Forms:
         less = correction if correction is not None else 0 if unbiased is False else 1
         axes = self.axes(dim) or list(range(len(v.shape)))
         count = int(np.prod(known([v.shape[d] for d in axes])))
-        apart = self.b.Sub(v, self.b.ReduceMean(v, axes))
-        mean = self.b.ReduceMean(self.b.Mul(apart, apart), axes, keepdims=int(keepdim))
-        return mean if not less else self.b.Mul(mean, count / (count - less))
+        apart = self.onnx.Sub(v, self.onnx.ReduceMean(v, axes))
+        mean = self.onnx.ReduceMean(self.onnx.Mul(apart, apart), axes, keepdims=int(keepdim))
+        return mean if not less else self.onnx.Mul(mean, count / (count - less))
 
     def norm(self, v: Ref, p: Any, ord: Any, dim: Any, keepdim: bool) -> Ref:
         """Vector norms of the orders that ONNX has."""
@@ -402,13 +417,38 @@ class Forms:
         if order not in (1, 2, float("inf")):
             self.refuse()
         op = {1: "ReduceL1", 2: "ReduceL2"}.get(order, "ReduceMax")
-        v = self.b.Abs(v) if op == "ReduceMax" else v
-        return getattr(self.b, op)(v, self.axes(dim), keepdims=int(keepdim))
+        v = self.onnx.Abs(v) if op == "ReduceMax" else v
+        return getattr(self.onnx, op)(v, self.axes(dim), keepdims=int(keepdim))
 
     def topk(self, v: Ref, k: Any, dim: Any, largest: bool) -> list[Ref]:
         """The greatest or least, and their places."""
-        found = self.b.TopK(
+        found = self.onnx.TopK(
             v, [k], axis=-1 if dim is None else dim, largest=int(largest), sorted=1, outputs=2
         )
         found[1].dtype = dt.int64
         return found
+
+
+# --- which op has which form --------------------------------------------------------------------
+
+FORMS: dict[str, Callable[..., Any]] = {}
+
+
+def form_of(*ops: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates the form of these ops."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for op in ops:
+            if op in FORMS:
+                raise ValueError(f"{op} has two forms: one of them must go")
+            FORMS[op] = function
+        return function
+
+    return add
+
+
+def written(op: str, form: Forms, arguments: dict[str, Any]) -> Any:
+    """An op in ONNX's ops; arguments by name, of which a form takes those that it names."""
+    function = FORMS[op]
+    _, *names = inspect.signature(function).parameters
+    return function(form, **{name: arguments[name] for name in names})

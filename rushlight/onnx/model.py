@@ -19,8 +19,9 @@ from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import ConstantArgument, InputKind
 from rushlight.export.symbols import Sym
 from rushlight.fx.node import Node, map_aggregate
+from rushlight.onnx import ops
 from rushlight.onnx.builder import Builder, Ref, element, tensor
-from rushlight.onnx.derived import evaluated, pointwise, table
+from rushlight.onnx.derived import pointwise
 from rushlight.onnx.errors import UnsupportedOperatorError
 from rushlight.onnx.exporter import WRITTEN
 from rushlight.onnx.forms import Forms
@@ -200,11 +201,7 @@ class _Writer:
         items = {
             user.args[1]: user for user in node.users if getattr(user.target, "__name__", "") == "getitem"
         }
-        outs = (
-            [items[i] if i in items else None for i in range(node.meta["results"])]
-            if "results" in node.meta
-            else [node]
-        )
+        outs = [items.get(i) for i in range(node.meta["results"])] if "results" in node.meta else [node]
         try:
             found = self._form(node, [o.meta["val"] for o in outs if o is not None] or [None])
         except UnsupportedOperatorError as error:
@@ -238,16 +235,14 @@ class _Writer:
                 "it writes through a view, for which ONNX has no form: make a new "
                 "tensor (torch.where, torch.cat)"
             )
-        code = table("ops.tsv").get(schema.name)
-        if code is not None:
+        if schema.name in ops.FORMS:
             own = bound.get("self", bound.get("input"))
-            return evaluated(
-                self.b, code, {**_DEFAULTS, "self": own, "input": own, **bound}, Forms(self.b, outs)
-            )
+            arguments = {**_DEFAULTS, "self": own, "input": own, **bound}
+            return ops.written(schema.name, Forms(self.b, outs), arguments)
         row, matched = node.target.row()
         if row.kind != "pointwise":
             raise UnsupportedOperatorError(
-                "there is neither a line for it in ops.tsv nor an expression of it"
+                "there is neither a form of it in onnx/ops.py nor an expression of it"
             )
         given = {p.name: bound.get(matched.get(p.name), p.default) for p in row.params}
         return pointwise(self.b, row, given, outs[0])

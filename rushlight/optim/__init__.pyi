@@ -35,4 +35,7 @@ from rushlight.optim import sgd as sgd
 from rushlight.optim import sparse_adam as sparse_adam
 from rushlight.optim import swa_utils as swa_utils
 from rushlight.optim._stateless import swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['ASGD', 'Adadelta', 'Adafactor', 'Adagrad', 'Adam', 'AdamW', 'Adamax', 'LBFGS', 'Muon', 'NAdam',
+    'Optimizer', 'RAdam', 'RMSprop', 'Rprop', 'SGD', 'SparseAdam', 'swap_in_optimizer_params_and_state',
+    'lr_scheduler', 'swa_utils']

@@ -31,12 +31,12 @@ class Adafactor(Optimizer):
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for bad, text in (
-            (not 0.0 <= lr, f"Learning rate should be >= 0 but is: {lr}"),
-            (not 0.0 >= beta2_decay, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
-            (eps[0] is not None and not 0.0 <= eps[0], f"epsilon1 should be >= 0 but is: {eps[0]}"),
-            (not 0.0 <= eps[1], f"epsilon2 should be >= 0 but is: {eps[1]}"),
-            (not 1.0 <= d, f"Clipping threshold d should be >= 1 but is: {d}"),
-            (not 0.0 <= weight_decay, f"weight_decay should be >= 0 but is: {weight_decay}"),
+            (not lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}"),
+            (not beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
+            (eps[0] is not None and not eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}"),
+            (not eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}"),
+            (not d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}"),
+            (not weight_decay >= 0.0, f"weight_decay should be >= 0 but is: {weight_decay}"),
         ):
             if bad:
                 raise ValueError(text)

@@ -35,7 +35,7 @@ class Muon(Optimizer):
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
-            if not 0.0 <= value:
+            if not value >= 0.0:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
         if adjust_lr_fn not in _ADJUSTMENTS:
             raise ValueError(
@@ -83,7 +83,8 @@ class Muon(Optimizer):
 
 def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
     """Near the closest matrix of orthogonal rows or columns, in bfloat16: the singular values go towards 1
-    by the polynomial a s + b s^3 + c s^5, `steps` times."""
+    by the polynomial a s + b s^3 + c s^5, `steps` times.
+    """
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(coefficients) != 3:

@@ -15,7 +15,8 @@ from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares,
 
 def formula(amsgrad: bool, maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:
     """Scalars that depend on lr are computed once per step: step_size = lr / (1 - beta1 ** t),
-    root = sqrt(1 - beta2 ** t), shrink = 1 - lr * weight_decay."""
+    root = sqrt(1 - beta2 ** t), shrink = 1 - lr * weight_decay.
+    """
     mean, square, peak = symbols("exp_avg exp_avg_sq max_exp_avg_sq")
     beta1, beta2, eps, step_size, root, shrink = symbols("beta1 beta2 eps step_size root shrink")
     g = gradient(maximize, weight_decay and not decoupled_weight_decay)

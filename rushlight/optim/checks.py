@@ -14,7 +14,7 @@ def check_lr(lr: Any, foreach: Any = False, capturable: bool = False) -> None:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         if lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-    if not 0.0 <= lr:
+    if not lr >= 0.0:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
@@ -32,7 +32,7 @@ def check_options(options: dict[str, Any]) -> None:
     """The rules for options that mean the same in all optimizers."""
     check_lr(options["lr"])
     for name, value in options.items():
-        if name in _NOT_NEGATIVE and not 0.0 <= value:
+        if name in _NOT_NEGATIVE and not value >= 0.0:
             raise ValueError(f"Invalid {_NOT_NEGATIVE[name]} value: {value}")
     check_betas(options.get("betas", (0.0, 0.0)))
     if options.get("fused") and options["differentiable"]:

@@ -93,7 +93,8 @@ class Plan:
 
     def arrays(self) -> list[tuple[Any, ...]]:
         """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
-        that zero_grad() gives their memory back."""
+        that zero_grad() gives their memory back.
+        """
         gradients = map(_memory, map(_gradient, self.params))
         if self.complex:
             gradients = map(_real, gradients)
@@ -102,7 +103,8 @@ class Plan:
 
 class Elementwise(Optimizer):
     """A subclass says its `formula`, whose parameters are the options that the formula (and what states there
-    are) depends on, and `_scalars`; parameters with a default are for what `_options` adds."""
+    are) depends on, and `_scalars`; parameters with a default are for what `_options` adds.
+    """
 
     _switches: tuple[str, ...]  # the names of these options
     _counted = True  # whether there is a state `step`
@@ -133,7 +135,8 @@ class Elementwise(Optimizer):
 
     def _numbers(self, group: dict[str, Any], lr: Any, plan: Plan, names: tuple[str, ...]) -> list[Any]:
         """The numbers with these names at the step numbered plan.step; `wd` is the factor of an L2 penalty,
-        `shrink` what decay of the parameter leaves."""
+        `shrink` what decay of the parameter leaves.
+        """
         known, decay = self._scalars(group, lr, plan.step, plan), group.get("weight_decay")
         known["lr"] = lr
         if decay:
@@ -236,7 +239,11 @@ class Elementwise(Optimizer):
                 plan.options = options
                 plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
             numbers = self._numbers(group, lr, plan, plan.kernel.scalars)
-            plan.kernel(plan.arrays(), [*map(float, numbers)])
+            home = plan.params[0]._k.home
+            if home is None:
+                plan.kernel(plan.arrays(), [*map(float, numbers)])
+            else:
+                home.run_step(plan.kernel, plan.arrays(), [*map(float, numbers)])
             for s in plan.storages:
                 s.version += 1
 
@@ -273,7 +280,7 @@ class Elementwise(Optimizer):
             state = self._state_of(group, p, names)
             step = int(state["step"].item()) if self._counted else begun
             carried = [state[name].item() for name in self._carried]
-            buckets.setdefault((step, p._k.dtype.name, *carried), []).append(p)
+            buckets.setdefault((step, p._k, *carried), []).append(p)
         return members, [
             Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
             for (step, *_), params in buckets.items()
@@ -281,7 +288,8 @@ class Elementwise(Optimizer):
 
     def _check_mode(self, group: dict[str, Any]) -> None:
         given = any(getattr(p, "_grad", None) is not None for p in group["params"])
-        if given and group.get("capturable") and not group.get("fused"):
+        there = all(p.is_cuda for p in group["params"])
+        if given and group.get("capturable") and not group.get("fused") and not there:
             raise AssertionError(
                 f"If capturable=True, {self._capture_states} must be on supported devices: "
                 f"{self._graph_devices}. Rushlight's tensors are on the CPU: leave it False"
@@ -366,7 +374,7 @@ class _Again:
             g.run()
 
 
-def _group(o: Elementwise, group: dict[str, Any]) -> "_Group | None":
+def _group(o: Elementwise, group: dict[str, Any]) -> _Group | None:
     """A group that has just been stepped by one kernel for all its parameters, if it has."""
     plans = o.__dict__.get("_plans", {}).get(id(group), ((), ()))[1]
     if len(plans) != 1 or len(plans[0].params) != len(group["params"]) or group.get("differentiable"):

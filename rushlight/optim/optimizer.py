@@ -6,6 +6,7 @@ import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -24,8 +25,8 @@ class _Required:
 
 
 required = _Required()
-_global_pre: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
-_global_post: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
+_global_pre: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_post: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -38,7 +39,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return add_hook(_global_post, hook)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _place(cls: type, method: str) -> Any:
     """A method's name in a profile."""
     return f"Optimizer.{method}#{cls.__name__}.{method}"
@@ -85,6 +86,13 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 
 class Optimizer:
     """Subclass with `_step_group(group)`, which applies one step to a group's parameters."""
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
+        """Lists of tensors cut up by the first list's devices and dtypes, for optimizers of others."""
+        from rushlight.utils import _foreach_utils
+
+        return _foreach_utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -324,6 +332,17 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)(_cast(p, v, single) for v in value)  # type: ignore[call-arg]
     return value
+
+
+def __getattr__(name: str) -> Any:
+    """What optimizers of others are made of lies in parts.py, which nothing loads before it is asked for."""
+    from rushlight.optim import parts
+
+    found = vars(parts).get(name)
+    if found is None or getattr(found, "__module__", parts.__name__) != parts.__name__:
+        found = import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
+    globals()[name] = found
+    return found
 
 
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]

@@ -44,7 +44,7 @@ class RMSprop(Elementwise, formula=formula):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        if not 0.0 <= alpha:
+        if not alpha >= 0.0:
             raise ValueError(f"Invalid alpha value: {alpha}")
         self._start(
             params,

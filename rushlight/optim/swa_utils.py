@@ -18,8 +18,8 @@ from rushlight.optim.lr_scheduler import LRScheduler
 from rushlight.optim.lr_scheduler.cyclic import _per_group, check_strategy
 
 __all__ = [
-    "AveragedModel",
     "SWALR",
+    "AveragedModel",
     "get_ema_avg_fn",
     "get_ema_multi_avg_fn",
     "get_swa_avg_fn",
@@ -153,7 +153,8 @@ class AveragedModel(Module):
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of all batch norms again, in one pass over the loader's batches
-    (of which tuples and lists give their first element)."""
+    (of which tuples and lists give their first element).
+    """
     momenta = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):

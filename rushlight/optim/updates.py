@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from rushlight._engine.kernels.loops.multi_tensor import Multi
@@ -54,7 +54,7 @@ def touch(tensors: Any) -> None:
         storage(t).version += 1
 
 
-@lru_cache(maxsize=None)
+@cache
 def kernel(
     formula: Callable[..., Formula], names: tuple[str, ...], options: tuple[Any, ...], fused: bool
 ) -> Multi:
@@ -69,7 +69,7 @@ def kernel(
     return Multi(new, ("p", "g", *names), numbers)
 
 
-@lru_cache(maxsize=None)
+@cache
 def states(formula: Callable[..., Formula], options: tuple[Any, ...]) -> tuple[str, ...]:
     """The names of the states that formula(*options) renews."""
     return tuple(name for name in formula(*options) if name != "p")

@@ -5,4 +5,4 @@ from __future__ import annotations
 from rushlight._engine.lazy import homes, lazy_names, public
 
 __getattr__, __dir__ = lazy_names(globals(), homes("rushlight.profiler"))
-__all__ = public(homes("rushlight.profiler"))  # noqa: PLE0605
+__all__ = public(homes("rushlight.profiler"))

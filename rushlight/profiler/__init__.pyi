@@ -6,6 +6,7 @@ from rushlight.profiler.profiler import ProfilerAction as ProfilerAction
 from rushlight.profiler.events import ProfilerActivity as ProfilerActivity
 from rushlight.profiler.events import RecordScope as RecordScope
 from rushlight.profiler import events as events
+from rushlight.profiler import itt as itt
 from rushlight.profiler.events import kineto_available as kineto_available
 from rushlight.profiler.profiler import profile as profile
 from rushlight.profiler import profiler as profiler
@@ -16,4 +17,6 @@ from rushlight.profiler.events import supported_activities as supported_activiti
 from rushlight.profiler import table as table
 from rushlight.profiler.profiler import tensorboard_trace_handler as tensorboard_trace_handler
 from rushlight.profiler import watch as watch
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['DeviceType', 'ProfilerAction', 'ProfilerActivity', 'RecordScope', 'kineto_available', 'profile',
+    'record_function', 'schedule', 'supported_activities', 'tensorboard_trace_handler']

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 from rushlight._engine.core.profiling_ranges import BACKWARD, OP, USER, Log
 from rushlight._engine.dispatch.node_names import named
-from rushlight.profiler.table import build_table, time_text
+from rushlight.profiler.table import build_table, bytes_text, share_text, time_text
 
 # What to watch: there is a CPU; other activities are accepted and see nothing.
 ProfilerActivity = enum.Enum("ProfilerActivity", "CPU XPU MTIA CUDA HPU PrivateUse1", start=0)
 DeviceType = enum.Enum("DeviceType", "CPU CUDA", start=0)
 RecordScope = enum.IntEnum("RecordScope", {"FUNCTION": OP, "BACKWARD_FUNCTION": BACKWARD, "USER_SCOPE": USER})
+# PyTorch's names of these.
+_format_time, _format_memory, _format_time_share = time_text, bytes_text, share_text
 
 
 def supported_activities() -> set[Any]:

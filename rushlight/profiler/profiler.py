@@ -47,7 +47,7 @@ def schedule(
         if skip_first_wait:
             step += wait
         place = step % cycle
-        if repeat and step >= repeat * cycle or place < wait:
+        if (repeat and step >= repeat * cycle) or place < wait:
             return ProfilerAction.NONE
         if place < wait + warmup:
             return ProfilerAction.WARMUP

@@ -26,7 +26,8 @@ def bytes_text(count: int) -> str:
     return f"{count} B"
 
 
-def _share(part: float, whole: float) -> str:
+def share_text(part: float, whole: float) -> str:
+    """A part in per cent."""
     return f"{part * 100 / whole:.2f}%" if whole else "NaN"
 
 
@@ -81,9 +82,9 @@ def _columns(events: Any, whole: float, unit: str | None, limits: Sequence[int |
             ">",
             lambda e: e.key if names is None or len(e.key) < width else f"{e.key[: width - 3]}...",
         ),
-        ("Self CPU %", _WIDTH, ">", lambda e: _share(e.self_cpu_time_total, whole)),
+        ("Self CPU %", _WIDTH, ">", lambda e: share_text(e.self_cpu_time_total, whole)),
         ("Self CPU", _WIDTH, ">", lambda e: time_text(e.self_cpu_time_total, unit)),
-        ("CPU total %", _WIDTH, ">", lambda e: _share(e.cpu_time_total, whole)),
+        ("CPU total %", _WIDTH, ">", lambda e: share_text(e.cpu_time_total, whole)),
         ("CPU total", _WIDTH, ">", lambda e: time_text(e.cpu_time_total, unit)),
         ("CPU time avg", _WIDTH, ">", lambda e: time_text(e.cpu_time, unit)),
     ]

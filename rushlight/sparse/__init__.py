@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.errors import wrap_dims
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.sparse import ops
+from rushlight.sparse import layouts, ops, products, shapes as shapes
 from rushlight.sparse.invariants import (
+    check_compressed,
+    check_coo,
+    check_coo_sizes,
     check_sparse_tensor_invariants as check_sparse_tensor_invariants,
     wanted,
 )
-from rushlight.sparse.ops import mm as _mm, softmax as softmax, sum as sum
+from rushlight.sparse.ops import softmax as softmax
+from rushlight.sparse.products import mm as _mm
 from rushlight.sparse.tensor import BLOCKS, COLUMNS, COMPRESSED, LEGACY, PARTS, SparseTensor, make
 
 
@@ -20,29 +26,70 @@ def _compressing(layout: Any) -> Any:
 
     def convert(self: Tensor, *args: Any, **options: Any) -> Tensor:
         given = dict(zip(names, args, strict=False)) | options
-        return ops.compress(self, layout, name=f"dense_to_{layout.name}", **given)
+        return layouts.compress(self, layout, name=f"dense_to_{layout.name}", **given)
 
     convert.__name__, convert.__doc__ = f"to_{layout.name}", f"The same matrix as {layout}."
     return convert
 
 
+def _to_sparse_coo(self: Tensor) -> Tensor:
+    """The same tensor as COO."""
+    return layouts.to_sparse(self)  # type: ignore[no-any-return]
+
+
+def _sparse_dim(self: Tensor) -> int:
+    """How many dims the indices count: none, of a dense tensor."""
+    return 0
+
+
+def _dense_dim(self: Tensor) -> int:
+    """How many dims lie in values: all, of a dense tensor."""
+    return self.ndim
+
+
 # Methods of dense tensors too.
-METHODS = {name: getattr(ops, name) for name in ("to_sparse", "to_dense", "sparse_mask")}
-METHODS["to_sparse_coo"] = lambda self: ops.to_sparse(self)
+METHODS = {
+    "to_sparse": layouts.to_sparse,
+    "to_dense": layouts.to_dense,
+    "sparse_mask": ops.sparse_mask,
+    "to_sparse_coo": _to_sparse_coo,
+    "sparse_dim": _sparse_dim,
+    "dense_dim": _dense_dim,
+    "smm": products.mm,
+    "sspaddmm": products.sspaddmm,
+    "hspmm": products.hspmm,
+    "resize_as_sparse_": ops.resize_as_sparse_,
+}
 METHODS.update({f"to_{layout.name}": _compressing(layout) for layout in COMPRESSED})
+_ASKED = {
+    "indices": "coordinate tensor",
+    "is_coalesced": "coordinate tensor",
+    "coalesce": "coordinate tensor",
+    "values": "tensor",
+    "crow_indices": "row compressed tensor",
+    "col_indices": "row compressed tensor",
+    "ccol_indices": "column compressed tensor",
+    "row_indices": "column compressed tensor",
+}
 
 
 def method(name: str) -> Any:
     """Tensor.NAME for dense tensors."""
 
     def refuse(self: Tensor) -> Any:
-        raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got Strided")
+        if isinstance(self, SparseTensor):
+            return getattr(self, name)()
+        raise RuntimeError(
+            f"{name} expected sparse {_ASKED.get(name, 'coordinate tensor')} layout but got Strided"
+        )
 
+    refuse.__name__ = name
     return METHODS.get(name, refuse)
 
 
-for _name, _f in {**METHODS, "coalesce": ops.coalesce}.items():
-    setattr(SparseTensor, _name, _f)
+for _name, _f in {**METHODS, "coalesce": layouts.coalesce}.items():
+    if _name not in vars(SparseTensor):
+        setattr(SparseTensor, _name, _f)
 
 
 def _values(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
@@ -66,25 +113,33 @@ def sparse_coo_tensor(
     if values is None:
         size, indices = tuple(indices), torch.zeros(len(indices), 0, dtype=torch.int64)
         values = torch.zeros(0, dtype=dtype)
-    places, held = torch.as_tensor(indices).long(), _values(values, dtype, device, requires_grad)
-    if places.ndim != 2:
-        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
-    if places.shape[1] != (held.shape[0] if held.ndim else -1):
-        raise RuntimeError(
-            "indices and values must have same nnz, but got nnz from indices: "
-            f"{places.shape[1]}, nnz from values: {held.shape[0] if held.ndim else 0}"
-        )
+    places = torch.as_tensor(indices).long()
+    if places.ndim == 1 and not len(places):
+        places = places.reshape(0, 0)
+    held = _values(values, dtype, device, requires_grad)
+    if not held.ndim and places.ndim == 2:
+        held = held.expand(places.shape[1])
+    check_coo_sizes(places, held)
     if size is None:
+        lowest = [int(row.min()) if len(row) else 0 for row in places]
+        if min(lowest, default=0) < 0:
+            at = next(d for d, low in enumerate(lowest) if low < 0)
+            raise RuntimeError(f"found negative index {lowest[at]} for dim {at}")
         size = [int(row.max()) + 1 if len(row) else 0 for row in places] + list(held.shape[1:])
     if len(size) != len(places) + held.ndim - 1:
         raise RuntimeError(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
             f"{len(size)}, sparse_dim = {len(places)}, dense_dim = {held.ndim - 1}"
         )
-    limits = torch.tensor([*size[: len(places)]])[:, None]
-    if wanted(check_invariants) and bool(((places < 0) | (places >= limits)).any()):
-        raise RuntimeError(f"size is inconsistent with indices: some lie outside of {list(size)}")
-    return make((places, held), size, bool(is_coalesced))
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    if wanted(check_invariants):
+        check_coo(places, held, size)
+    return make(
+        (places, held),
+        size,
+        bool(is_coalesced) or (places.shape[1] < 2 and values is not None and not places.shape[1]),
+    )
 
 
 def sparse_compressed_tensor(
@@ -100,15 +155,16 @@ def sparse_compressed_tensor(
     check_invariants: bool | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A matrix in a compressed layout: row or column i has values[c[i]:c[i + 1]], c the compressed_indices.
+    """A matrix, or a batch of them, in a compressed layout.
 
-    layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. A value has the sizes of a block, in the
-    last two, and of dense dims. size: as far as the indices reach, by default.
+    Row or column i has values[c[i]:c[i + 1]], c the compressed_indices; leading dims of all parts are
+    the batch's. layout: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. A value has the sizes of a
+    block, in the last two, and of dense dims. size: as far as the indices reach, by default.
     """
     if layout not in COMPRESSED:
         raise RuntimeError(
             "sparse_compressed_tensor expected sparse compressed tensor layout but got "
-            f"{LEGACY.get(layout, 'none')}"
+            f"{'Strided' if layout is torch.strided else LEGACY.get(layout, 'none')}"
         )
     first, minor, held = (
         torch.as_tensor(compressed_indices),
@@ -116,26 +172,28 @@ def sparse_compressed_tensor(
         _values(values, dtype, device, requires_grad),
     )
     block = 2 * (layout in BLOCKS)
-    if held.ndim <= block:
+    if held.ndim <= block or held.ndim <= first.ndim - 1 + block:
         raise RuntimeError(
-            "values must have dimensionality > sum of batch and block dimensionalities (=0 + "
-            f"{block}) but got {held.ndim}"
-        )
-    if (
-        first.ndim != 1
-        or len(minor) != len(held)
-        or (wanted(check_invariants) and int(first[-1]) != len(minor))
-    ):
-        raise RuntimeError(
-            f"sparse_compressed_tensor: {PARTS[layout][0]} must begin with 0 and end with the "
-            f"number of values, got {first.tolist()[-1:]}, {len(minor)} and {len(held)}"
+            "values must have dimensionality > sum of batch and block dimensionalities "
+            f"(={max(first.ndim - 1, 0)} + {block}) but got {held.ndim}"
         )
     if size is None:
-        counts = [len(first) - 1, int(minor.max()) + 1 if len(minor) else 0]
-        counts = counts[::-1] if layout in COLUMNS else counts
-        size = [n * b for n, b in zip(counts, held.shape[1:3] if block else (1, 1), strict=True)]
-        size += held.shape[1 + block :]
+        size = _reached(first, minor, held, layout)
+    if wanted(check_invariants):
+        check_compressed(first, minor, held, size, layout)
     return make((first, minor, held), size, layout=layout)
+
+
+def _reached(first: Tensor, minor: Tensor, held: Tensor, layout: Any) -> list[int]:
+    """The size that indices of a compressed layout reach."""
+    if first.ndim < 1:
+        raise RuntimeError(f"{PARTS[layout][0]} must have dimensionality >= 1 but got {first.ndim}")
+    batch = first.ndim - 1
+    counts = [first.shape[-1] - 1, int(minor.max()) + 1 if minor.numel() else 0]
+    counts = counts[::-1] if layout in COLUMNS else counts
+    sides = held.shape[batch + 1 : batch + 3] if layout in BLOCKS else (1, 1)
+    inner = held.shape[batch + 1 + 2 * (layout in BLOCKS) :]
+    return [*first.shape[:-1], *[n * b for n, b in zip(counts, sides, strict=True)], *inner]
 
 
 def _maker(layout: Any) -> Any:
@@ -148,6 +206,42 @@ def _maker(layout: Any) -> Any:
 
 
 sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor = map(_maker, COMPRESSED)
+
+
+def nothing(name: str, size: Any, layout: Any, dtype: Any = None) -> Tensor:
+    """A tensor of a layout that holds nothing, for the factory NAME."""
+    if name not in ("empty", "zeros", "empty_like", "zeros_like", "new_empty", "new_zeros"):
+        raise RuntimeError(f"{name}(...) is not implemented for sparse layout")
+    size = list(size)
+    values = torch.zeros(0, dtype=dtype)
+    if layout is torch.sparse_coo:
+        return make((torch.zeros((len(size), 0), dtype=torch.int64), values), size, True)
+    if layout in BLOCKS:
+        raise RuntimeError(
+            "empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
+            f"{LEGACY[layout]}"
+        )
+    if len(size) < 2:
+        raise RuntimeError(
+            "torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size "
+            f"{size}"
+        )
+    batch, lines = size[:-2], size[-1 if layout in COLUMNS else -2]
+    first, minor = (
+        torch.zeros([*batch, lines + 1], dtype=torch.int64),
+        torch.zeros([*batch, 0], dtype=torch.int64),
+    )
+    return make(
+        (
+            first,
+            minor,
+            values.reshape([*batch, 0])
+            if prod(batch) or not batch
+            else torch.zeros([*batch, 0], dtype=dtype),
+        ),
+        size,
+        layout=layout,
+    )
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
@@ -170,7 +264,15 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     row = col - places[:, None]
     hold = (row >= 0) & (row < shape[0]) & (col < shape[1])
     found = make((torch.stack([row[hold], col[hold]]), rows[hold]), shape)
-    return found if layout is None else ops.to_sparse(found, layout=layout)
+    return found if layout is None else layouts.to_sparse(found, layout=layout)  # type: ignore[no-any-return]
+
+
+def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
+    """The sum over all dims (dense), or over some; dense where no sparse dim is left."""
+    if not isinstance(input, SparseTensor):
+        return torch.sum(input, dtype=dtype) if dim is None else torch.sum(input, dim, dtype=dtype)
+    wrap_dims(() if dim is None else (dim,) if isinstance(dim, int) else tuple(dim), input.ndim)
+    return ops.sum(input if input.is_sparse or dim is None else layouts.to_coo(input), dim, dtype=dtype)
 
 
 def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
@@ -179,7 +281,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
         return _mm(mat1, mat2)
     if not mat1.dtype.is_floating_point:
         raise NotImplementedError(f"\"spmm_reduce_kernel\" not implemented for '{mat1.dtype.legacy}'")
-    (row, col), values = ops.to_coo(mat1).parts
+    (row, col), values = layouts.to_coo(mat1).parts
     terms = values[:, None] * mat2[col]
     start = torch.zeros((mat1.shape[0], mat2.shape[1]), dtype=terms.dtype)
     how = {"max": "amax", "min": "amin"}.get(reduce, reduce)
@@ -188,7 +290,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
 
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * mat + alpha * (mat1 @ mat2)."""
-    return ops.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
+    return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
 
 
 def sampled_addmm(
@@ -200,7 +302,7 @@ def sampled_addmm(
             "sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
             f"but got {input.dtype.legacy}"
         )
-    row, col = ops.to_coo(input).parts[0]
+    row, col = layouts.to_coo(input).parts[0]
     found = input.map(lambda v: beta * v + alpha * (mat1[row] * mat2.mT[col]).sum(-1))
     return found if out is None else out._become(found)
 

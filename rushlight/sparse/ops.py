@@ -7,7 +7,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight.sparse.tensor import BLOCKS, COLUMNS, LEGACY, OPS, SparseTensor, make
+from rushlight.sparse.layouts import block_sizes, coalesce, flat, like, name_of, places, to_coo, to_dense
+from rushlight.sparse.tensor import BLOCKS, LEGACY, OPS, SparseTensor, make
 
 
 def op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -32,131 +33,29 @@ def keeping_layout(f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-# --- layouts --------------------------------------------------------------------------------------
-
-
-def to_coo(t: Any) -> Any:
-    """A compressed tensor as COO; everything else as it is."""
-    if not isinstance(t, SparseTensor) or t.is_sparse:
-        return t
-    first, minor, values = t.parts
-    major = torch.repeat_interleave(torch.arange(len(first) - 1), first.diff())
-    row, col = (minor, major) if t.layout in COLUMNS else (major, minor)
-    if t.layout in BLOCKS:
-        shape, (high, wide) = values.shape[:3], values.shape[1:3]
-        row = (row[:, None, None] * high + torch.arange(high)[:, None]).expand(shape).flatten()
-        col = (col[:, None, None] * wide + torch.arange(wide)).expand(shape).flatten()
-        values = values.flatten(0, 2)
-    return make((torch.stack([row, col]), values), t.shape, t.layout is torch.sparse_csr)
-
-
-def like(t: SparseTensor, found: Any) -> SparseTensor:
-    """A tensor in the layout of a compressed one."""
-    return compress(found, t.layout, tuple(t.parts[-1].shape[1:3]) if t.layout in BLOCKS else None)
-
-
-def compress(
-    t: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None, name: str = "dense_to_sparse"
-) -> SparseTensor:
-    """A matrix in a compressed layout, of blocks or not; dense_dim: how many dims are the values'."""
-    blocksize = _check_blocks(t, layout, blocksize, name)
-    many = t.dense_dim() if isinstance(t, SparseTensor) else dense_dim or 0
-    if t.ndim - many != 2:
-        raise RuntimeError(
-            f"{name}: expected a matrix and {many} dense dims, got {t.ndim} dims; a batch of "
-            "sparse matrices is a list here"
-        )
-    if blocksize is None and isinstance(t, SparseTensor):
-        (major, minor), values = coalesce(to_coo(t)).parts
-        if layout in COLUMNS:
-            order = minor.argsort(stable=True)
-            major, minor, values = minor[order], major[order], values[order]
-    else:
-        high, wide = blocksize or (1, 1)
-        grid = to_dense(t).unflatten(0, (-1, high)).unflatten(2, (-1, wide)).transpose(1, 2)
-        grid = grid if blocksize else grid[:, :, 0, 0]
-        grid = grid.transpose(0, 1) if layout in COLUMNS else grid
-        major, minor = (grid != 0).reshape(*grid.shape[:2], -1).any(-1).nonzero(as_tuple=True)
-        values = grid[major, minor]
-    side = int(layout in COLUMNS)
-    count = torch.bincount(major, minlength=t.shape[side] // (blocksize[side] if blocksize else 1))
-    return make(
-        (torch.nn.functional.pad(count.cumsum(0), (1, 0)), minor.contiguous(), values), t.shape, layout=layout
-    )
-
-
-def _check_blocks(t: Any, layout: Any, blocksize: Any, name: str) -> Any:
-    """The sizes of blocks that a conversion makes; RuntimeError for those that do not fit."""
-    of = t.layout if isinstance(t, SparseTensor) else None
-    if blocksize is None and of is layout and layout in BLOCKS:
-        return tuple(t.parts[-1].shape[1:3])
-    sizes = [blocksize] * 2 if isinstance(blocksize, int) else blocksize
-    if sizes is not None and len(sizes) != 2:
-        raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(sizes)}")
-    if (sizes is not None) != (layout in BLOCKS):
-        raise RuntimeError(
-            f"{name}: conversion from {LEGACY.get(of, 'Strided')} to {LEGACY[layout]} with"
-            f"{'out' * (sizes is None)} blocksize argument given is not supported"
-        )
-    if sizes and min(sizes) < 1:
-        raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(sizes)}")
-    if sizes and (t.shape[0] % sizes[0] or t.shape[1] % sizes[1]):
-        raise RuntimeError(
-            f"{name}: tensor sparse size ({t.shape[0]},{t.shape[1]}) must be divisible by "
-            f"given blocksize ({sizes[0]},{sizes[1]})"
-        )
-    return sizes
-
-
-def to_sparse(
-    t: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
-) -> SparseTensor:
-    """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
-    layout."""
-    if isinstance(sparse_dim, type(torch.strided)):
-        layout, sparse_dim = sparse_dim, None
-    if layout not in (None, torch.sparse_coo):
-        return compress(t, layout, blocksize, dense_dim)
-    if isinstance(t, SparseTensor):
-        return to_coo(t)
-    dims = t.ndim - (dense_dim or 0) if sparse_dim is None else sparse_dim
-    hold = t if dims == t.ndim else t.flatten(dims).any(-1)
-    indices = torch.nonzero(hold).t().contiguous()
-    return make((indices, t[tuple(indices)]), t.shape, True)
-
-
-def to_dense(t: Tensor, dtype: Any = None, **_: Any) -> Tensor:
-    """A dense tensor of the same numbers."""
-    if not isinstance(t, SparseTensor):
-        return t if dtype is None else t.to(dtype)
-    indices, values = to_coo(t).parts
-    values = values if dtype is None else values.to(dtype)
-    start = torch.zeros(t.shape, dtype=values.dtype)
-    return start.index_put(tuple(indices), values, accumulate=True)
-
-
-def _flat(indices: Tensor, size: Any) -> Tensor:
-    """The places as single numbers, row by row."""
-    found = torch.zeros_like(indices[0])
-    for row, n in zip(indices, size, strict=False):
-        found = found * n + row
-    return found
-
-
-def coalesce(t: SparseTensor) -> SparseTensor:
-    """The same tensor with places in order, each once."""
-    if t.is_coalesced():
-        return t
-    indices, values = t.parts
-    places, back = torch.unique(_flat(indices, t.shape), return_inverse=True)
-    first = torch.zeros_like(places).scatter_(0, back, torch.arange(len(back)))
-    start = torch.zeros((len(places), *values.shape[1:]), dtype=values.dtype)
-    return make((indices[:, first], start.index_add(0, back, values)), t.shape, True)
-
-
+@op()
 def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:
     """A tensor's numbers at the places that mask has."""
-    return coalesce(mask).map(lambda _: to_dense(t)[tuple(coalesce(mask).indices())])
+    if not isinstance(mask, SparseTensor):
+        raise RuntimeError("sparse_mask: Expected a sparse mask, got a strided one; use t * mask")
+    if t.shape != mask.shape:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(t.shape)} but mask has "
+            f"size {list(mask.shape)}"
+        )
+    if not mask.is_sparse:
+        return (
+            like(mask, sparse_mask(t, to_coo(mask))) if mask.layout not in BLOCKS else _masked_blocks(t, mask)
+        )
+    known = coalesce(mask) if isinstance(t, SparseTensor) else mask
+    if not known.ndim:
+        return known.map(lambda _: to_dense(t).reshape(1))
+    return known.map(lambda _: to_dense(t)[tuple(known._indices())])
+
+
+def _masked_blocks(t: Tensor, mask: SparseTensor) -> SparseTensor:
+    indices, _ = places(mask)
+    return mask.map(lambda v: to_dense(t)[tuple(indices)].reshape(v.shape))
 
 
 # --- one operand ----------------------------------------------------------------------------------
@@ -165,17 +64,31 @@ def sparse_mask(t: Tensor, mask: SparseTensor) -> SparseTensor:
 def _valuewise(name: str, linear: bool) -> None:
     f = getattr(torch, name)
 
-    @op(name)
-    def apply(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
-        return (t if linear or not t.is_sparse else coalesce(t)).map(lambda v: f(v, *args, **options))
+    def on_any(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+        return t.map(lambda v: f(v, *args, **options))
+
+    def on_coalesced(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+        return (coalesce(t) if t.is_sparse else t).map(lambda v: f(v, *args, **options))
+
+    op(name)(on_any if linear else on_coalesced)
 
 
-for _name in ("neg", "positive", "clone", "conj_physical", "real", "imag"):
+for _name in (
+    "neg",
+    "positive",
+    "clone",
+    "conj",
+    "conj_physical",
+    "resolve_conj",
+    "resolve_neg",
+    "real",
+    "imag",
+):
     _valuewise(_name, True)
 # Functions that are 0 at 0.
 for _name in (
-    "abs sqrt square sin tan tanh asin atan sinh asinh atanh floor ceil round trunc frac sign sgn "
-    "relu expm1 log1p deg2rad rad2deg erf erfinv isnan isinf signbit nan_to_num"
+    "abs angle sqrt square sin tan tanh asin atan sinh asinh atanh floor ceil round trunc frac sign sgn "
+    "relu expm1 log1p deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit nan_to_num"
 ).split():
     _valuewise(_name, False)
 
@@ -186,58 +99,290 @@ def _to_dtype(t: SparseTensor, dtype: Any, *_: Any) -> SparseTensor:
 
 
 @op()
-def zeros_like(t: SparseTensor, **_: Any) -> SparseTensor:
+def pow(t: SparseTensor, exponent: Any) -> SparseTensor:
+    """The numbers to the power of a number."""
+    if isinstance(t, SparseTensor) and not isinstance(exponent, Tensor):
+        if exponent == 0:
+            raise RuntimeError("pow: the power 0 of a sparse tensor would be dense")
+        return (coalesce(t) if t.is_sparse else t).map(lambda v: v**exponent)
+    raise NotImplementedError(
+        "Could not run 'aten::pow.Scalar' with arguments from the 'SparseCPU' backend: only a "
+        "power of a sparse tensor to a number is sparse; use .to_dense() first"
+    )
+
+
+@op("fill")
+def fill(t: SparseTensor, value: Any) -> SparseTensor:
+    """All numbers of a compressed tensor that are specified."""
+    if t.is_sparse:
+        raise NotImplementedError(
+            "Could not run 'aten::fill_.Scalar' with arguments from the 'SparseCPU' backend: "
+            "the places of COO are its own; use .to_dense() first"
+        )
+    return t.map(lambda v: torch.full_like(v, value))
+
+
+@op()
+def isclose(a: Tensor, b: Tensor, **options: Any) -> Tensor:
+    """Elementwise, dense."""
+    return torch.isclose(to_dense(a), to_dense(b), **options)
+
+
+@op()
+def is_same_size(a: Tensor, b: Tensor) -> bool:
+    """Whether shapes are equal."""
+    return a.shape == b.shape
+
+
+@op("copy_")
+def copy_(t: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+    """Take over what another tensor of the same layout holds."""
+    if isinstance(t, SparseTensor) and not t.is_sparse:
+        return _copy_compressed(t, source)
+    if not isinstance(t, SparseTensor) or not isinstance(source, SparseTensor):
+        kind = "Dense" if isinstance(source, SparseTensor) else "Sparse"
+        raise RuntimeError(
+            f"copy_() between dense and sparse Tensors is not implemented! Found self type = "
+            f"torch.{t.dtype.legacy} ({kind}) and src type = torch.{source.dtype.legacy}"
+        )
+    return t._become(source.map(lambda v: v.to(t.dtype, copy=True)))
+
+
+def _copy_compressed(t: SparseTensor, source: Any) -> SparseTensor:
+    start = "torch.copy_: copy of sparse compressed tensors having different"
+    if t.layout is not source.layout:
+        raise RuntimeError(
+            f"{start} layouts is not supported. self layout is {name_of(t)} and src "
+            f"layout is {name_of(source)}"
+        )
+    if t._nnz() != source._nnz():
+        raise RuntimeError(
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are "
+            "supported."
+        )
+    for back in (1, 2):
+        mine, theirs = t.shape[-back], source.shape[-back]
+        if mine != theirs:
+            raise RuntimeError(
+                f"torch.copy_: expected shapes of self and src to match along dimension {-back} for "
+                f"{t.layout.name[7:].upper()} layout but the corresponding dimensions of self and "
+                f"src are {mine} and {theirs}"
+            )
+    if t.layout in BLOCKS and block_sizes(t) != block_sizes(source):
+        raise RuntimeError(
+            f"{start} block sizes is not supported. self block size is {list(block_sizes(t))} and "
+            f"src block size is {list(block_sizes(source))}"
+        )
+    parts = [mine.copy_(theirs) for mine, theirs in zip(t.parts[:2], source.parts[:2], strict=True)]
+    return t._become(make((*parts, t.parts[2].copy_(source.parts[2])), t.shape, layout=t.layout))
+
+
+@op("resize_as_sparse_")
+def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
+    """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
+    if (
+        isinstance(t, SparseTensor)
+        and isinstance(template, SparseTensor)
+        and t.is_sparse
+        and template.is_sparse
+    ):
+        return t.sparse_resize_(template.shape, template.sparse_dim(), template.dense_dim())
+    for name, given in (("src", template), ("self", t)):
+        if not isinstance(given, SparseTensor) or given.is_sparse:
+            raise RuntimeError(
+                f"resize_as_sparse_compressed_: {name}  expected sparse compressed tensor layout "
+                f"but got {name_of(given)}"
+            )
+    if t.layout is not template.layout:
+        raise RuntimeError(
+            "resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got: self "
+            f"({name_of(t)}) and source ({name_of(template)})"
+        )
+    first, minor, values = template.parts
+    if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
+        return t
+    room = torch.zeros(values.shape, dtype=t.dtype)
+    return t._become(make((first.clone(), minor.clone(), room), template.shape, layout=t.layout))
+
+
+@op("resize_")
+def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
+    """Another size, of CSR: more rows are empty, fewer rows keep the values that come first."""
+    if t.is_sparse:
+        raise NotImplementedError(
+            "Could not run 'aten::resize_' with arguments from the 'SparseCPU' backend: use sparse_resize_()"
+        )
+    start, size = "torch.resize_: ", list(size)
+    if len(size) < 2:
+        raise RuntimeError(f"{start}Only batched sparse CSR matrices are supported, but got size {size}")
+    rows, columns = size[-2:]
+    if columns < t.shape[-1]:
+        raise RuntimeError(
+            f"{start}Resizing columns of sparse CSR tensors to a smaller value is not supported. The "
+            f"original number of columns is {t.shape[-1]} while the "
+            f"requested new number of columns is {columns}."
+        )
+    first, minor, values = t.parts
+    many, batch = t._nnz(), size[:-2]
+    room = max(many, 0)
+    held = first.reshape(-1)[: rows + 1]
+    if len(held) < rows + 1:
+        held = torch.cat([held, held.new_full((rows + 1 - len(held),), many)])
+    keep = int(held[-1])
+    numbers = torch.arange(room) < keep
+    minor = torch.where(numbers, minor.reshape(-1)[:room], 0).to(first.dtype)[:keep]
+    values = values.reshape(-1)[:keep]
+    wide = [*batch, rows + 1]
+    return t._become(
+        make(
+            (
+                held.expand(wide).contiguous(),
+                minor.expand([*batch, keep]).contiguous(),
+                values.expand([*batch, keep]).contiguous(),
+            ),
+            size,
+            layout=t.layout,
+        )
+    )
+
+
+# --- in the same shape --------------------------------------------------------------------------------
+
+
+@op("zeros_like", "empty_like")
+def zeros_like(
+    t: Tensor, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False, **options: Any
+) -> Tensor:
     """Nothing, in the same shape."""
-    if not t.is_sparse:
-        return like(t, zeros_like(to_coo(t)))
-    return make((t.parts[0][:, :0], t.parts[1].detach()[:0]), t.shape, True)
+    to, of = layout or t.layout, dtype or t.dtype
+    if to is torch.strided:
+        return torch.zeros(t.shape, dtype=of, requires_grad=requires_grad)
+    if isinstance(t, SparseTensor) and not t.is_sparse and to is not t.layout:
+        raise RuntimeError(
+            "empty_like with different sparse layout is not supported (self is "
+            f"{name_of(t)} but you requested {LEGACY[to]})"
+        )
+    if not isinstance(t, SparseTensor) or to is not t.layout:
+        return torch.zeros(t.shape, dtype=of, layout=to, requires_grad=requires_grad)
+    held = t.parts[-1].detach()
+    if t.is_sparse:
+        found = make((t.parts[0][:, :0], held[:0].to(of)), t.shape, True)
+    else:
+        at = t.batch_dim()
+        found = make(
+            (torch.zeros_like(t.parts[0]), t.parts[1].narrow(at, 0, 0), held.narrow(at, 0, 0).to(of)),
+            t.shape,
+            layout=to,
+        )
+    return found.requires_grad_() if requires_grad else found
 
 
-_TURNED = {
-    torch.sparse_csr: torch.sparse_csc,
-    torch.sparse_csc: torch.sparse_csr,
-    torch.sparse_bsr: torch.sparse_bsc,
-    torch.sparse_bsc: torch.sparse_bsr,
-}
+@op("empty_like")
+def empty_like(t: Tensor, *, dtype: Any = None, layout: Any = None, **options: Any) -> Tensor:
+    """The same shape; of a compressed tensor the same places, too, with zeros."""
+    same = isinstance(t, SparseTensor) and not t.is_sparse and layout in (None, t.layout)
+    if not same:
+        return zeros_like(t, dtype=dtype, layout=layout, **options)
+    return t.map(lambda v: torch.zeros_like(v, dtype=dtype))  # type: ignore[attr-defined, no-any-return]
 
 
-@op("transpose", "swapaxes")
-def transpose(t: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
-    """Two sparse dims swapped."""
-    order = list(range(t.ndim))
-    order[dim0], order[dim1] = order[dim1], order[dim0]
-    if not t.is_sparse and order[:2] == [1, 0]:  # rows are columns: the same parts
-        values = t.parts[-1].transpose(1, 2) if t.layout in BLOCKS else t.parts[-1]
-        return make((*t.parts[:2], values), [t.shape[i] for i in order], layout=_TURNED[t.layout])
-    t = to_coo(t)
-    if order[t.sparse_dim() :] != list(range(t.sparse_dim(), t.ndim)):
-        raise RuntimeError("transpose: sparse dims of a sparse tensor may be swapped, and no dense ones")
-    return make((t.parts[0][order[: t.sparse_dim()]], t.parts[1]), [t.shape[i] for i in order])
+def _filled_like(name: str) -> None:
+    f = getattr(torch, name)
+
+    @op(name)
+    def fill(t: SparseTensor, *args: Any, **options: Any) -> SparseTensor:
+        if t.is_sparse:
+            raise NotImplementedError(
+                "Could not run 'aten::fill_.Scalar' with arguments from the 'SparseCPU' backend: "
+                f"{name} of COO would be dense"
+            )
+        return t.map(lambda v: f(v, *args, **options))
+
+
+for _name in ("ones_like", "full_like", "rand_like", "randn_like"):
+    _filled_like(_name)
+
+
+def _new(name: str) -> None:
+    @op(name)
+    def made(
+        t: SparseTensor, size: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any
+    ) -> Tensor:
+        return torch.zeros(size, dtype=dtype or t.dtype, layout=t.layout, requires_grad=requires_grad)
+
+
+for _name in ("new_zeros", "new_empty"):
+    _new(_name)
+
+
+# --- over dims --------------------------------------------------------------------------------------
 
 
 @op()
-def t(input: SparseTensor) -> SparseTensor:
-    """A matrix turned."""
-    return transpose(input, 0, 1)
-
-
-SparseTensor.T = SparseTensor.mT = property(t)  # type: ignore[assignment]
-
-
-@op()
-@keeping_layout
 def sum(t: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over all dims (dense), or over some; dense where no sparse dim is left."""
-    values = t.parts[1] if dtype is None else t.parts[1].to(dtype)
-    if dim is None:
-        return values.sum()
-    dims = {d % t.ndim for d in ((dim,) if isinstance(dim, int) else dim)}
-    inner = [d - t.sparse_dim() + 1 for d in dims if d >= t.sparse_dim()]
-    values = values.sum(inner) if inner else values
-    rest = [d for d in range(t.sparse_dim()) if d not in dims]
-    if not rest:
-        return values.sum(0)
-    return coalesce(make((t.parts[0][rest], values), [n for i, n in enumerate(t.shape) if i not in dims]))
+    """The sum over all dims (dense), or over some."""
+    dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if dtype is not None:
+        t = t.map(lambda v: v.to(dtype))
+    if dim is None or (t.is_sparse and len(dims) == t.ndim and not keepdim) or (not dims and t.is_sparse):
+        return t.parts[-1].sum()
+    if not t.is_sparse:
+        if not keepdim:
+            raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
+        return like(t, _sum_coo(to_coo(t), dims, True))
+    return _sum_coo(t, dims, keepdim)
+
+
+def _sum_coo(t: SparseTensor, dims: tuple[int, ...], keepdim: bool) -> Any:
+    across = {d % t.ndim for d in dims}
+    many = t.sparse_dim()
+    inner = [d - many + 1 for d in across if d >= many]
+    values = t.parts[1].sum(inner, keepdim) if inner else t.parts[1]
+    if values.dtype is torch.bool or (
+        not inner
+        and values.dtype.itemsize < 8
+        and not (values.dtype.is_floating_point or values.dtype.is_complex)
+    ):
+        values = values.long()
+    indices = t.parts[0]
+    if keepdim:
+        indices = indices.clone()
+        indices[[d for d in across if d < many]] = 0
+    else:
+        indices = indices[[d for d in range(many) if d not in across]]
+    size = [1 if i in across else n for i, n in enumerate(t.shape) if keepdim or i not in across]
+    found = coalesce(make((indices, values), size))
+    return found if len(indices) else to_dense(found)
+
+
+@op()
+def norm(
+    t: SparseTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of all numbers."""
+    if dim is not None and len({dim} if isinstance(dim, int) else set(dim)) not in (0, t.ndim):
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or "
+            "contain all dimensions of the input"
+        )
+    if keepdim:
+        raise RuntimeError("norm_sparse currently does not support keepdim=True")
+    return torch.norm((coalesce(t) if t.is_sparse else t).parts[-1].reshape(-1), p, dtype=dtype)
+
+
+@op()
+def any(t: SparseTensor) -> Tensor:
+    """Whether a number is not 0."""
+    if not t.is_sparse:
+        raise NotImplementedError(
+            "Could not run 'aten::any' with arguments from the 'SparseCsrCPU' backend: use .values().any()"
+        )
+    return coalesce(t).parts[-1].any()
+
+
+@op("softmax", "log_softmax")
+def _softmax_as_method(t: SparseTensor, dim: int, dtype: Any = None) -> SparseTensor:
+    return softmax(t, dim, dtype=dtype)
 
 
 @keeping_layout
@@ -249,111 +394,11 @@ def softmax(t: SparseTensor, dim: int, *, dtype: Any = None, log: bool = False) 
         f = torch.log_softmax if log else torch.softmax
         return t.map(lambda v: f(v, dim - t.sparse_dim() + 1))
     rest = [i for i in range(t.sparse_dim()) if i != dim]
-    flat = _flat(indices[rest], [t.shape[i] for i in rest]) if rest else torch.zeros_like(indices[0])
-    row = torch.unique(flat, return_inverse=True)[1]
+    number = flat(indices[rest], [t.shape[i] for i in rest]) if rest else torch.zeros_like(indices[0])
+    row = torch.unique(number, return_inverse=True)[1]
     shape = (int(row.max()) + 1 if len(row) else 0, *values.shape[1:])
     where = row.reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
     high = torch.full(shape, -torch.inf, dtype=values.dtype).scatter_reduce(0, where, values.detach(), "amax")
     apart = values - high[row]
     total = torch.zeros(shape, dtype=values.dtype).index_add(0, row, apart.exp())[row]
     return t.map(lambda _: apart - total.log() if log else apart.exp() / total)
-
-
-# --- two operands ---------------------------------------------------------------------------------
-
-
-@op()
-@keeping_layout
-def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """a + alpha * b; with a dense a, the sum is dense."""
-    if not isinstance(a, SparseTensor):
-        return a.index_put(tuple(b.parts[0]), (b.parts[1] * alpha).to(a.dtype), accumulate=True)
-    if not isinstance(b, SparseTensor):
-        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
-    if a.shape != b.shape:
-        raise RuntimeError(
-            f"add: Expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
-        )
-    found = make(
-        (torch.cat([a.parts[0], b.parts[0]], 1), torch.cat([a.parts[1], b.parts[1] * alpha])), a.shape
-    )
-    return coalesce(found) if a.coalesced and b.coalesced else found
-
-
-@op("add_")
-def _add_into(a: Tensor, b: SparseTensor, *, alpha: Any = 1) -> Tensor:
-    b = to_coo(b)
-    return a.index_put_(tuple(b.parts[0]), (b.parts[1] * alpha).to(a.dtype), accumulate=True)
-
-
-@op()
-def sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """a - alpha * b."""
-    return add(a, b, alpha=-alpha)
-
-
-@op()
-@keeping_layout
-def mul(a: Any, b: Any) -> Any:
-    """The product: at the places that both have."""
-    if not isinstance(a, SparseTensor):
-        a, b = b, a
-    if not isinstance(b, Tensor) or not b.ndim and not isinstance(b, SparseTensor):
-        return a.map(lambda v: v * b)
-    a = coalesce(a)
-    if not isinstance(b, SparseTensor):
-        return a.map(lambda v: v * b.expand(a.shape)[tuple(a.parts[0])])
-    b = coalesce(b)
-    mine, theirs = (_flat(s.parts[0], s.shape) for s in (a, b))
-    place = torch.searchsorted(theirs, mine).clamp(max=max(len(theirs) - 1, 0))
-    both = theirs[place] == mine if len(theirs) else torch.zeros_like(mine, dtype=torch.bool)
-    return make((a.parts[0][:, both], a.parts[1][both] * b.parts[1][place[both]]), a.shape, True)
-
-
-@op()
-def div(a: SparseTensor, b: Any, *, rounding_mode: Any = None) -> SparseTensor:
-    """The values divided by a number."""
-    if isinstance(b, Tensor) and b.ndim:
-        raise RuntimeError(
-            "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-            f"{list(b.shape)} for divisor)"
-        )
-    return a.map(lambda v: torch.div(v, b, rounding_mode=rounding_mode))
-
-
-@op("mm", "matmul", "mv")
-def mm(a: Any, b: Any) -> Any:
-    """The matrix product; of two sparse matrices, sparse."""
-    if not isinstance(a, SparseTensor):
-        return mm(t(b), a.mT).mT if a.ndim > 1 else mm(t(b), a)
-    if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[1] != b.shape[0]:
-        raise RuntimeError(
-            f"mm: sizes {tuple(a.shape)} and {tuple(b.shape)} of a sparse product do not fit; "
-            "matrices (and vectors on the right) do"
-        )
-    if isinstance(b, SparseTensor):
-        found = _product(coalesce(to_coo(a)), compress(b, torch.sparse_csr))
-        return found if a.is_sparse else compress(found, torch.sparse_csr)
-    (row, col), values = to_coo(a).parts
-    terms = (values if b.ndim == 1 else values[:, None]) * b[col]
-    return torch.zeros((a.shape[0], *b.shape[1:]), dtype=terms.dtype).index_add(0, row, terms)
-
-
-def _product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
-    (row, col), (crow, columns, values) = a.parts[0], b.parts
-    count = crow[col + 1] - crow[col]
-    mine = torch.repeat_interleave(torch.arange(len(row)), count)
-    before = torch.repeat_interleave(count.cumsum(0) - count, count)
-    theirs = torch.arange(len(mine)) - before + crow[col[mine]]
-    return coalesce(
-        make(
-            (torch.stack([row[mine], columns[theirs]]), a.parts[1][mine] * values[theirs]),
-            (a.shape[0], b.shape[1]),
-        )
-    )
-
-
-@op()
-def addmm(input: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
-    return torch.add(input * beta, mm(mat1, mat2), alpha=alpha)

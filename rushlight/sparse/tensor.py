@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight._engine.dispatch.arguments import spread_ints
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from rushlight._engine.tensors.printing import _add_suffixes, format_array
@@ -34,20 +35,44 @@ LEGACY = {layout: layout.name.title().replace("_", "").replace("Coo", "") for la
 
 
 def _spread(name: str, args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """A call's arguments, positional ones first and defaults left out."""
+    """A call's arguments, positional ones first and defaults at their end left out."""
     row = ROWS.get(name)
     if row is None:
         return list(args), kwargs
+    positional = [p for p in row.params if not p.keyword_only]
+    args = spread_ints(row, positional, tuple(args))
     given = {**dict(zip((p.name for p in row.params), args, strict=False)), **kwargs}
     given = {p.name: given[p.name] for p in row.params if given.get(p.name, p.default) is not p.default}
-    return ([given.pop(p.name) for p in row.params if p.name in given and not p.keyword_only], given)
+    count = max((i + 1 for i, p in enumerate(positional) if p.name in given), default=0)
+    return [given.pop(p.name, p.default) for p in positional[:count]], given
 
 
-def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> "SparseTensor":
+def _backend(values: list[Any]) -> str:
+    """What PyTorch calls the backend of the first sparse argument."""
+    held = next((v for v in values if isinstance(v, SparseTensor)), None)
+    return "SparseCPU" if held is None or held.is_sparse else "SparseCsrCPU"
+
+
+def _write(out: Tensor, result: Tensor) -> Tensor:
+    """What an op gives, in the tensor that it is to be written into, in that one's dtype."""
+    if not torch.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.legacy} can't be cast to the desired output type {out.dtype.legacy}"
+        )
+    if isinstance(out, SparseTensor) and isinstance(result, SparseTensor):
+        return out._become(result if result.dtype is out.dtype else result.to(out.dtype))
+    if isinstance(out, SparseTensor) or isinstance(result, SparseTensor):
+        raise RuntimeError(
+            f"a result of layout {result.layout} cannot be written into a tensor of layout {out.layout}"
+        )
+    return out.resize_(result.shape).copy_(result)
+
+
+def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
-    made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(size))
+    made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(map(int, size)))
     made.__dict__.update(
         parts=parts,
         coalesced=coalesced or len(parts) == 3,
@@ -56,8 +81,8 @@ def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: 
     return made
 
 
-def _reader(name: str, doc: str) -> Callable[["SparseTensor"], Tensor]:
-    def read(self: "SparseTensor") -> Tensor:
+def _reader(name: str, doc: str) -> Callable[[SparseTensor], Tensor]:
+    def read(self: SparseTensor) -> Tensor:
         return self._part(name, name)
 
     read.__name__, read.__doc__ = name, doc
@@ -75,14 +100,22 @@ class SparseTensor(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__name__
+        given = dict(kwargs or {})
+        out = given.pop("out", None)
+        values, options = _spread(name, args, given)
         found = OPS.get(name)
-        if found is None:
+        written = OPS.get(name[:-1]) if found is None and name.endswith("_") else None
+        if found is None and written is None:
             raise NotImplementedError(
-                f"Could not run 'aten::{name}' with arguments from the 'SparseCPU' "
+                f"Could not run 'aten::{name}' with arguments from the '{_backend(values)}' "
                 "backend: it is not written for sparse tensors; use .to_dense() first"
             )
-        values, options = _spread(name, args, kwargs or {})
-        return found(*values, **options)
+        if written is not None:
+            if not getattr(values[0], "coalesced", True) and written.__name__ == "on_coalesced":
+                raise RuntimeError(f"{name} requires coalesced input")
+            return _write(values[0], written(*values, **options))
+        result = found(*values, **options)  # type: ignore[misc]
+        return result if out is None else _write(out, result)
 
     # --- what it is made of ---------------------------------------------------------------------
 
@@ -122,7 +155,7 @@ class SparseTensor(Tensor):
     row_indices = _reader("row_indices", "The rows of the values or blocks of CSC and BSC.")
 
     def _nnz(self) -> int:
-        return int(self.parts[-1].shape[0])
+        return int(self.parts[-1].shape[self.batch_dim()])
 
     def sparse_dim(self) -> int:
         """How many dims the indices count."""
@@ -130,7 +163,13 @@ class SparseTensor(Tensor):
 
     def dense_dim(self) -> int:
         """How many dims each value has."""
-        return self.ndim - self.sparse_dim()
+        if len(self.parts) == 2:
+            return self.parts[1].ndim - 1
+        return self.parts[-1].ndim - self.batch_dim() - 1 - 2 * (self._layout in BLOCKS)
+
+    def batch_dim(self) -> int:
+        """How many dims of a compressed tensor count its matrices."""
+        return self.parts[0].ndim - 1 if len(self.parts) == 3 else 0
 
     def is_coalesced(self) -> bool:
         """Whether indices are in order and differ."""
@@ -149,51 +188,113 @@ class SparseTensor(Tensor):
         found = self.parts[-1].grad
         return None if found is None else self.map(lambda _: found)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "SparseTensor":
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""
         self.parts[-1].requires_grad_(requires_grad)
         return self
 
-    def detach(self) -> "SparseTensor":
+    def detach(self) -> SparseTensor:
         """The same values outside the graph."""
         return self.map(Tensor.detach)
 
     @property
-    def data(self) -> "SparseTensor":
+    def data(self) -> SparseTensor:
         """The same values outside the graph; what is assigned becomes this tensor's parts."""
         return self.detach()
 
     @data.setter
-    def data(self, value: "SparseTensor") -> None:
+    def data(self, value: SparseTensor) -> None:
         self._become(value)
 
-    def map(self, f: Callable[[Tensor], Tensor]) -> "SparseTensor":
+    def map(self, f: Callable[[Tensor], Tensor]) -> SparseTensor:
         """The same places with f of the values."""
         return make((*self.parts[:-1], f(self.parts[-1])), self.shape, self.coalesced, self._layout)
 
     # --- writes -----------------------------------------------------------------------------------
 
-    def _become(self, other: "SparseTensor") -> "SparseTensor":
+    def _become(self, other: SparseTensor) -> SparseTensor:
         self.__dict__.update(parts=other.parts, coalesced=other.coalesced, _layout=other._layout)
+        self._k, self._a = other._k, other._a
         return self
 
-    def add_(self, other: Any, *, alpha: Any = 1) -> "SparseTensor":
-        """Add a sparse tensor to this one."""
-        return self._become(torch.add(self, other, alpha=alpha))
+    def _coalesced_(self, coalesced: bool) -> SparseTensor:
+        self.coalesced = coalesced
+        return self
 
-    def mul_(self, other: Any) -> "SparseTensor":
-        """Multiply by a number or a tensor."""
-        return self._become(torch.mul(self, other))
+    def _at_size(self, size: Any, sparse_dim: int, dense_dim: int, keep: bool) -> SparseTensor:
+        held = self.parts[-1]
+        if keep and (sparse_dim, dense_dim) != (self.sparse_dim(), self.dense_dim()) and self._nnz():
+            raise RuntimeError(
+                f"changing the number of sparse dimensions (from {self.sparse_dim()} to "
+                f"{sparse_dim}) on a non-empty sparse tensor is not supported"
+            )
+        if len(size) != sparse_dim + dense_dim:
+            raise RuntimeError(
+                f"number of dimensions must be sparse_dim ({sparse_dim}) + dense_dim ({dense_dim}), but "
+                f"got {len(size)}"
+            )
+        if keep and self._nnz():
+            shrunk = any(new < old for new, old in zip(size, self.shape, strict=True))
+            if shrunk:
+                raise RuntimeError(
+                    "shrinking the size of sparse dimensions (from "
+                    f"{list(self.shape[:sparse_dim])} to {list(size[:sparse_dim])}) on a non-empty "
+                    "sparse tensor is not supported"
+                )
+            grown = held.new_zeros([held.shape[0], *size[sparse_dim:]])
+            grown[tuple(slice(n) for n in held.shape)] = held.detach()
+            return self._become(make((self.parts[0], grown), size, self.coalesced))
+        return self._become(
+            make(
+                (torch.zeros((sparse_dim, 0), dtype=torch.int64), held.new_zeros([0, *size[sparse_dim:]])),
+                size,
+                True,
+            )
+        )
 
-    def zero_(self) -> "SparseTensor":
-        """Drop all values."""
-        return self._become(torch.zeros_like(self))
+    def zero_(self) -> SparseTensor:
+        """Drop all values of COO; those of a compressed layout become 0."""
+        if self.is_sparse:
+            return self._become(torch.zeros_like(self))
+        return self._become(self.map(torch.zeros_like))
+
+    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+        """Take over what another sparse tensor of the same layout holds."""
+        return OPS["copy_"](self, source, non_blocking)
+
+    def fill_(self, value: Any) -> Any:
+        """Set all numbers of a compressed tensor that are specified."""
+        return _write(self, OPS["fill"](self, value))
+
+    def resize_(self, *size: Any, memory_format: Any = None) -> Any:
+        """Another size, of CSR; values stay as many as fit."""
+        return OPS["resize_"](
+            self, list(size[0]) if len(size) == 1 and not isinstance(size[0], int) else list(size)
+        )
+
+    def t_(self) -> Any:
+        """Rows and columns swapped, of a COO matrix."""
+        return self._become(OPS["t"](self))
+
+    def transpose_(self, dim0: int, dim1: int) -> Any:
+        """Two sparse dims swapped."""
+        return self._become(OPS["transpose"](self, dim0, dim1))
+
+    def sparse_resize_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
+        """Another size, as far as what is held fits into it."""
+        return self._at_size(tuple(size), sparse_dim, dense_dim, True)
+
+    def sparse_resize_and_clear_(self, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
+        """Another size, with nothing in it."""
+        return self._at_size(tuple(size), sparse_dim, dense_dim, False)
 
     # --- as Python and NumPy see it -----------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> Any:
         """Refused: there is no dense memory."""
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+        raise TypeError(
+            f"can't convert {LEGACY[self._layout]} layout tensor to numpy. Use Tensor.to_dense() first."
+        )
 
     def data_ptr(self) -> int:
         """Refused: there is no dense memory."""
@@ -201,13 +302,42 @@ class SparseTensor(Tensor):
 
     tolist = data_ptr  # type: ignore[assignment]
 
+    def storage(self) -> Any:
+        """Refused: there is no dense memory."""
+        kind = "SparseTensorImpl" if self.is_sparse else "SparseCsrTensorImpl"
+        raise NotImplementedError(f"Cannot access storage of {kind}")
+
+    untyped_storage = _typed_storage = storage
+
+    def stride(self, dim: Any = None) -> Any:
+        """Zeros, of COO; RuntimeError of compressed layouts."""
+        if self.is_sparse:
+            return (0,) * self.ndim if dim is None else 0
+        raise RuntimeError(f"Sparse {self._layout.name[7:].upper()} tensors do not have strides")
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """False of COO; RuntimeError of compressed layouts."""
+        if not self.is_sparse:
+            raise RuntimeError(f"Sparse {self._layout.name[7:].upper()} tensors do not have is_contiguous")
+        return False
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one size of it."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError("Cannot assign to a sparse tensor")
+
+    def __iter__(self) -> Any:
+        return iter(torch.unbind(self))
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         from rushlight._engine.serialization.rebuild import _rebuild_sparse_tensor
 
         known = (self.coalesced,) if self.is_sparse else ()
         return _rebuild_sparse_tensor, (self.layout, (*self.parts, self.shape, *known))
 
-    def __deepcopy__(self, memo: Any) -> "SparseTensor":
+    def __deepcopy__(self, memo: Any) -> SparseTensor:
         return self.map(lambda v: v.detach().clone().requires_grad_(v.requires_grad))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:

@@ -174,11 +174,8 @@ def _numbers(actual: Any, expected: Any, rules: Rules) -> str | None:
     difference = abs(actual - expected)
     close = (
         actual == expected
-        or difference < inf
-        and difference <= atol + rtol * abs(expected)
-        or rules.equal_nan
-        and actual != actual
-        and expected != expected
+        or (difference < inf and difference <= atol + rtol * abs(expected))
+        or (rules.equal_nan and actual != actual and expected != expected)
     )
     return None if close else _scalars_differ(actual, expected, rtol, atol)
 

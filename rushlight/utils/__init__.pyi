@@ -1,6 +1,8 @@
 # Written by `python tools/stubs.py`.
 """Tools around tensors, modules and data (torch.utils). Sub-packages load at first mention."""
 
+from rushlight.utils import _mode_utils as _mode_utils
+from rushlight.utils import _python_dispatch as _python_dispatch
 from rushlight.utils import _pytree as _pytree
 from rushlight.utils import ambient as ambient
 from rushlight.utils import benchmark as benchmark
@@ -17,3 +19,4 @@ from rushlight.utils import selective as selective
 from rushlight.utils.swapping import swap_tensors as swap_tensors
 from rushlight.utils import tensorboard as tensorboard
 from rushlight.utils import weak as weak
+def __dir__() -> list[str]: ...

@@ -1,5 +1,6 @@
 """torch.utils._cxx_pytree: the same trees; PyTorch has them in compiled code as well, over the package
-optree."""
+optree.
+"""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from rushlight._torch_dispatch import classes, delivery, methods
 
 __all__ = [
     "BaseTorchDispatchMode",
-    "TorchDispatchMode",
     "TensorWithFlatten",
+    "TorchDispatchMode",
     "is_traceable_wrapper_subclass",
     "is_traceable_wrapper_subclass_type",
     "return_and_correct_aliasing",
@@ -27,7 +27,8 @@ __all__ = [
 
 class TorchDispatchMode(interpreters.Interpreter):
     """Subclass with `__torch_dispatch__(self, func, types, args=(), kwargs=None)`, which answers for every op
-    inside of `with mode:`; what it calls itself goes to the next mode."""
+    inside of `with mode:`; what it calls itself goes to the next mode.
+    """
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         self._dispatch_key = _dispatch_key
@@ -169,7 +170,7 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
     """`out`, as an op of this signature gives it: what it writes to is given back itself."""
     params = func._schema.arguments
     given = dict(zip([p.name for p in params], args, strict=False)) | dict(kwargs or {})
-    written = [p.name for p in params if "!" in p.type or func._schema.writes and p is params[0]]
+    written = [p.name for p in params if "!" in p.type or (func._schema.writes and p is params[0])]
     if not func._schema.writes:
         return out
     values = [given[name] for name in written if name in given]

@@ -149,7 +149,7 @@ def _keyed(
     found: list[tuple[tuple[Any, ...], Any]],
 ) -> None:
     kind = kind_of(tree)
-    if kind is None or is_leaf is not None and is_leaf(tree):
+    if kind is None or (is_leaf is not None and is_leaf(tree)):
         found.append((path, tree))
         return
     with_keys = NODES[kind].flatten_with_keys_fn
@@ -297,7 +297,8 @@ def register_pytree_node(
 ) -> None:
     """From now on `cls` is a container: flatten_fn(it) gives (children, context), and unflatten_fn(children,
     context) makes one; flatten_with_keys_fn gives (key, child) instead of children. The others are for files:
-    what the type is called there, and its context as JSON and back. ValueError if it was one already."""
+    what the type is called there, and its context as JSON and back. ValueError if it was one already.
+    """
     if cls in NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     _private_register_pytree_node(
@@ -394,7 +395,8 @@ class ConstantNode(NamedTuple):
 
 def register_constant(cls: type) -> None:
     """From now on instances of `cls` are containers without children, compared by their __eq__ and __hash__,
-    which the class must define (TypeError)."""
+    which the class must define (TypeError).
+    """
     if cls.__eq__ is object.__eq__:
         raise TypeError(
             f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation. {cls}"
@@ -421,7 +423,7 @@ def is_constant_class(cls: type) -> bool:
 
 def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether it is no container."""
-    return is_leaf is not None and is_leaf(tree) or kind_of(tree) is None
+    return (is_leaf is not None and is_leaf(tree)) or kind_of(tree) is None
 
 
 _is_leaf = tree_is_leaf
@@ -537,7 +539,8 @@ def tree_any_only(
 
 def _broadcast_to_and_flatten(tree: Any, treespec: Tree, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """One item for each leaf of the structure, of a tree that may stop higher up; None where it does not
-    fit."""
+    fit.
+    """
     return broadcast(tree, treespec)
 
 
@@ -602,7 +605,8 @@ def _told(spec: Tree) -> dict[str, Any]:
 
 def treespec_dumps(treespec: Tree, protocol: int | None = None) -> str:
     """The structure as JSON; ValueError for a protocol other than 1, NotImplementedError for types without a
-    name."""
+    name.
+    """
     protocol = DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL if protocol is None else protocol
     told = _told(_of_structure(treespec))
     if protocol != 1:

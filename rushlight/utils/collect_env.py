@@ -97,7 +97,8 @@ _TITLES = (
 
 def run(command: Any) -> tuple[int, str, str]:
     """Run a command, a list or a line for the shell: its exit status, output and errors, without end of
-    line."""
+    line.
+    """
     try:
         done = subprocess.run(command, shell=isinstance(command, str), capture_output=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
@@ -175,7 +176,8 @@ def get_cpu_info(run_lambda: Any = run) -> str:
 
 def get_pip_packages(run_lambda: Any = run, patterns: Any = None) -> tuple[str, str]:
     """pip's name, and the installed packages whose names have one of the patterns, as `name==version` by
-    line."""
+    line.
+    """
     patterns = [*PIP_PATTERNS, *COMMON_PATTERNS, *NVIDIA_PATTERNS] if patterns is None else patterns
     found = {
         f"{d.metadata['Name']}=={d.version}" for d in importlib.metadata.distributions() if d.metadata["Name"]

@@ -47,7 +47,7 @@ class RemovableHandle:
         found = extras[0] if extras else ()
         self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if d is None else d) for d in found)
 
-    def __enter__(self) -> "RemovableHandle":
+    def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *error: Any) -> None:

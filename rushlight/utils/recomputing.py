@@ -87,7 +87,9 @@ class _Frame:
             self.kept = _Arguments.apply(torch.empty((0,), requires_grad=True), *tensors).grad_fn
         self.places: list[weakref.ref[_Place]] = []
         self.done: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.complete = False
+        # Whether the first call has ended, and whether a backward within it had the call repeated: what that
+        # saves beyond what the first call had saved so far is no mistake.
+        self.complete, self.within = False, False
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """The call's arguments, with the tensors' own places in the graph."""
@@ -144,6 +146,9 @@ class _Checkpoint:
             if number >= len(frame.places):
                 if self.early_stop:
                     raise _Stop
+                if not frame.complete:
+                    frame.within = True
+                    return t.detach()
                 raise CheckpointError(
                     "torch.utils.checkpoint: trying to save more tensors during "
                     f"recomputation than during the original forward pass.{_TIP}"
@@ -166,7 +171,7 @@ class _Checkpoint:
         except _Stop:
             pass
         frame.done.add(run)
-        if recomputed != len(frame.places):
+        if recomputed != len(frame.places) and not frame.within:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
                 f"and recomputation.\nNumber of tensors saved during forward: {len(frame.places)}\n"
@@ -223,4 +228,6 @@ def run(
     )
     checkpoint.logs = logs
     with checkpoint.hooks(), first:
-        return function(*args, **kwargs)
+        found = function(*args, **kwargs)
+    checkpoint.frame.complete = True
+    return found

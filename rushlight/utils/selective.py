@@ -95,8 +95,10 @@ class _Selector(interpreters.Interpreter):
         if (
             op in SAC_IGNORED_OPS
             or getattr(call, "writes", False)
-            or self.again
-            and self._computes(row, op, SelectiveCheckpointContext(is_recompute=True), args, kwargs)
+            or (
+                self.again
+                and self._computes(row, op, SelectiveCheckpointContext(is_recompute=True), args, kwargs)
+            )
         ):
             return interpreters.interpret(row, call, args, kwargs)
         if self.again:
@@ -138,7 +140,7 @@ class _Selector(interpreters.Interpreter):
 def _named(row: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """The op as policies know it: PyTorch's linear is an addmm, or an mm without bias."""
     if row.name == "linear":
-        biased = len(args) > 2 and args[2] is not None or kwargs.get("bias") is not None
+        biased = (len(args) > 2 and args[2] is not None) or kwargs.get("bias") is not None
         return torch.addmm if biased else torch.mm
     return function(row)
 
@@ -163,7 +165,9 @@ def create_selective_checkpoint_contexts(
                     "torch.mm, or torch.ops.aten.mm.default instead of torch.ops.aten.mm"
                 )
         wanted = {id(op) for op in ops}
-        policy = lambda context, op, *args, **kwargs: id(op) in wanted
+
+        def policy(context, op, *args, **kwargs):
+            return id(op) in wanted
     elif not callable(policy):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     kept: dict[Any, list[_Kept]] = {}

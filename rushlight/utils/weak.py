@@ -10,7 +10,7 @@ from weakref import ref
 
 from rushlight._engine.tensors.tensor import Tensor
 
-__all__ = ["TensorWeakRef", "WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary"]
+__all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 WeakRef = ref
 
 
@@ -43,7 +43,7 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping[Any, Any]):
     ref_type: how keys are held, WeakIdRef by default. Otherwise as weakref.WeakKeyDictionary.
     """
 
-    def __init__(self, dict: Mapping[Any, Any] | None = None, ref_type: Any = WeakIdRef) -> None:  # noqa: A002
+    def __init__(self, dict: Mapping[Any, Any] | None = None, ref_type: Any = WeakIdRef) -> None:
         self.data: Any = {}
         self.ref_type = ref_type
         here = weakref.ref(self)

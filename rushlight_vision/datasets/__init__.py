@@ -12,4 +12,4 @@ _HOMES = {
     **dict.fromkeys(("mnist", "cifar", "folder", "utils", "vision"), "."),
 }
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)
-__all__ = public(_HOMES)  # noqa: PLE0605
+__all__ = public(_HOMES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,35 @@ class MNIST(VisionDataset):
             else:
                 if errors:
                     raise RuntimeError(f"Error downloading {name}:\n" + "\n".join(errors))
+
+    @property
+    def train_data(self) -> Any:
+        """`data`, by its old name."""
+        return self._renamed("train_data", "data")
+
+    @property
+    def test_data(self) -> Any:
+        """`data`, by its old name."""
+        return self._renamed("test_data", "data")
+
+    @property
+    def train_labels(self) -> Any:
+        """`targets`, by their old name."""
+        return self._renamed("train_labels", "targets")
+
+    @property
+    def test_labels(self) -> Any:
+        """`targets`, by their old name."""
+        return self._renamed("test_labels", "targets")
+
+    def _renamed(self, old: str, new: str) -> Any:
+        warnings.warn(f"{old} has been renamed {new}", stacklevel=3)
+        return getattr(self, new)
+
+    @property
+    def processed_folder(self) -> str:
+        """Where torchvision once kept tensors made from the files."""
+        return os.path.join(self.root, type(self).__name__, "processed")
 
     @property
     def raw_folder(self) -> str:

@@ -67,7 +67,7 @@ def build(
 
 
 def builder(
-    cls: Callable[..., Any], name: str, fixed: "dict[str, Any] | None" = None, **config: Any
+    cls: Callable[..., Any], name: str, fixed: dict[str, Any] | None = None, **config: Any
 ) -> Callable[..., Any]:
     """A function of torchvision's: NAME(*, weights=None, progress=True, **kwargs) gives a model.
 
@@ -117,8 +117,8 @@ def get_weight(name: str) -> Any:
 
 def list_models(
     module: Any = None,
-    include: "Iterable[str] | str | None" = None,
-    exclude: "Iterable[str] | str | None" = None,
+    include: Iterable[str] | str | None = None,
+    exclude: Iterable[str] | str | None = None,
 ) -> list[str]:
     """Names of models that match a pattern of `include` and none of `exclude`.
 

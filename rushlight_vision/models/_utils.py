@@ -30,7 +30,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
         return found  # type: ignore[no-any-return]
 
 
-def _make_divisible(v: float, divisor: int, min_value: "int | None" = None) -> int:
+def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int:
     """The multiple of divisor nearest to v, not under 90 % of it."""
     found = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
     return found + divisor if found < 0.9 * v else found

@@ -39,7 +39,7 @@ class _DenseLayer(nn.Module):
         """The bottleneck."""
         return self.conv1(self.relu1(self.norm1(torch.cat(inputs, 1))))  # type: ignore[no-any-return]
 
-    def forward(self, input: "Tensor | list[Tensor]") -> Tensor:
+    def forward(self, input: Tensor | list[Tensor]) -> Tensor:
         """input: features (N, C_i, H, W) of all layers before."""
         before = [input] if isinstance(input, Tensor) else input
         if self.memory_efficient and any(t.requires_grad for t in before):

@@ -95,7 +95,7 @@ class EfficientNet(nn.Module):
         stochastic_depth_prob: float = 0.2,
         num_classes: int = 1000,
         norm_layer: Any = None,
-        last_channel: "int | None" = None,
+        last_channel: int | None = None,
     ) -> None:
         super().__init__()
         if not inverted_residual_setting:

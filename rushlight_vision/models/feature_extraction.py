@@ -171,7 +171,7 @@ def create_feature_extractor(
         graph = made.graph
         nodes = dict(zip(graph.nodes, tracer.node_to_qualname.values(), strict=False))
         results = _chosen(nodes, wanted)
-        old = [n for n in graph.nodes if n.op == "output"][0]
+        old = next(n for n in graph.nodes if n.op == "output")
         with graph.inserting_after(old):
             graph.output(results)
         graph.erase_node(old)

@@ -30,7 +30,7 @@ class InvertedResidual(nn.Module):
         super().__init__()
         if stride not in [1, 2]:
             raise ValueError(f"stride should be 1 or 2 instead of {stride}")
-        norm, width = norm_layer or nn.BatchNorm2d, int(round(inp * expand_ratio))
+        norm, width = norm_layer or nn.BatchNorm2d, round(inp * expand_ratio)
         self.stride, self.use_res_connect = stride, stride == 1 and inp == oup
         layers: list[nn.Module] = []
         if expand_ratio != 1:
@@ -57,7 +57,7 @@ class MobileNetV2(nn.Module):
         self,
         num_classes: int = 1000,
         width_mult: float = 1.0,
-        inverted_residual_setting: "list[list[int]] | None" = None,
+        inverted_residual_setting: list[list[int]] | None = None,
         round_nearest: int = 8,
         block: Any = None,
         norm_layer: Any = None,

@@ -24,7 +24,7 @@ class InvertedResidualConfig(NamedTuple):
     stride: int
     dilation: int = 1
 
-    def scaled(self, width: float) -> "InvertedResidualConfig":
+    def scaled(self, width: float) -> InvertedResidualConfig:
         """The block with `width` times the channels."""
         inside = (
             _make_divisible(c * width, 8)

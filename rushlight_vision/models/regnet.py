@@ -22,7 +22,7 @@ class BlockParams(NamedTuple):
     widths: list[int]
     group_widths: list[int]
     bottleneck_multiplier: float = 1.0
-    se_ratio: "float | None" = None
+    se_ratio: float | None = None
 
     @classmethod
     def from_init_params(
@@ -33,8 +33,8 @@ class BlockParams(NamedTuple):
         w_m: float,
         group_width: int,
         bottleneck_multiplier: float = 1.0,
-        se_ratio: "float | None" = None,
-    ) -> "BlockParams":
+        se_ratio: float | None = None,
+    ) -> BlockParams:
         """Equations 2 to 4: widths that grow by w_a, each the nearest power of w_m times w_0."""
         if w_a < 0 or w_0 <= 0 or w_m <= 1 or w_0 % 8 != 0:
             raise ValueError("Invalid RegNet settings")
@@ -60,7 +60,7 @@ class ResBottleneckBlock(nn.Module):
         activation_layer: Any,
         group_width: int = 1,
         bottleneck_multiplier: float = 1.0,
-        se_ratio: "float | None" = None,
+        se_ratio: float | None = None,
     ) -> None:
         super().__init__()
         of = {"norm_layer": norm_layer, "activation_layer": activation_layer}
@@ -68,13 +68,13 @@ class ResBottleneckBlock(nn.Module):
         self.proj = None
         if width_in != width_out or stride != 1:
             self.proj = Conv2dNormActivation(width_in, width_out, kernel_size=1, stride=stride, **plain)
-        width = int(round(width_out * bottleneck_multiplier))
+        width = round(width_out * bottleneck_multiplier)
         layers: Any = OrderedDict(
             a=Conv2dNormActivation(width_in, width, kernel_size=1, **of),
             b=Conv2dNormActivation(width, width, stride=stride, groups=width // group_width, **of),
         )
         if se_ratio:
-            layers["se"] = SqueezeExcitation(width, int(round(se_ratio * width_in)), activation_layer)
+            layers["se"] = SqueezeExcitation(width, round(se_ratio * width_in), activation_layer)
         layers["c"] = Conv2dNormActivation(width, width_out, kernel_size=1, **plain)
         self.f = BottleneckTransform(layers)
         self.activation = activation_layer(inplace=True)

@@ -102,8 +102,8 @@ class ResNet(nn.Module):
         zero_init_residual: bool = False,
         groups: int = 1,
         width_per_group: int = 64,
-        replace_stride_with_dilation: "list[bool] | None" = None,
-        norm_layer: "Callable[..., nn.Module] | None" = None,
+        replace_stride_with_dilation: list[bool] | None = None,
+        norm_layer: Callable[..., nn.Module] | None = None,
     ) -> None:
         super().__init__()
         self._norm_layer = norm_layer or nn.BatchNorm2d

@@ -103,7 +103,7 @@ class VisionTransformer(nn.Module):
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
         num_classes: int = 1000,
-        representation_size: "int | None" = None,
+        representation_size: int | None = None,
         norm_layer: Any = partial(nn.LayerNorm, eps=1e-6),
     ) -> None:
         super().__init__()

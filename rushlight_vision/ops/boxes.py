@@ -77,7 +77,8 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Indices of the boxes that are kept, best score first: each one drops those worse than itself that
-    overlap it by more than `iou_threshold`."""
+    overlap it by more than `iou_threshold`.
+    """
     if boxes.dim() != 2 or boxes.shape[1] != 4:
         raise RuntimeError(f"boxes should be a 2d tensor of 4 columns, got shape {tuple(boxes.shape)}")
     if scores.shape != boxes.shape[:1]:

@@ -9,7 +9,8 @@ from rushlight import Tensor, nn
 
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
     """Zeros with probability p for the whole batch (mode "batch") or each row ("row"), the rest over 1 - p;
-    Huang et al., "Deep Networks with Stochastic Depth", ECCV 2016."""
+    Huang et al., "Deep Networks with Stochastic Depth", ECCV 2016.
+    """
     if p < 0.0 or p > 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")
     if mode not in ["batch", "row"]:

@@ -24,7 +24,8 @@ def sigmoid_focal_loss(
     inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
 ) -> Tensor:
     """Lin et al., "Focal Loss for Dense Object Detection", ICCV 2017, equation 5; inputs are logits, targets
-    0 or 1 of the same shape; alpha=-1 leaves the balance away."""
+    0 or 1 of the same shape; alpha=-1 leaves the balance away.
+    """
     if not (0 <= alpha <= 1) and alpha != -1:
         raise ValueError(f"Invalid alpha value: {alpha}. alpha must be in the range [0,1] or -1 for ignore.")
     p = torch.sigmoid(inputs)

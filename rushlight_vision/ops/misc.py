@@ -45,11 +45,11 @@ class ConvNormActivation(nn.Sequential):
         stride: Any = 1,
         padding: Any = None,
         groups: int = 1,
-        norm_layer: "Callable[..., nn.Module] | None" = None,
-        activation_layer: "Callable[..., nn.Module] | None" = nn.ReLU,
+        norm_layer: Callable[..., nn.Module] | None = None,
+        activation_layer: Callable[..., nn.Module] | None = nn.ReLU,
         dilation: Any = 1,
-        inplace: "bool | None" = True,
-        bias: "bool | None" = None,
+        inplace: bool | None = True,
+        bias: bool | None = None,
     ) -> None:
         if padding is None:
             if isinstance(kernel_size, int) and isinstance(dilation, int):
@@ -154,7 +154,7 @@ class MLP(nn.Sequential):
         hidden_channels: list[int],
         norm_layer: Any = None,
         activation_layer: Any = nn.ReLU,
-        inplace: "bool | None" = None,
+        inplace: bool | None = None,
         bias: bool = True,
         dropout: float = 0.0,
     ) -> None:

@@ -92,7 +92,8 @@ def _cells(start: Tensor, size: Tensor, cells: int, limit: int) -> Tensor:
 
 def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
     """Maxima (K, C, *output_size) of the cells of K boxes in (N, C, H, W), 0 of empty ones; Girshick, "Fast
-    R-CNN", ICCV 2015, section 2.1. `boxes` as in `roi_align`."""
+    R-CNN", ICCV 2015, section 2.1. `boxes` as in `roi_align`.
+    """
     rois, (height, width) = _rows(boxes), _pair(output_size)
     places = rois[:, 1:] * spatial_scale
     ends = places.trunc() + places.sign() * (places.frac().abs() >= 0.5)  # halves go away from zero

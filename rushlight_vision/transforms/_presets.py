@@ -17,7 +17,7 @@ class SemanticSegmentation(nn.Module):
     def __init__(
         self,
         *,
-        resize_size: "int | None",
+        resize_size: int | None,
         mean: tuple[float, ...] = (0.485, 0.456, 0.406),
         std: tuple[float, ...] = (0.229, 0.224, 0.225),
         interpolation: Any = InterpolationMode.BILINEAR,

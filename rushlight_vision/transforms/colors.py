@@ -12,6 +12,7 @@ from rushlight_vision.transforms.conversion import convert_image_dtype, most
 
 
 def _blend(img: Any, other: Any, factor: float) -> Any:
+    factor = float(factor)  # bytes times a whole number would stay bytes
     return (factor * img + (1.0 - factor) * other).clamp(0, most(img.dtype)).to(img.dtype)
 
 

@@ -7,4 +7,5 @@ integers are rounded where torchvision rounds.
 from rushlight_vision.transforms.colors import *  # noqa: F403
 from rushlight_vision.transforms.conversion import *  # noqa: F403
 from rushlight_vision.transforms.geometry import *  # noqa: F403
+from rushlight_vision.transforms.tones import *  # noqa: F403
 from rushlight_vision.transforms.warping import *  # noqa: F403

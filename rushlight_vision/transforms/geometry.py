@@ -88,6 +88,20 @@ def center_crop(img: Any, output_size: Any) -> Any:
     return crop(img, round((h - size[0]) / 2.0), round((w - size[1]) / 2.0), *size)
 
 
+def five_crop(img: Any, size: Any) -> tuple[Any, ...]:
+    """The windows (height, width) in the corners, from the top left row by row, and the one in the middle."""
+    (height, width), (_, h, w) = pair(size), get_dimensions(img)
+    if width > w or height > h:
+        raise ValueError(f"Requested crop size {(height, width)} is bigger than input size {(h, w)}")
+    corners = [crop(img, top, left, height, width) for top in (0, h - height) for left in (0, w - width)]
+    return (*corners, center_crop(img, (height, width)))
+
+
+def ten_crop(img: Any, size: Any, vertical_flip: bool = False) -> tuple[Any, ...]:
+    """`five_crop` of the image and of its mirror image."""
+    return five_crop(img, size) + five_crop(vflip(img) if vertical_flip else hflip(img), size)
+
+
 def resized_crop(
     img: Any,
     top: int,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
@@ -59,11 +60,23 @@ _PREPARED = {
 }
 
 
-class Transform(nn.Module):
-    """What all have in common; `takes` says the attributes as a signature."""
+class AutoAugmentPolicy(Enum):
+    """The data sets that AutoAugment's policies were learned on."""
+
+    IMAGENET = "imagenet"
+    CIFAR10 = "cifar10"
+    SVHN = "svhn"
+
+
+class Plain:
+    """What all have in common; `takes` says the attributes as a signature. These are no modules, as in
+    torchvision: a container of transforms and what converts.
+    """
 
     does: Callable[..., Any]
     shown: tuple[str, ...] = ()
+    joint = ", "  # what torchvision's repr has between options
+    spelled = False  # whether that repr says InterpolationMode.NEAREST for nearest
     hidden: dict[str, Any] = _HIDDEN
     prepared: dict[str, Callable[[Any], Any]] = {}
     geometric = False  # whether masks follow
@@ -71,12 +84,17 @@ class Transform(nn.Module):
     def __init_subclass__(cls, takes: str | None = None, **more: Any) -> None:
         super().__init_subclass__(**more)
         if takes is not None:
-            known = {"BILINEAR": InterpolationMode.BILINEAR, "NEAREST": InterpolationMode.NEAREST}
+            known = {
+                "BILINEAR": InterpolationMode.BILINEAR,
+                "NEAREST": InterpolationMode.NEAREST,
+                "IMAGENET": AutoAugmentPolicy.IMAGENET,
+            }
             begin = eval(f"lambda self, {takes}: self._begin(locals())", known)
             cls.__init__, cls.fields = begin, begin.__code__.co_varnames[1:]  # type: ignore[assignment]
 
     def _begin(self, given: dict[str, Any]) -> None:
-        nn.Module.__init__(self)
+        if isinstance(self, nn.Module):
+            nn.Module.__init__(self)
         for name in self.fields:
             prepare = {**_PREPARED, **self.prepared}.get(name)
             setattr(self, name, prepare(given[name]) if prepare else given[name])
@@ -103,11 +121,21 @@ class Transform(nn.Module):
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in (self.shown or self.fields)}
         texts = [
-            f"{name}={_text(v)}"
+            f"{name}={v if self.spelled else _text(v)}"
             for name, v in shown.items()
             if name not in self.hidden or v != self.hidden[name]
         ]
-        return f"{type(self).__name__}({', '.join(texts)})"
+        return f"{type(self).__name__}({self.joint.join(texts)})"
+
+    def __call__(self, *sample: Any) -> Any:
+        """`forward`."""
+        return self.forward(*sample)
+
+
+class Transform(Plain, nn.Module):
+    """A transform that is a module."""
+
+    __call__ = nn.Module.__call__
 
 
 def _text(value: Any) -> Any:
@@ -119,7 +147,7 @@ def _text(value: Any) -> Any:
 # --- several transforms -------------------------------------------------------------------------
 
 
-class Compose(Transform, takes="transforms"):
+class Compose(Plain, takes="transforms"):
     """One after the other."""
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
@@ -135,11 +163,17 @@ class Compose(Transform, takes="transforms"):
         return "\n".join([f"{type(self).__name__}(", *(f"    {t}" for t in self.transforms), ")"])
 
 
-class RandomApply(Compose, takes="transforms, p=0.5"):
+class RandomApply(Compose, Transform, takes="transforms, p=0.5"):
     """All of them with probability p, else none."""
+
+    __call__ = nn.Module.__call__
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
         return () if self.p < torch.rand(1) else self.transforms
+
+    def __repr__(self) -> str:
+        inner = [f"    p={self.p}", *(f"    {t}" for t in self.transforms)]
+        return "\n".join([f"{type(self).__name__}(", *inner, ")"])
 
 
 class RandomChoice(Compose, takes="transforms, p=None"):
@@ -158,7 +192,7 @@ class RandomOrder(Compose, takes="transforms"):
         return [self.transforms[i] for i in order]
 
 
-class Lambda(Transform, takes="lambd"):
+class Lambda(Plain, takes="lambd"):
     """A function as a transform."""
 
     def _apply(self, img: Any) -> Any:  # type: ignore[override]
@@ -299,18 +333,113 @@ def _cropping(self: Any, img: Any) -> tuple[Any, ...]:
     return *self.get_params(padded(img), self.size), padded
 
 
+def _corners(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
+    """The corners of an image (x, y), clockwise from the top left, and where they come to."""
+    reach = [int(distortion_scale * (n // 2)) for n in (width, height)]
+
+    def drawn(n: int, by: int, far: bool) -> int:
+        low, high = (n - by - 1, n) if far else (0, by + 1)
+        return int(torch.randint(low, high, size=(1,)).item())
+
+    sides = ((False, False), (True, False), (True, True), (False, True))
+    ends = [[drawn(width, reach[0], right), drawn(height, reach[1], low)] for right, low in sides]
+    return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], ends
+
+
+def _seen(self: Any, img: Any) -> tuple[Any, ...] | None:
+    if _sometimes(self, img) is None:
+        return None
+    _, height, width = get_dimensions(img)
+    return self.get_params(width, height, self.distortion_scale)  # type: ignore[no-any-return]
+
+
+def _filled(img: Any, start: Any, end: Any, interpolation: Any, fill: Any) -> Any:
+    """The image seen from elsewhere, by chance."""
+    if isinstance(img, torch.Tensor):
+        number = isinstance(fill, (int, float))
+        fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
+    return F.perspective(img, start, end, interpolation, fill)
+
+
+def _spread(given: Any) -> Any:
+    if isinstance(given, (int, float)):
+        if given <= 0:
+            raise ValueError("If sigma is a single number, it must be positive.")
+        return (given, given)
+    if len(given) != 2:
+        raise ValueError("sigma should be a single number or a list/tuple with length 2.")
+    if not 0.0 < given[0] <= given[1]:
+        raise ValueError("sigma values should be positive and of the form (min, max).")
+    return given
+
+
+def _odd(given: Any) -> Any:
+    sizes = pair(given, "Kernel size should be a tuple/list of two integers")
+    if any(n <= 0 or n % 2 == 0 for n in sizes):
+        raise ValueError("Kernel size value should be an odd and positive number.")
+    return sizes
+
+
+def _blurred(img: Any, sigma: float, kernel_size: Any) -> Any:
+    """Smoothed by a Gaussian of a width drawn between two."""
+    return F.gaussian_blur(img, kernel_size, [sigma, sigma])
+
+
+def _both(name: str) -> Callable[[Any], list[float]]:
+    def prepare(given: Any) -> list[float]:
+        if not isinstance(given, (float, Sequence)):
+            raise TypeError(f"{name} should be float or a sequence of floats. Got {type(given)}")
+        found = [given] * 2 if isinstance(given, float) else list(given)
+        if len(found) != 2:
+            raise ValueError(f"If {name} is a sequence its length should be 2. Got {len(found)}")
+        return [float(v) for v in found]
+
+    return prepare
+
+
+def _displacement(alpha: Any, sigma: Any, size: Any) -> Any:
+    """(1, H, W, 2): smooth noise, in halves of the sides."""
+    parts = []
+    for strength, width, side in zip(alpha, sigma, size[::-1]):
+        noise = torch.rand([1, 1, *size]) * 2 - 1
+        if width > 0.0:
+            reach = int(8 * width + 1)
+            noise = F.gaussian_blur(noise, [reach + (reach % 2 == 0)] * 2, sigma)
+        parts.append(noise * strength / side)
+    return torch.concat(parts, 1).permute([0, 2, 3, 1])
+
+
+def _whitened(img: Any, transformation_matrix: Any, mean_vector: Any) -> Any:
+    """(the flat image - mean_vector) @ transformation_matrix, a tensor of the image's shape."""
+    count = math.prod(img.shape[-3:])
+    if count != len(transformation_matrix):
+        raise ValueError(
+            "Input tensor and transformation matrix have incompatible shape."
+            f"[{' x '.join(map(str, img.shape[-3:]))}] != {len(transformation_matrix)}"
+        )
+    flat = img.view(-1, count) - mean_vector
+    return torch.mm(flat, transformation_matrix.to(flat.dtype)).view(img.shape)
+
+
 # --- the table ----------------------------------------------------------------------------------
 
 
-def _made(name: str, does: Callable[..., Any], takes: str = "", draw: Any = None, **more: Any) -> Any:
+def _made(
+    name: str,
+    does: Callable[..., Any],
+    takes: str = "",
+    draw: Any = None,
+    base: type = Transform,
+    **more: Any,
+) -> Any:
     more = {k: staticmethod(v) if k == "get_params" else v for k, v in more.items()}
     more.update({"_draw": draw} if draw else {}, does=staticmethod(does), __module__=__name__)
-    return type(Transform)(name, (Transform,), {**more, "__doc__": does.__doc__}, takes=takes)
+    return type(base)(name, (base,), {**more, "__doc__": does.__doc__}, takes=takes)
 
 
-ToTensor = _made("ToTensor", F.to_tensor)
-PILToTensor = _made("PILToTensor", F.pil_to_tensor)
-ToPILImage = _made("ToPILImage", F.to_pil_image, "mode=None")
+ToTensor = _made("ToTensor", F.to_tensor, base=Plain)
+PILToTensor = _made("PILToTensor", F.pil_to_tensor, base=Plain)
+ToPILImage = _made("ToPILImage", F.to_pil_image, "mode=None", base=Plain)
 ConvertImageDtype = _made("ConvertImageDtype", F.convert_image_dtype, "dtype", __repr__=Lambda.__repr__)
 Normalize = _made("Normalize", F.normalize, "mean, std, inplace=False", shown=("mean", "std"))
 Resize = _made(
@@ -400,3 +529,45 @@ RandomErasing = _made(
     _erasing,
     get_params=_erased,
 )
+FiveCrop = _made("FiveCrop", F.five_crop, "size", prepared={"size": pair})
+TenCrop = _made("TenCrop", F.ten_crop, "size, vertical_flip=False", prepared={"size": pair})
+RandomInvert = _made("RandomInvert", F.invert, "p=0.5", _sometimes)
+RandomPosterize = _made("RandomPosterize", F.posterize, "bits, p=0.5", _sometimes, joint=",")
+RandomSolarize = _made("RandomSolarize", F.solarize, "threshold, p=0.5", _sometimes, joint=",")
+RandomAutocontrast = _made("RandomAutocontrast", F.autocontrast, "p=0.5", _sometimes)
+RandomEqualize = _made("RandomEqualize", F.equalize, "p=0.5", _sometimes)
+RandomAdjustSharpness = _made(
+    "RandomAdjustSharpness", F.adjust_sharpness, "sharpness_factor, p=0.5", _sometimes, joint=","
+)
+RandomPerspective = _made(
+    "RandomPerspective",
+    _filled,
+    "distortion_scale=0.5, p=0.5, interpolation=BILINEAR, fill=0",
+    _seen,
+    get_params=_corners,
+    shown=("p",),
+    geometric=True,
+)
+GaussianBlur = _made(
+    "GaussianBlur",
+    _blurred,
+    "kernel_size, sigma=(0.1, 2.0)",
+    lambda self, img: (self.get_params(*self.sigma),),
+    get_params=_uniform,
+    prepared={"kernel_size": _odd, "sigma": _spread},
+)
+ElasticTransform = _made(
+    "ElasticTransform",
+    F.elastic_transform,
+    "alpha=50.0, sigma=5.0, interpolation=BILINEAR, fill=0",
+    lambda self, img: (self.get_params(self.alpha, self.sigma, get_dimensions(img)[1:]),),
+    get_params=_displacement,
+    geometric=True,
+    spelled=True,
+    prepared={
+        "alpha": _both("alpha"),
+        "sigma": _both("sigma"),
+        "fill": lambda v: [float(v)] if isinstance(v, (int, float)) else [float(f) for f in v],
+    },
+)
+LinearTransformation = _made("LinearTransformation", _whitened, "transformation_matrix, mean_vector")

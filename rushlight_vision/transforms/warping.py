@@ -11,6 +11,7 @@ import rushlight.nn.functional as F
 from rushlight_vision.pillow import is_image
 from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, get_dimensions, mode_of
 from rushlight_vision.transforms.geometry import fills, in_floats
+from rushlight_vision.transforms.tones import on_tensor
 
 
 def inverse_matrix(
@@ -83,25 +84,95 @@ def _room(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
 
 def _sampled(img: Any, matrix: Sequence[float], w: int, h: int, mode: InterpolationMode, fill: Any) -> Any:
     """The image read at matrix @ place, with (0, 0) in the middle, for an (h, w) of places."""
+
+    def grid(x: Any) -> Any:
+        half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)
+        theta = torch.tensor(matrix, dtype=x.dtype).reshape(2, 3).T / half
+        columns, rows = (torch.linspace(-n * 0.5 + 0.5, n * 0.5 - 0.5, n, dtype=x.dtype) for n in (w, h))
+        places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1).view(h * w, 2)
+        return torch.addmm(theta[2], places, theta[:2]).view(1, h, w, 2)
+
+    return _read(img, grid, mode, fill)
+
+
+def _read(img: Any, grid: Any, mode: InterpolationMode, fill: Any) -> Any:
+    """The image read at the places (1, H, W, 2) that grid(batch of images) says; `fill` beyond it."""
     if mode.value not in ("nearest", "bilinear"):
         raise ValueError(
             f"interpolation mode {mode.value!r} isn't supported with tensors; use nearest or bilinear"
         )
 
     def sample(x: Any) -> Any:
-        half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)
-        theta = torch.tensor(matrix, dtype=x.dtype).reshape(2, 3).T / half
-        columns, rows = (torch.linspace(-n * 0.5 + 0.5, n * 0.5 - 0.5, n, dtype=x.dtype) for n in (w, h))
-        places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1).view(h * w, 2)
-        grid = torch.addmm(theta[2], places, theta[:2]).view(1, h, w, 2).expand(len(x), h, w, 2)
+        places = grid(x)
+        places = places.expand(len(x), *places.shape[1:])
         both = x if fill is None else torch.cat((x, torch.ones_like(x[:, :1])), 1)
-        found = F.grid_sample(both, grid, mode=mode.value, padding_mode="zeros", align_corners=False)
+        found = F.grid_sample(both, places, mode=mode.value, padding_mode="zeros", align_corners=False)
         if fill is None:
             return found
-        colour = torch.tensor(fill, dtype=x.dtype).view(1, -1, 1, 1)
+        colours = list(fill) if isinstance(fill, (list, tuple)) else [float(fill)]
+        colour = torch.tensor(colours, dtype=x.dtype).view(1, -1, 1, 1)
         found, inside = found[:, :-1], found[:, -1:]
         if mode is InterpolationMode.NEAREST:
             return torch.where(inside < 0.5, colour, found)
         return found * inside + (1.0 - inside) * colour
 
     return in_floats(img, sample)
+
+
+def _perspective(startpoints: Any, endpoints: Any) -> list[float]:
+    """Eight numbers a to h: a result's (x, y) is read at (ax + by + c, dx + ey + f) / (gx + hy + 1)."""
+    if len(startpoints) != 4 or len(endpoints) != 4:
+        raise ValueError(
+            f"Please provide exactly four corners, got {len(startpoints)} startpoints and "
+            f"{len(endpoints)} endpoints."
+        )
+    rows = []
+    for (x, y), (u, v) in zip(endpoints, startpoints):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+    wanted = torch.tensor(startpoints, dtype=torch.float64).view(8)
+    found = torch.linalg.lstsq(torch.tensor(rows, dtype=torch.float64), wanted, driver="gels").solution
+    return found.to(torch.float32).tolist()  # type: ignore[no-any-return]
+
+
+def perspective(
+    img: Any,
+    startpoints: Any,
+    endpoints: Any,
+    interpolation: Any = InterpolationMode.BILINEAR,
+    fill: Any = None,
+) -> Any:
+    """Seen from elsewhere: the four corners `startpoints` (x, y), from the top left clockwise, come to
+    `endpoints`.
+    """
+    mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
+    matrix = _perspective(startpoints, endpoints)
+    if is_image(img):
+        return img.transform((w, h), 2, matrix, PILLOWS[mode.value], fillcolor=fills(img, fill))
+
+    def grid(x: Any) -> Any:
+        columns, rows = (torch.linspace(0.5, n - 0.5, n, dtype=x.dtype) for n in (w, h))
+        ones = torch.ones(h, w, dtype=x.dtype)
+        places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w), ones), -1)
+        half = torch.tensor([0.5 * w, 0.5 * h], dtype=x.dtype)
+        above = torch.tensor(matrix[:6], dtype=x.dtype).view(2, 3).T / half
+        below = torch.tensor([[*matrix[6:], 1.0]] * 2, dtype=x.dtype).T
+        flat = places.view(1, h * w, 3)
+        return (flat.bmm(above[None]) / flat.bmm(below[None]) - 1.0).view(1, h, w, 2)
+
+    return _read(img, grid, mode, fill)
+
+
+def elastic_transform(
+    img: Any, displacement: Any, interpolation: Any = InterpolationMode.BILINEAR, fill: Any = None
+) -> Any:
+    """Read at places moved by `displacement` (1, H, W, 2), in halves of the image's sides."""
+    if not isinstance(displacement, torch.Tensor):
+        raise TypeError("Argument displacement should be a Tensor")
+    mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
+    if displacement.shape != (1, h, w, 2):
+        raise ValueError(
+            f"Argument displacement shape should be {(1, h, w, 2)}, but given {displacement.shape}"
+        )
+    columns, rows = (torch.linspace((1 - n) / n, (n - 1) / n, n) for n in (w, h))
+    places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1)[None] + displacement
+    return on_tensor(img, lambda tensor: _read(tensor, lambda x: places.to(x.dtype), mode, fill))

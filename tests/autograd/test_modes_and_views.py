@@ -136,3 +136,36 @@ def test_a_program_replaces_the_global_tables_of_hooks():
         module_file._global_forward_hooks = before
     nn.Linear(1, 1)(torch.ones(1, 1))
     assert seen == [nn.Linear]
+
+
+def test_tangents_lie_as_their_primals():
+    forward = torch.autograd.forward_ad
+    primal, tangent = torch.randn(5)[:4], torch.randn(4)
+    with forward.dual_level():
+        dual = forward.make_dual(primal, tangent)
+        assert forward.unpack_dual(dual).tangent is not tangent
+        assert forward.unpack_dual(dual.as_strided((5,), (1,), 0)).tangent.shape == (5,)
+        x, t = torch.randn(2), torch.randn(2)
+        dual = forward.make_dual(x, t)
+        first, second = forward.unpack_dual(dual), forward.unpack_dual(dual)
+        assert first.tangent is t and second.primal is not first.primal and torch.equal(first.primal, x)
+        with pytest.raises(RuntimeError, match="it is an out= function"):
+            torch.add(dual, x, out=torch.empty(2))
+        with forward._set_fwd_grad_enabled(False):
+            assert not forward._is_fwd_grad_enabled()
+            assert forward.unpack_dual(dual * 2).tangent is None
+        assert forward._is_fwd_grad_enabled() and forward._current_level == 0
+    assert forward._current_level == -1
+
+
+def test_settings_are_patched_for_a_time():
+    config = torch._dynamo.config
+    with config.patch(suppress_errors=True), config.patch("verbose", False):
+        assert config.suppress_errors
+    assert not config.suppress_errors
+
+    @torch._functorch.config.patch({"activation_memory_budget": 0.5})
+    def budget():
+        return torch._functorch.config.activation_memory_budget
+
+    assert budget() == 0.5 and torch._functorch.config.activation_memory_budget == 1.0

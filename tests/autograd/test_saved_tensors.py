@@ -172,3 +172,27 @@ def test_what_a_norm_gives_may_be_written_to(name):
         return x.grad
 
     assert torch.equal(run(torch.Tensor.relu_), run(torch.Tensor.relu))
+
+
+def test_mutation_of_saved_tensors_copies_what_is_written_to():
+    allowed = torch.autograd.graph.allow_mutation_on_saved_tensors
+    with allowed() as context:
+        a = torch.rand(2, 3, requires_grad=True)
+        b = a.clone()
+        first, second = b**2, b**2
+        assert len(context.tid_to_weakhandle) == 1 and not context.cloned
+        b[:1].sin_()
+        assert len(context.cloned) == 1
+        (first + second).sum().backward()
+        assert torch.allclose(a.grad, 4 * a)
+        b, other = torch.tensor([1.0]), torch.tensor([3.0], requires_grad=True)
+        out = b * other
+        torch.sin(torch.tensor([2.0]), out=b)
+        out.backward()
+        assert other.grad.tolist() == [1]
+        late = (a**2).sum()
+        with pytest.raises(RuntimeError, match="cannot be nested"):
+            with allowed():
+                pass
+    with pytest.raises(AssertionError, match="Trying to backward outside"):
+        late.backward()

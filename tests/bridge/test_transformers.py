@@ -27,7 +27,7 @@ PRECISION = 2e-5
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(rushlight.__file__).parents[1]), "HF_HUB_OFFLINE": "1"}
 
 
-def launch(*arguments: str, expect: int = 0) -> "subprocess.CompletedProcess[str]":
+def launch(*arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
     found = subprocess.run(
         [sys.executable, "-m", "rushlight", *arguments],
         capture_output=True,

@@ -15,7 +15,6 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
 from tests.checkpointing import run
 
 # How often a run is killed; KILLS_IN_TESTS=50 for the long test.
@@ -23,15 +22,8 @@ KILLS = int(os.environ.get("KILLS_IN_TESTS", "3"))
 STEPS = 12
 
 
-@pytest.fixture(scope="module", autouse=True)
-def machine_code_from_the_start():
-    """Which kernels earlier tests made hot must not matter."""
-    with knobs.using(kernels="llvm"):
-        yield
-
-
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory, machine_code_from_the_start):
+def expected(tmp_path_factory):
     return run.train(tmp_path_factory.mktemp("whole"), STEPS)
 
 
@@ -67,13 +59,14 @@ def process(path, steps, **variables):
 
 
 @pytest.mark.parametrize("at", [4, 9])
-def test_resumes_to_the_same_bits_while_kernels_change_over(tmp_path, at):
-    auto = {"RUSHLIGHT_KERNELS": "auto", "RUSHLIGHT_HOT_CALLS": "3", "RUSHLIGHT_SWITCH_AFTER": "3"}
-    whole, first = (process(tmp_path / name, steps, **auto) for name, steps in (("a", STEPS), ("b", at)))
+def test_another_process_goes_on_to_the_same_bits(tmp_path, at):
+    """With another cache, too: which kernels are machine code is no state of a run."""
+    hot = {"RUSHLIGHT_HOT_CALLS": "3", "RUSHLIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    whole, first = (process(tmp_path / name, steps, **hot) for name, steps in (("a", STEPS), ("b", at)))
     expected, before = (p.communicate(timeout=120)[0].split()[-1] for p in (whole, first))
-    assert (
-        process(tmp_path / "b", STEPS, **auto).communicate(timeout=120)[0].split()[-1] == expected != before
-    )
+    resumed = process(tmp_path / "b", STEPS, RUSHLIGHT_CACHE="0")
+    assert resumed.communicate(timeout=120)[0].split()[-1] == expected != before
+    assert "kernels" not in run.build(tmp_path / "b")[0].read()
 
 
 def test_killed_at_random_moments(tmp_path, expected):
@@ -84,7 +77,7 @@ def test_killed_at_random_moments(tmp_path, expected):
         # A run that ended before it could be killed is over: the next begins anew.
         path, runs = tmp_path / str(runs), runs + 1
         while True:
-            child = process(path, STEPS, RUSHLIGHT_KERNELS="llvm")
+            child = process(path, STEPS)
             assert child.stdout.readline() == "ready\n"
             first = child.stdout.readline()  # a step is done: from now on there is something to keep
             if len(first) > 60:

@@ -12,7 +12,7 @@ import rushlight as torch
 from rushlight.utils.data import DataLoader, Subset, TensorDataset
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from data_behaviours import DATA  # noqa: E402
+from data_behaviours import DATA
 
 test_behaviour = DATA.compared(torch)
 

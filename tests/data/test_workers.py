@@ -107,7 +107,8 @@ def both(dataset: Any, **options: Any) -> None:
 
 def shared_memory() -> set[str]:
     """What is in shared memory, without semaphores: these are unlinked as they are made, so that a name that
-    is seen is one that another process is making just now."""
+    is seen is one that another process is making just now.
+    """
     return {name for name in os.listdir("/dev/shm") if not name.startswith("sem.mp-")}
 
 
@@ -413,7 +414,7 @@ def test_iterators_that_are_dropped() -> None:
     del iterator
 
 
-def run(program: str, **options: Any) -> "subprocess.Popen[str]":
+def run(program: str, **options: Any) -> subprocess.Popen[str]:
     """A program in a process of its own."""
     text = "import rushlight as torch, os, sys, time, signal\nfrom rushlight.utils.data import *\n"
     return subprocess.Popen(

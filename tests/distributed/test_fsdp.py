@@ -1,5 +1,6 @@
 """FullyShardedDataParallel, fully_shard and DTensor, case by case against what PyTorch's ranks got; losses and memory
-of whole trainings; checkpoints between worlds of different sizes."""
+of whole trainings; checkpoints between worlds of different sizes.
+"""
 
 import json
 import os

@@ -151,6 +151,6 @@ def alike(a, b):
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     return a[:2] == b[:2] and all(
-        x == y or x != x and y != y or abs(x - y) <= 2e-5 * max(1, abs(y))
+        x == y or (x != x and y != y) or abs(x - y) <= 2e-5 * max(1, abs(y))
         for x, y in zip(a[2], b[2], strict=True)
     )

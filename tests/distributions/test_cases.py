@@ -8,6 +8,6 @@ from pathlib import Path
 import rushlight as torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from distribution_cases import CASES  # noqa: E402
+from distribution_cases import CASES
 
 test_case = CASES.compared(torch)

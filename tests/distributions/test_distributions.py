@@ -12,7 +12,7 @@ import pytest
 import rushlight as torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from distribution_behaviours import DISTRIBUTIONS  # noqa: E402
+from distribution_behaviours import DISTRIBUTIONS
 
 test_behaviour = DISTRIBUTIONS.compared(torch)
 

@@ -1,5 +1,6 @@
 """Every distribution: draws, densities, moments, gradients and divergences are PyTorch's, recorded by
-record_distributions.py; transforms; what is refused."""
+record_distributions.py; transforms; what is refused.
+"""
 
 import json
 import pickle
@@ -90,7 +91,7 @@ def test_own_divergences():
     ):
         D.kl_divergence(normal, D.Poisson(1.0))
     with pytest.raises(TypeError, match="subclass"):
-        D.register_kl(int, D.Normal)
+        D.register_kl(1.0, D.Normal)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,14 @@ def test_an_error_ends_at_the_users_line(call):
     assert error.__context__ is None or error.__suppress_context__
 
 
+def test_what_the_engine_tried_before_is_not_told():
+    # A result that is of another dtype than the kernel's is computed by NumPy, by an expression's own code.
+    with pytest.raises(RuntimeError):
+        torch.add(torch.ones(2, 3), torch.ones(2, 3), out=torch.empty(2, 3, dtype=torch.int64))
+    found, error = names(CASES["operator"])
+    assert found == ["<lambda>"] and error.__context__ is None
+
+
 @pytest.mark.parametrize("case", WITHIN)
 def test_users_frames_stay(case):
     call, own = WITHIN[case]

@@ -81,7 +81,7 @@ class Pair:
     def __init__(self, mine: Any, theirs: Any, memory: tuple[Any, Any]) -> None:
         self.mine, self.theirs, self.memory = mine, theirs, memory
 
-    def view(self, f: Callable[[Any], Any]) -> "Pair":
+    def view(self, f: Callable[[Any], Any]) -> Pair:
         """The same view on both sides."""
         return Pair(f(self.mine), f(self.theirs), self.memory)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 def net(t: Any) -> Any:
     """A module with most of what a trace meets: leaves, containers, state, constants, functions,
-    operators."""
+    operators.
+    """
     F, nn = t.nn.functional, t.nn
 
     class Net(nn.Module):

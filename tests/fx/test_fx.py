@@ -138,7 +138,7 @@ def test_annotations_are_written_by_their_names():
         def forward(self, x, y=None):
             return x[0]
 
-    Typed.forward.__annotations__ = {"x": list[torch.Tensor], "y": Optional[int], "return": torch.Tensor}  # noqa: UP045
+    Typed.forward.__annotations__ = {"x": list[torch.Tensor], "y": Optional[int], "return": torch.Tensor}
     assert (
         fx.symbolic_trace(Typed())
         .code.strip()

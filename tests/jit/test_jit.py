@@ -9,7 +9,7 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 import pytest
 
@@ -18,7 +18,7 @@ from rushlight import nn
 
 
 @torch.jit.script
-def branches(x, n: int, y: Optional[torch.Tensor] = None):
+def branches(x, n: int, y: torch.Tensor | None = None):
     if y is not None:
         x = x + y
     if n == 3:
@@ -32,7 +32,7 @@ def branches(x, n: int, y: Optional[torch.Tensor] = None):
 
 
 @torch.jit.script
-def containers(x: List[int], d: Dict[str, int]) -> Tuple[List[int], int, str]:
+def containers(x: list[int], d: dict[str, int]) -> tuple[list[int], int, str]:
     out = [i * 2 for i in x]
     out.append(7 // 2)
     for _, v in d.items():
@@ -250,7 +250,7 @@ class Uses(nn.Module):
 
     @torch.jit.unused
     def never(self, x: torch.Tensor) -> torch.Tensor:
-        return eval("x")  # noqa: S307
+        return eval("x")
 
     @property
     def half(self):
@@ -263,7 +263,7 @@ class Uses(nn.Module):
                 x = nn.functional.gelu(x)
         if self.k > 5:
             x = self.never(x)
-        parts: List[torch.Tensor] = []
+        parts: list[torch.Tensor] = []
         for i in range(0, 2, 1):
             parts.append(x[:, None, ..., i] * self.half)
         return torch.stack(parts).sum(dim=0, keepdim=True) + int(x.shape[0])

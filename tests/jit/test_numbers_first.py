@@ -10,7 +10,7 @@ def _mixed(x, y):
 
 
 def _compared(x, y):
-    return 1 < x, 1 <= x, 2 > x, 2 >= x, 1 == x, 1 != x
+    return x > 1, x >= 1, x < 2, x <= 2, x == 1, x != 1
 
 
 def test_arithmetic():

@@ -45,11 +45,11 @@ def test_words():
     with pytest.raises(
         AttributeError, match=r"'torch.cuda.comm' has no attribute 'nope' in Rushlight\. Instead"
     ):
-        torch.cuda.comm.nope  # noqa: B018
+        torch.cuda.comm.nope
     with pytest.raises(AttributeError, match="module 'torch.nn' has no attribute 'Linaer'$"):
-        torch.nn.Linaer  # noqa: B018
+        torch.nn.Linaer
     with pytest.raises(AttributeError, match="module 'torch.optim.adam' has no attribute 'Adma'$"):
-        torch.optim.adam.Adma  # noqa: B018
+        torch.optim.adam.Adma
     assert torch.functional.einsum is torch.einsum
     with pytest.raises(RuntimeError, match="NVTX functions not installed"):
         torch.cuda.nvtx.range_push("x")

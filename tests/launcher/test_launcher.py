@@ -20,7 +20,7 @@ HERE_ONLY = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
 
 def run(
     *args: str, cwd: Path, text: str | None = None, launched: bool = True, **env: str
-) -> "subprocess.CompletedProcess[str]":
+) -> subprocess.CompletedProcess[str]:
     start = [sys.executable, "-m", "rushlight"] if launched else [sys.executable]
     return subprocess.run(
         [*start, *args],

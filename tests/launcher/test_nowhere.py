@@ -5,7 +5,7 @@ import sys
 import typing
 
 import pytest
-import rushlight.utils.data.graph  # noqa: F401  a module of the table, by our own name
+import rushlight.utils.data.graph
 
 import rushlight as torch
 from rushlight._engine.names import placeholders
@@ -77,7 +77,7 @@ def test_decorators_leave_the_refusal_to_the_call():
 def test_ops_of_nobody():
     assert not hasattr(torch.ops.nobody, "op") and hasattr(torch.ops, "nobody")
     with pytest.raises(AttributeError, match="'_OpNamespace' 'nobody' object has no attribute 'op'"):
-        torch.ops.nobody.op  # noqa: B018
+        torch.ops.nobody.op
 
 
 def test_the_table_is_read_only_when_a_name_is_not_found():

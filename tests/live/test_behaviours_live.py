@@ -24,7 +24,7 @@ from optim_behaviours import (  # noqa: E402
     built,
     give_grads,
     parameters,
-    runs,  # noqa: E402
+    runs,
 )
 from scheduler_behaviours import SCHEDULERS, follow, optimizer, schedule, texts  # noqa: E402
 from tensor_behaviours import TENSOR  # noqa: E402

@@ -14,7 +14,7 @@ hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import (  # noqa: E402 - after the skips
     given,
     settings,
-    strategies as st,  # noqa: E402
+    strategies as st,
 )
 
 from rushlight._engine.core import dtype as dt  # noqa: E402
@@ -48,7 +48,7 @@ def test_tensor(data: Any, of: str | None) -> None:
     found = _outcome(lambda: infer(data, dt.BY_NAME[of] if of else None))
     # Of several mistakes PyTorch meets the first; we look at each kind of element at once.
     both_refuse = isinstance(expected, type) and isinstance(found, type)
-    assert found == expected or both_refuse and "," in repr(data)
+    assert found == expected or (both_refuse and "," in repr(data))
 
 
 _BOUNDS = st.one_of(st.integers(-20, 20), st.floats(-20, 20).map(lambda x: round(x, 3)))

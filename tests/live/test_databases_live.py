@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 pytest.importorskip("expecttest")
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-import modules  # noqa: E402
-import optimizers  # noqa: E402
+import modules
+import optimizers
 
 # Options of linear_cross_entropy that PyTorch ignores with a warning are ignored without one.
 _MODULES = r"^(?!.*LinearCrossEntropy)"

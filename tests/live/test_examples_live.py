@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-import record_examples as examples  # noqa: E402 - the recorder and the test run the same commands
+import record_examples as examples
 
 
 def test_char_gpt(tmp_path: Path) -> None:

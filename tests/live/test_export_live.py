@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.mark.parametrize("programs", [traced, exported])
 def test_texts(programs):
-    import torch.fx  # noqa: F401 - programs say t.fx
+    import torch.fx
 
     ours, theirs = programs.texts(rushlight), programs.texts(torch)
     assert ours.keys() == theirs.keys()

@@ -36,7 +36,7 @@ def outcome(package, behaviour):
         warnings.simplefilter("always")
         try:
             found = behaviour(package)
-        except Exception as error:  # noqa: BLE001 - the error is what is compared
+        except Exception as error:
             return type(error).__name__, " ".join(str(error).split()[:6])
     slow = any("performance drop" in str(w.message) for w in seen)
     return [

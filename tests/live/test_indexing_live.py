@@ -55,7 +55,7 @@ def _built(items: list[tuple[str, Any]], package: Any) -> tuple[Any, ...]:
 def _run(action: Any) -> Any:
     try:
         return action(), None
-    except Exception as error:  # noqa: BLE001 - errors are compared
+    except Exception as error:
         return None, error
 
 

@@ -12,7 +12,7 @@ import ml_dtypes  # noqa: E402 - after the skips
 from hypothesis import (  # noqa: E402
     given,
     settings,
-    strategies as st,  # noqa: E402
+    strategies as st,
 )
 from hypothesis.extra import numpy as hnp  # noqa: E402
 
@@ -48,7 +48,7 @@ def _arrays(draw: st.DrawFn) -> np.ndarray:
         return wide.astype(_ML[name])
 
 
-def _torch(array: np.ndarray) -> "torch.Tensor":
+def _torch(array: np.ndarray) -> torch.Tensor:
     name = array.dtype.name
     if name not in _ML:
         return torch.from_numpy(array)

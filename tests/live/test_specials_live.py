@@ -1,5 +1,6 @@
 """Zeros, infinities, nan, subnormals and huge numbers through every pointwise row, dense and strided, by NumPy, by
-machine code and compiled, beside PyTorch: the same class (nan, which infinity, which zero) or a known reason."""
+machine code and compiled, beside PyTorch: the same class (nan, which infinity, which zero) or a known reason.
+"""
 
 import math
 import warnings

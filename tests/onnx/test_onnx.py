@@ -1,8 +1,10 @@
 """torch.onnx: models pass onnx's checker and give onnxruntime the module's numbers, at other batch sizes
-too."""
+too.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
 
 import numpy as np
@@ -12,10 +14,12 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import nn
 from rushlight._engine.core.pytree import flatten
-from rushlight.export import Dim, export
+from rushlight.export import Dim, export, overloads
 from rushlight.onnx.errors import UnsupportedOperatorError
 
 onnx = pytest.importorskip("onnx")
+
+from rushlight.onnx import model as models, ops  # noqa: E402 - needs onnx
 
 
 class Of(nn.Module):
@@ -363,3 +367,21 @@ def test_export_knows_that_it_runs():
     with pytest.warns(UserWarning, match="training mode"):
         torch.onnx.export(Looks(), (torch.ones(2),))
     assert set(seen) == {True} and not torch.onnx.is_in_onnx_export()
+
+
+@pytest.mark.parametrize("op", ops.FORMS)
+def test_a_form_is_of_its_ops_arguments(op):
+    """What a form names is an argument of its op, or has a default."""
+    form = ops.FORMS[op]
+    named = {*models._DEFAULTS, "self", "input"}
+    signatures = overloads.overloads(op).values()
+    for found in signatures:
+        named |= {argument.name for argument in found._schema.arguments}
+    _, *names = inspect.signature(form).parameters
+    assert not signatures or set(names) <= named
+    assert inspect.getsource(form).startswith("@form_of(")
+
+
+@pytest.mark.parametrize("swap", [torch.swapaxes, torch.swapdims, torch.transpose], ids=lambda f: f.__name__)
+def test_swapped_dims(swap):
+    same(Of(lambda x: swap(x, 0, -1)), (torch.rand(2, 3, 4),))

@@ -11,9 +11,9 @@ import rushlight
 import rushlight as torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from averaging_behaviours import AVERAGING  # noqa: E402
-from optim_behaviours import OPTIM  # noqa: E402
-from scheduler_behaviours import SCHEDULERS  # noqa: E402
+from averaging_behaviours import AVERAGING
+from optim_behaviours import OPTIM
+from scheduler_behaviours import SCHEDULERS
 
 test_optimizer = OPTIM.compared(rushlight)
 # To the last bit, up to what cos() of another C library gives.

@@ -10,7 +10,7 @@ import pytest
 import rushlight as torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from programs import PROGRAMS, STEPS  # noqa: E402 - lives beside its recorded output
+from programs import PROGRAMS, STEPS
 
 _WANTED = PROGRAMS.recorded()
 

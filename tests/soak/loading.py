@@ -24,8 +24,8 @@ from typing import Any
 # The compiler, loaded when a kernel has become hot, would look like memory that has grown.
 os.environ.setdefault("RUSHLIGHT_KERNELS", "numpy")
 
-import rushlight as torch  # noqa: E402
-from rushlight.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
+import rushlight as torch
+from rushlight.utils.data import DataLoader, Dataset, TensorDataset
 
 BATCH, LENGTH = 16, 16 * 500
 # Memory may move by this much: allocators keep what they once had.

@@ -34,6 +34,5 @@ def test_a_switch_and_a_decorator():
     with pytest.raises(RuntimeError):
         check()(outside)()
     once = check()
-    with once, pytest.raises(RuntimeError, match="already activated"):
-        with once:
-            pass
+    with once, pytest.raises(RuntimeError, match="already activated"), once:
+        pass

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-import conformance  # noqa: E402
+import conformance
 
 
 def test_failing():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-import size  # noqa: E402
+import size
 
 
 def test_functions_are_measured_from_def_to_their_last_line(tmp_path):

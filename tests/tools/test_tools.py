@@ -12,10 +12,10 @@ import layers  # noqa: E402
 
 
 def test_layers_finds_an_import_that_points_down(tmp_path):
-    room = tmp_path / "rushlight" / "base"
-    room.mkdir(parents=True)
-    (room / "wrong.py").write_text("from rushlight._engine.tensors.tensor import Tensor\n")
-    (room / "right.py").write_text("from rushlight.base import dtype\n")
+    folder = tmp_path / "rushlight" / "_engine" / "core"
+    folder.mkdir(parents=True)
+    (folder / "wrong.py").write_text("from rushlight._engine.tensors.tensor import Tensor\n")
+    (folder / "right.py").write_text("from rushlight._engine.core import dtype\n")
     found = layers.violations(tmp_path)
     assert len(found) == 1 and "wrong.py:1" in found[0]
 
@@ -28,4 +28,4 @@ def test_every_exception_of_layers_is_needed(monkeypatch):
     allowed = dict(layers.EXCEPTIONS)
     monkeypatch.setattr(layers, "EXCEPTIONS", {})
     found = "\n".join(layers.violations(ROOT))
-    assert [file for file, _ in allowed if f"rushlight/{file}:" not in found] == []
+    assert [file for file, _ in allowed if f"rushlight/_engine/{file}:" not in found] == []

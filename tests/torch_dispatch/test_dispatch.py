@@ -229,3 +229,58 @@ def test_overloads_are_complete():
     assert aten._softmax.default(torch.zeros(2), 0, False).tolist() == [0.5, 0.5]
     out, mean, rstd = aten.native_layer_norm.default(torch.tensor([[1.0, 3.0]]), [2], None, None, 0.0)
     assert out.tolist() == [[-1, 1]] and mean.item() == 2 and rstd.item() == 1
+
+
+class Slotted(torch.Tensor):
+    """A wrapper that keeps what it wraps in a slot."""
+
+    __slots__ = ["inner"]
+
+    @staticmethod
+    def __new__(cls, inner, requires_grad=False):
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, inner.size(), dtype=inner.dtype, requires_grad=requires_grad
+        )
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        plain = torch.utils._pytree.tree_map(lambda a: a.inner if isinstance(a, cls) else a, args)
+        found = func(*plain, **(kwargs or {}))
+        return cls(found) if isinstance(found, torch.Tensor) else found
+
+
+def test_slots_of_wrappers_live_in_the_graph():
+    x = Slotted(torch.tensor([1.0, 2.0, 3.0]), requires_grad=True)
+    (g,) = torch.autograd.grad(x.exp().sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert torch.allclose(h.inner, torch.tensor([1.0, 2.0, 3.0]).exp())
+    (g,) = torch.autograd.grad((x.narrow(0, 0, 2) ** 3).sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert h.inner.tolist() == [6, 12, 0]
+    assert type(x.data) is Slotted and x.data.inner.tolist() == [1, 2, 3]
+
+
+def test_gradcheck_of_wrappers():
+    x = Slotted(torch.tensor([0.5, 0.2], dtype=torch.float64), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda t: t.exp().sum(), (x,))
+
+
+def test_factories_keep_requires_grad():
+    class Quiet(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    like = torch.ones(2)
+    with Quiet():
+        made = [
+            torch.rand(2, requires_grad=True),
+            torch.zeros(2, requires_grad=True),
+            torch.ones_like(like, requires_grad=True),
+            like.new_zeros(2, requires_grad=True),
+            torch.zeros(2),
+        ]
+        assert [t.requires_grad for t in made] == [True] * 4 + [False]
+        (made[0] ** 2).sum().backward()
+    assert torch.equal(made[0].grad, 2 * made[0].detach())

@@ -47,3 +47,74 @@ def test_a_launched_program_imports_functorch():
         [sys.executable, "-m", "rushlight", "-c", code], capture_output=True, text=True, check=True
     )
     assert found.stdout == "True\n"
+
+
+def test_running_transforms_are_told():
+    from rushlight._functorch import interpreters as told
+
+    seen = []
+
+    def func(x):
+        seen.append(
+            (
+                told.is_batchedtensor(x),
+                told.maybe_get_bdim(x),
+                told.maybe_get_level(x),
+                told.current_level(),
+                told.peek_interpreter_stack().key(),
+                told.get_unwrapped(x).shape,
+            )
+        )
+        return x * 2
+
+    torch.vmap(func)(torch.ones(3, 2))
+    assert seen == [(True, 0, 1, 1, told.TransformType.Vmap, (3, 2))]
+    assert told.peek_interpreter_stack() is None and told.maybe_current_level() is None
+    assert told.dlevel(torch.ones(2)) == 0 and not told.is_functorch_wrapped_tensor(torch.ones(2))
+    level = told._vmap_increment_nesting(3, "error")
+    inside = told._add_batch_dim(torch.ones(2, 3), 1, level)
+    assert inside.shape == (2,) and told._remove_batch_dim(inside, level, 3, 0).shape == (3, 2)
+    assert told._vmap_decrement_nesting() == level
+
+
+def test_dims_that_are_joined_and_split():
+    from rushlight._functorch.interpreters import reshape_dim_into, reshape_dim_outof
+
+    x = torch.arange(24).reshape(2, 3, 4)
+    assert torch.equal(reshape_dim_into(0, 1, x), x.movedim(0, 1).reshape(3, 8))
+    assert torch.equal(reshape_dim_outof(-1, 2, x), x.reshape(2, 3, 2, 2))
+    assert reshape_dim_outof(-1, 6, torch.ones(2, 0)).shape == (2, 6, 0)
+
+
+def test_restored_vmap():
+    from rushlight.func.vmapping import restore_vmap
+
+    x, y = torch.ones(2, 3), torch.ones(4)
+    found, dims = restore_vmap(lambda a, b: (a.sum(), b * 2, 5), (0, None), 2, "error")(x, y)
+    assert dims == (0, None, None) and found[0].tolist() == [3, 3] and found[2] == 5
+
+
+def test_ops_with_rules_for_transforms():
+    from rushlight._functorch import interpreters as told
+    from rushlight._ops import DispatchKey, HigherOrderOperator
+
+    class Sum(HigherOrderOperator):
+        def __init__(self):
+            super().__init__("mysum")
+
+    mysum = Sum()
+    with pytest.raises(NotImplementedError, match="no kernel"):
+        mysum(torch.ones(2), 0)
+
+    @mysum.py_impl(told.TransformType.Vmap)
+    def rule(interpreter, x, dim):
+        with interpreter.lower():
+            return told._add_batch_dim(mysum(told.get_unwrapped(x), dim + 1), 0, interpreter.level())
+
+    mysum.py_impl(DispatchKey.AutogradCPU)(lambda x, dim: x.sum(dim))
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    assert torch.equal(torch.vmap(mysum, (0, None))(x, 0), x.sum(1))
+    assert torch.equal(torch.vmap(torch.vmap(mysum, (0, None)), (0, None))(x, 0), x.sum(2))
+    assert torch.equal(torch.func.grad(mysum)(torch.ones(3), 0), torch.ones(3))
+    with pytest.raises(RuntimeError, match="subclass"):
+        HigherOrderOperator("bare")

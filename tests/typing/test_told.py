@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import rlcompleter
 import subprocess
 import sys
 
@@ -95,6 +94,27 @@ assert "numpy" not in sys.modules and "rushlight.nn" not in sys.modules
     assert done.returncode == 0, done.stderr
 
 
-def test_completion_of_a_tensor() -> None:
-    words = rlcompleter.Completer({"x": torch.randn(2)}).attr_matches("x.rel")
-    assert [w.partition("(")[0] for w in words] == ["x.relu", "x.relu_"]
+def test_who_is_no_completer_is_told_what_is_there() -> None:
+    # IPython's `torch.einsum?` looks whether the class has a property of that name.
+    for parent, name in ((torch, "einsum"), (torch.nn, "Linear"), (torch.optim, "AdamW")):
+        assert getattr(type(parent), name, None) is None
+    assert not isinstance(torch.Tensor.heaviside, property)
+
+
+def test_completion_of_a_tensor_loads_nothing() -> None:
+    program = """
+import sys, rlcompleter, time
+import rushlight as torch
+x = torch.randn(2)
+loaded, start = set(sys.modules), time.process_time()
+words = {word.partition("(")[0] for word in rlcompleter.Completer({"x": x, "torch": torch}).attr_matches("x.")}
+took = time.process_time() - start
+assert {"x.relu", "x.add_", "x.shape", "x.backward"} <= words, words
+assert set(sys.modules) == loaded, set(sys.modules) - loaded
+assert took < 0.05, took
+words = rlcompleter.Completer({"torch": torch}).attr_matches("torch.Tensor.rel")
+assert words == ["torch.Tensor.relu", "torch.Tensor.relu_"], words
+assert x.relu().shape == (2,) and callable(torch.Tensor.relu_)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

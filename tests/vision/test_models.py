@@ -16,7 +16,7 @@ import rushlight as torch
 from rushlight_vision import models, ops
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from vision_models_behaviours import MODELS  # noqa: E402
+from vision_models_behaviours import MODELS
 
 test_behaviour = MODELS.compared(torch)
 
@@ -199,9 +199,9 @@ def test_the_largest_model_has_as_many_parameters_as_its_weights() -> None:
 
 def test_what_is_not_there_is_said() -> None:
     with pytest.raises(AttributeError, match="module 'torchvision.models' has no attribute 'nothing'"):
-        models.nothing  # noqa: B018 - asking is the test
+        models.nothing
     assert {"resnet18", "ResNet18_Weights", "get_model"} <= set(dir(models))
     assert set(models.list_models(models)) < set(dir(models))
     assert set(models.list_models(models.segmentation)) < set(dir(models.segmentation))
     with pytest.raises(AttributeError, match="segmentation' has no attribute 'unet'; there are"):
-        models.segmentation.unet  # noqa: B018 - asking is the test
+        models.segmentation.unet

@@ -21,7 +21,7 @@ from rushlight_vision.transforms import v2
 
 pytest.importorskip("PIL")
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from vision_behaviours import VISION  # noqa: E402
+from vision_behaviours import VISION
 
 test_behaviour = VISION.compared(torch)
 

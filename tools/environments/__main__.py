@@ -173,6 +173,16 @@ def attempt(name: str, action: Callable[[], str]) -> bool:
     return well
 
 
+def build(work: Path) -> Path:
+    """The wheel, made from a copy of the sources: setuptools writes beside what it reads."""
+    source = work / "source"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
+    command = [sys.executable, "-m", "build", "-o", str(work / "dist"), str(source)]
+    subprocess.run(command, check=True, capture_output=True)
+    return max((work / "dist").glob("*.whl"), key=os.path.getmtime)
+
+
 def main() -> int:
     """Print a line for each environment; 1 if any failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -180,17 +190,13 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="names of scenes, or life")
     parser.add_argument("--keep", type=Path, help="a folder for the environments (or one that is removed)")
     parser.add_argument("--python", default=sys.executable, help="the interpreter of the environments")
-    parser.add_argument("--pytorch", default="2.13.0", help="the PyTorch that replaces the stand-in")
+    # Another one than Rushlight stands for: to an installer, 2.13.0+rushlight satisfies torch==2.13.0.
+    parser.add_argument("--pytorch", default="2.6.0", help="the PyTorch that replaces the stand-in")
     options = parser.parse_args()
     work = options.keep or Path(tempfile.mkdtemp())
     work.mkdir(parents=True, exist_ok=True)
     try:
-        subprocess.run(
-            [sys.executable, "-m", "build", "-o", str(work / "dist"), str(ROOT)],
-            check=True,
-            capture_output=True,
-        )
-        wheel = max((work / "dist").glob("*.whl"), key=os.path.getmtime)
+        wheel = build(work)
         actions: dict[str, Callable[[Environment], str]] = {
             scene.name: partial(play, scene, wheel) for scene in SCENES
         }
@@ -203,11 +209,9 @@ def main() -> int:
                 results.append(
                     attempt(
                         folder.name,
-                        lambda: actions[name](  # noqa: B023 - called at once
-                            Environment(folder, options.python, installer)
-                        ),
+                        lambda: actions[name](Environment(folder, options.python, installer)),
                     )
-                )  # noqa: B023
+                )
                 if not options.keep:
                     shutil.rmtree(folder, ignore_errors=True)
         return 0 if all(results) else 1

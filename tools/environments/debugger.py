@@ -31,6 +31,7 @@ class Client:
     """Enough of the debug adapter's protocol."""
 
     def __init__(self, port):
+        self.unread = []
         for _ in range(100):
             try:
                 self.file = socket.create_connection(("127.0.0.1", port), timeout=60).makefile("rwb")
@@ -45,13 +46,17 @@ class Client:
         self.file.flush()
 
     def wait(self, kind, name):
+        """The first message of that kind and name that nobody waited for yet."""
+        word = "event" if kind == "event" else "command"
         while True:
+            for message in self.unread:
+                if message["type"] == kind and message.get(word) == name:
+                    self.unread.remove(message)
+                    return message.get("body")
             size = 0
             while line := self.file.readline().strip():
                 size = int(line.split(b":")[1])
-            message = json.loads(self.file.read(size))
-            if message["type"] == kind and message.get("event" if kind == "event" else "command") == name:
-                return message.get("body")
+            self.unread.append(json.loads(self.file.read(size)))
 
     def ask(self, command, **arguments):
         self.send(command, **arguments)

@@ -3,9 +3,9 @@
 import os
 
 os.environ["DDE_BACKEND"] = "pytorch"
-import deepxde as dde  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
+import deepxde as dde
+import numpy as np
+import torch
 
 dde.config.set_random_seed(0)
 

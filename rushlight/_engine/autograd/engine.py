@@ -254,9 +254,15 @@ def _receive(
         slots = buffers[node]
         if number >= len(slots):
             slots.extend([None] * (number + 1 - len(slots)))
-        slots[number] = grad if slots[number] is None else slots[number] + grad
+        slots[number] = grad if slots[number] is None else _sum(slots[number], grad)
     else:
-        buffers[node] = buffers[node] + grad
+        buffers[node] = _sum(buffers[node], grad)
+
+
+def _sum(held: Tensor, grad: Tensor) -> Tensor:
+    if held.layout is not grad.layout and held.layout is not strided:
+        return grad + held  # sparse tensors are added to dense ones
+    return held + grad
 
 
 def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
@@ -270,8 +276,8 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
         # differentiated again: a write to the leaf's must not reach another's.
         leaf._grad = _recorded_copy(grad, leaf) if create else hooks.own(grad, leaf)
-    elif create or held.requires_grad:
-        leaf._grad = held + grad
+    elif create or held.requires_grad or held.layout is not grad.layout is strided:
+        leaf._grad = _sum(held, grad)
     else:
         held.add_(grad)
     if node.hooks is not None:
@@ -311,6 +317,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             )
         if LISTENING in WRAPPED:
             return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
+        if t._k.home is not None:
+            return t._g, t._i, lookup("torch", "ones_like")(t)
         return t._g, t._i, wrap(constant(np.ones(t._l.shape, t._l.dtype)), t._k)
     if grad._l.shape != t._l.shape:
         raise RuntimeError(
@@ -363,6 +371,9 @@ def backward(
         )
     outs = listed(tensors)
     grads = _listed(grad_tensors, len(outs))
+    if any(t.layout is not strided for t in outs if isinstance(t, Gradient)):
+        sparse = import_module("rushlight._engine.autograd.sparsegrads")
+        outs, grads = sparse.inner(outs), sparse.aligned(outs, grads)
     keep = create_graph if retain_graph is None else retain_graph
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     if create_graph:
@@ -408,10 +419,12 @@ def grad(
     """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched."""
     outs, ins = listed(outputs), listed(inputs)
     if any(isinstance(t, Gradient) and t.layout is not strided for t in (*outs, *ins)):
+        sparse = import_module("rushlight._engine.autograd.sparsegrads")
+        seeds = sparse.aligned(outs, _listed(grad_outputs, len(outs)))
         found = grad(
-            _inner(outs),
-            _inner(ins),
-            _inner(_listed(grad_outputs, len(outs))),
+            sparse.inner(outs),
+            sparse.inner(ins),
+            seeds,
             retain_graph,
             create_graph,
             only_inputs,
@@ -455,9 +468,9 @@ def _zeros(like: Tensor, tracked: bool) -> Tensor:
     return found.requires_grad_() if tracked else found  # type: ignore[no-any-return]
 
 
-def _inner(tensors: list[Any]) -> list[Any]:
-    """Sparse tensors by their values, which are what the graph knows."""
-    return [t if t is None or t.layout is strided else t.parts[-1] for t in tensors]
+def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:
+    """(shape of an output, shape of its gradient), the latter without the dim of a batch."""
+    return output.shape, grad.shape[1:] if is_grads_batched else grad.shape
 
 
 def _batched(
@@ -472,11 +485,12 @@ def _batched(
             "each output its batch of gradients."
         )
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
-        if g._l.shape[1:] != o._l.shape:
+        shapes = _calculate_shape(o, g, True)
+        if shapes[0] != shapes[1]:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad as "
                 f"the batch dimension. A mismatch was detected: the rest of grad_output[{i}] "
-                f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {o.shape}."
+                f"has a shape of {shapes[1]} and output[{i}] has a shape of {shapes[0]}."
             )
     with import_module("rushlight._engine.transforms.batching").Batching(len(batches[0])) as level:
         found = grad(outs, ins, [level.wrap(g) for g in batches], retain, create, True, unused)

@@ -33,7 +33,8 @@ _VIEW = (
 
 class FunctionNode(Node):
     """The graph's node of a Function. What a program has of it is a FunctionCtx, whose attributes are `user`:
-    so no name of a program's own meets one of the graph's."""
+    so no name of a program's own meets one of the graph's.
+    """
 
     __slots__ = (
         "user",
@@ -140,7 +141,8 @@ class FunctionNode(Node):
 
 class FunctionCtx:
     """The `ctx` of forward and backward, and the `grad_fn` of what apply() gave: a Function's node as a
-    program sees it, with whatever attributes it sets there."""
+    program sees it, with whatever attributes it sets there.
+    """
 
     __slots__ = ("_node", "__dict__", "__weakref__")
     _node: FunctionNode
@@ -288,7 +290,8 @@ class FunctionMeta(type):
 
 class Function(metaclass=FunctionMeta):
     """Subclass with static methods forward(ctx, ...) [or forward(...) and setup_context(ctx, inputs,
-    output)] and backward(ctx, *grads); call as Sub.apply(...)."""
+    output)] and backward(ctx, *grads); call as Sub.apply(...).
+    """
 
     _backward_cls: type[FunctionCtx]
     _node_cls: type[FunctionNode]
@@ -519,5 +522,5 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = _Engine()
 
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:  # noqa: D102
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
         return data.detach().requires_grad_(requires_grad)

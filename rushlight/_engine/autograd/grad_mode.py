@@ -46,7 +46,7 @@ class _Mode:
     def __exit__(self, *error: Any) -> None:
         LOCAL.enabled = self._before
 
-    def _again(self) -> "_Mode":
+    def _again(self) -> _Mode:
         return type(self)()
 
     def __call__(self, function: F) -> F:
@@ -90,7 +90,7 @@ def _decorate_generator(function: Callable[..., Any], context: Callable[[], Any]
                     with context():
                         generator.close()
                     raise
-                except BaseException as error:  # noqa: B036 - handed on into the generator
+                except BaseException as error:
                     resume = functools.partial(generator.throw, error)
                 else:
                     resume = functools.partial(generator.send, sent)
@@ -183,5 +183,5 @@ class inference_mode(_Mode):
         FRESH.storage = self._fresh
         INFERRING.pop()
 
-    def _again(self) -> "_Mode":
+    def _again(self) -> _Mode:
         return inference_mode(self.mode)

@@ -16,6 +16,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad, Node, edge, set_apart
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.dtype import FLOATING
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.tensors.tensor import Tensor, storage
@@ -64,25 +65,46 @@ def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
 
 def _reach(a: Any) -> tuple[int, int] | None:
     """The addresses of dense memory; None for an array with gaps, about which PyTorch does not ask."""
-    low, high = np.lib.array_utils.byte_bounds(a)
+    low, high = np.lib.array_utils.byte_bounds(a.outline() if is_away(a) else a)
     return (low, high) if a.size and high - low == a.nbytes else None
+
+
+class Several:
+    """How to take a view again that came with others from one call, of a tensor that was not tracked."""
+
+    __slots__ = ("again",)
+
+    def __init__(self, again: Any) -> None:
+        self.again = again
+
+    def __call__(self, base: Any, *args: Any) -> Any:
+        return self.again(base, *args)
+
+
+_SEVERAL = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow "
+    "the output views to be modified inplace. You should replace the inplace operation by an "
+    "out-of-place one."
+)
 
 
 def _check_view(target: Tensor) -> None:
     if not LOCAL.enabled:
         return
     step, t = getattr(target, "_b", None), target
-    if step is not None and target._g.__class__ is AccumulateGrad and target._g.apart is not None:
-        _refuse_apart(target._g.apart.mode)
     while step is not None:
+        if t._g.__class__ is AccumulateGrad and t._g.apart is not None:
+            _refuse_apart(t._g.apart.mode, target, t)
         if step[1] is None and " " in step[2]:
             raise RuntimeError(step[2])
+        if step[1].__class__ is Several:
+            raise RuntimeError(
+                "A view was created in no_grad mode and is being modified inplace with grad "
+                f"mode enabled. {_SEVERAL}"
+            )
         if step[1] is None:
             raise RuntimeError(
-                f"Output {t._i} of {step[2]} is a view and is being modified inplace. "
-                "This view is the output of a function that returns multiple views. "
-                "Such functions do not allow the output views to be modified inplace. "
-                "You should replace the inplace operation by an out-of-place one."
+                f"Output {t._i} of {step[2]} is a view and is being modified inplace. {_SEVERAL}"
             )
         t = step[0]
         step = getattr(t, "_b", None)
@@ -93,19 +115,21 @@ def _check_view(target: Tensor) -> None:
         )
 
 
-def _refuse_apart(mode: str) -> None:
+def _refuse_apart(mode: str, target: Tensor, apart: Tensor) -> None:
     if mode:
+        what = "A view was"
+        if target is not apart and target._g is not None:
+            kind = target._g.name().partition("Backward")[0]
+            what = f"Output {target._i} of {kind} is a view of a view which was"
         name, normal = (
             (mode, "with grad mode enabled") if mode == "no_grad" else ("inference", "in normal mode")
         )
         raise RuntimeError(
-            f"A view was created in {name} mode and is being modified inplace {normal}. Given "
-            "that this use case is ambiguous and error-prone, it is forbidden. You can "
-            "clarify "
-            "your code by moving both the view and the inplace either both inside the "
-            f"{mode} block (if "
-            "you don't want the inplace to be tracked) or both outside (if you want the "
-            "inplace to be tracked)."
+            f"{what} created in {name} mode and is being modified inplace {normal}. "
+            "Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+            "clarify your code by moving both the view and the inplace either both inside the "
+            f"{mode} block (if you don't want the inplace to be tracked) or both outside (if "
+            "you want the inplace to be tracked)."
         )
 
 

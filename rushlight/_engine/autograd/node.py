@@ -30,10 +30,11 @@ def freed() -> RuntimeError:
 
 class Node:
     """A recorded op. `apply(grad)` gives one gradient per edge; nodes with several results set
-    `multi` and get a list of gradients, None where there is none."""
+    `multi` and get a list of gradients, None where there is none.
+    """
 
     __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
-    # Whether place() says what a profiler names it by, its class or what dispatch/node_names.py's `named` takes.
+    # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
@@ -81,12 +82,12 @@ class Node:
         """The class name, as `repr` shows it."""
         return type(self).__name__
 
-    def settle(self) -> "Node":
+    def settle(self) -> Node:
         """This node, its class named as PyTorch names the overload that it was."""
         return self
 
     @property
-    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one's gradients flow into."""
         return tuple(
             (None, 0) if edge is None or getattr(edge[0], "apart", None) else (edge[0].settle(), edge[1])
@@ -102,7 +103,7 @@ class Node:
             self.metadata_: dict[Any, Any] = {}
             return self.metadata_
 
-    def __lt__(self, other: "Node") -> bool:
+    def __lt__(self, other: Node) -> bool:
         # For a heap of turns, where two may be the same after very many nodes.
         return self.seq > other.seq
 
@@ -172,7 +173,7 @@ class _Traces:
 
 TRACES = _Traces()
 # Nodes of results of matched calls (trace/matching.py), and who matches the walk of their graphs, too.
-WALKERS: "weakref.WeakKeyDictionary[Node, Any]" = weakref.WeakKeyDictionary()
+WALKERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 class AccumulateGrad(Node):
@@ -194,14 +195,15 @@ class AccumulateGrad(Node):
         return self._leaf()
 
     @property
-    def apart(self) -> "Apart | None":
+    def apart(self) -> Apart | None:
         """Of a view that was taken where nothing is recorded: where; None of a leaf of its own."""
         return self._leaf if self._leaf.__class__ is Apart else None
 
 
 class Apart:
     """Stands for the leaf where there is none: a view requires grad as its base does, but whoever took it
-    recorded nothing, so gradients that come to it are let go. mode: the mode in which it was taken."""
+    recorded nothing, so gradients that come to it are let go. mode: the mode in which it was taken.
+    """
 
     __slots__ = ("mode",)
 
@@ -217,7 +219,8 @@ _APART = {mode: Apart(mode) for mode in ("no_grad", "inference_mode", "")}
 
 def set_apart(view: Any, mode: str) -> None:
     """Let a view of what requires grad say so too; mode: "no_grad" or "inference_mode" if it was taken there,
-    "" where its base began to require grad later."""
+    "" where its base began to require grad later.
+    """
     node = new(AccumulateGrad)
     Node.__init__(node)
     node._leaf = _APART[mode]

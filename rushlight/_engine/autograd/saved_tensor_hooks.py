@@ -65,7 +65,8 @@ class PackedTensor:
 
     def restore(self, node: Node, attached: bool = False) -> Tensor:
         """What the unpack hook makes of it, where the kept tensor stood in the graph of `node`; a result of
-        the node itself only where that is recorded, or if it is to be `attached`."""
+        the node itself only where that is recorded, or if it is to be `attached`.
+        """
         _tell(self._unpack)
         found = self._unpack(self._value)
         if not isinstance(found, Tensor):

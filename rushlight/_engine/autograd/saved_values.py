@@ -289,12 +289,10 @@ def of_function(ctx: Any) -> tuple[SavedTensor, ...]:
 def names_of(node: Any) -> list[str]:
     """What dir(node) tells of what it kept."""
     saved = _inner(node)
-    own: Any = getattr(node, "formula", None) and node.formula.operands or ()
+    own: Any = (getattr(node, "formula", None) and node.formula.operands) or ()
     own = saved._values if isinstance(saved, Saved) else own
-    if (
-        isinstance(saved, Saved)
-        and saved._results
-        or (saved.__class__ is tuple and saved and "result" in saved[0])
+    if (isinstance(saved, Saved) and saved._results) or (
+        saved.__class__ is tuple and saved and "result" in saved[0]
     ):
         own = (*own, "result")
     spelled = ["self" if n == "input" else n for n in own]

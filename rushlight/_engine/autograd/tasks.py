@@ -28,7 +28,7 @@ class set_multithreading_enabled(_Mode):
     def __exit__(self, *error: Any) -> None:
         LOCAL.multithreading = self._before
 
-    def _again(self) -> "set_multithreading_enabled":
+    def _again(self) -> set_multithreading_enabled:
         return set_multithreading_enabled(self.mode)
 
 

@@ -1,1 +1,4 @@
-"""What has neither tensors nor kernels: dtypes, devices, sizes, layout arithmetic, type promotion, settings, errors."""
+"""What has neither tensors nor kernels: dtypes, devices, sizes, layouts, promotion, settings, errors.
+
+Begin with dtype.py, layout.py (sizes, strides, offsets) and promotion.py. Nothing here knows the op table.
+"""

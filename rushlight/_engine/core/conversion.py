@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NoReturn
 
 import ml_dtypes
@@ -99,7 +99,7 @@ def _integer(value: Any, of: dtype, name: str) -> Array:
     return np.array(int(value) % 2 ** (8 * of.itemsize) if wraps else int(value), of.np)
 
 
-@lru_cache(maxsize=None)
+@cache
 def largest(of: dtype) -> float:
     """The largest finite number."""
     return float(ml_dtypes.finfo(of.to_real().np).max)

@@ -56,7 +56,7 @@ class device:
         extra = "" if self.index is None else f", index={self.index}"
         return f"device(type='{self.type}'{extra})"
 
-    def __enter__(self) -> "device":
+    def __enter__(self) -> device:
         _outer.append(Default.value)
         Default.value = self
         return self

@@ -46,11 +46,11 @@ class dtype:
     def __reduce__(self) -> str:
         return self.name  # of a global of the package
 
-    def to_real(self) -> "dtype":
+    def to_real(self) -> dtype:
         """The dtype of a complex dtype's parts; itself when real."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
-    def to_complex(self) -> "dtype":
+    def to_complex(self) -> dtype:
         """The complex dtype with parts of this precision."""
         return complex128 if self.name in ("float64", "complex128") else complex64
 

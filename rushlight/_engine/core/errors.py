@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any, NoReturn
 
 from rushlight._engine.core.callers import warn
@@ -42,7 +43,7 @@ def wrap_dims(dims: int | tuple[int, ...] | list[int] | None, ndim: int) -> tupl
     """Several dims, each counted from the front; None or () means all of them."""
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         return tuple(range(ndim))
-    wrapped = tuple(wrap_dim(int(d), ndim) for d in ((dims,) if isinstance(dims, int) else dims))
+    wrapped = tuple(wrap_dim(index(d), ndim) for d in ((dims,) if isinstance(dims, int) else dims))
     if len(set(wrapped)) != len(wrapped):
         twice = next(d for d in wrapped if wrapped.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")

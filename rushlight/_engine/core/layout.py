@@ -177,7 +177,7 @@ def has_channels_last(sizes: Sequence[int], strides: Sequence[int], dims: Sequen
         return False
     least = 0
     for d in (1, *range(len(sizes) - 1, 1, -1), 0):
-        if not sizes[d] or strides[d] < least or not d and least == strides[1]:
+        if not sizes[d] or strides[d] < least or (not d and least == strides[1]):
             return False
         least = strides[d] * max(sizes[d], 1)
     return True

@@ -19,6 +19,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST, _MOST_BEFORE = -1, -3, (64 << 20) + 409
 def _libc(name: str, *arguments: int) -> Any:
     if sys.platform == "linux":
         return getattr(ctypes.CDLL(None), name, lambda *_: None)(*arguments)
+    return None
 
 
 def keep(size: int = 256 << 20) -> None:

@@ -6,7 +6,7 @@ See https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-d
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rushlight._engine.core.dtype import dtype
 _UNSIGNED = {dt.uint16, dt.uint32, dt.uint64}
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that holds both, by PyTorch's table."""
     a, b = type1, type2

@@ -56,7 +56,7 @@ class Tree:
 
     __slots__ = ("type", "context", "children_specs", "num_leaves")
 
-    def __init__(self, kind: Any, context: Any, children: list["Tree"]) -> None:
+    def __init__(self, kind: Any, context: Any, children: list[Tree]) -> None:
         self.type, self.context, self.children_specs = kind, context, children
         self.num_leaves: int = 1 if kind is None else sum([c.num_leaves for c in children])
 
@@ -79,11 +79,11 @@ class Tree:
         """Whether it is no container."""
         return self.type is None
 
-    def children(self) -> list["Tree"]:
+    def children(self) -> list[Tree]:
         """The structures of its children."""
         return list(self.children_specs)
 
-    def child(self, index: int) -> "Tree":
+    def child(self, index: int) -> Tree:
         """The structure of one of them."""
         return self.children_specs[index]
 
@@ -96,9 +96,8 @@ class Tree:
         return self.context[1] if self.type is defaultdict else self.context
 
     def __eq__(self, other: object) -> bool:
-        return (
-            self is other
-            or isinstance(other, Tree)
+        return self is other or (
+            isinstance(other, Tree)
             and (
                 self.type is other.type
                 and self.context == other.context
@@ -173,7 +172,7 @@ def flatten(value: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[l
 
 def _flatten(value: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -> Tree:
     kind = kind_of(value)
-    if kind is None or is_leaf is not None and is_leaf(value):
+    if kind is None or (is_leaf is not None and is_leaf(value)):
         leaves.append(value)
         return LEAF
     items, context = NODES[kind].flatten_fn(value)

@@ -14,7 +14,7 @@ class Result(tuple[Any, ...]):
     _fields: tuple[str, ...] = ()
     _op = ""
 
-    def __new__(cls, *items: Any) -> "Result":
+    def __new__(cls, *items: Any) -> Result:
         if len(items) == 1 and len(cls._fields) != 1:
             if not hasattr(items[0], "__iter__"):
                 raise TypeError("constructor requires a sequence")
@@ -26,7 +26,7 @@ class Result(tuple[Any, ...]):
         return tuple.__new__(cls, items)
 
     @classmethod
-    def _make(cls, items: Any) -> "Result":
+    def _make(cls, items: Any) -> Result:
         """From a sequence, as named tuples (and the tree tools that look for them) have it."""
         return cls(*items)
 

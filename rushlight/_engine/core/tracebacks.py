@@ -1,8 +1,9 @@
 """Errors end at the user's line.
 
-`own` gives a public function (all of user rooms, as they are loaded: load_listeners.py) one more exception handler,
-around all of its code, which takes the engine's frames out of the traceback of what leaves it and raises on.
-A handler costs nothing until something is raised, and a function keeps its identity, signature and depth, as
+`own` gives a public function (all of the public storey, as its modules are loaded: load_listeners.py) one
+more exception handler, around all of its code, which takes the engine's frames out of the traceback of what
+leaves it and raises on. A handler costs nothing until something is raised, and a function keeps its identity,
+signature and depth, as
 no wrapper would. The handler is the one that Python itself compiles for `except: trim(); raise`; `raise`
 alone adds no frame, so the function's own is gone too.
 
@@ -73,7 +74,7 @@ def _links(trace: TracebackType | None) -> tuple[list[TracebackType], list[bool]
     links, engines, engine = [], [], False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        engine = file.startswith(OURS) or engine and (file.startswith(_BELOW) or _NUMPY in file)
+        engine = file.startswith(OURS) or (engine and (file.startswith(_BELOW) or _NUMPY in file))
         links.append(trace)
         engines.append(engine)
         trace = trace.tb_next
@@ -105,7 +106,8 @@ def _trim_context(error: BaseException) -> None:
 
 def _compiled() -> tuple[bytes, int, int, int]:
     """The code of `except: trim(); raise`, where in it `trim` is loaded, where its cleanup begins, and how
-    deep its stack may be."""
+    deep its stack may be.
+    """
     space: dict[str, Any] = {}
     exec("def handled(body, trim):\n try:\n  body()\n except:\n  trim()\n  raise\n", space)
     code: CodeType = space["handled"].__code__
@@ -185,7 +187,8 @@ _HANDLER = _compiled()
 
 def own(found: Any) -> Any:
     """`found`, which is given out to users: a function of ours, a class with its methods, or a module with
-    its functions and classes, ends errors at their line from now on."""
+    its functions and classes, ends errors at their line from now on.
+    """
     if isinstance(found, FunctionType):
         if found.__code__.co_filename.startswith(OURS):
             found.__code__ = _once(found.__code__)

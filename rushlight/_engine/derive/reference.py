@@ -8,7 +8,7 @@ written down as one Python function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,8 @@ class Program:
             read.update(given)
         lines.append(f"[{', '.join(f'v{i}' for i in range(len(self._storage)))}] = arrays")
         scope = {**constants, **{f"f{k}": step[0] for k, step in enumerate(self._steps)}}
-        exec("\n    ".join(["def run(arrays):", *lines[::-1]]), scope)
+        source = "\n    ".join(["def run(arrays):", *lines[::-1]])
+        exec(compile(source, "<rushlight expression>", "exec"), scope)
         return scope["run"]  # type: ignore[no-any-return]
 
     def _slot(self, value: Any = None) -> int:
@@ -185,7 +186,7 @@ _ROW_OPS: dict[str, Callable[..., Callable[..., Any]]] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def program(
     outputs: tuple[Expr, ...], inputs: tuple[tuple[str, str], ...], work: str, row: int = 0
 ) -> Callable[[Sequence[Any]], list[Any]]:

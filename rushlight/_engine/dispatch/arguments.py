@@ -10,7 +10,9 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
-from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords, text
+from rushlight._engine.dispatch import older
+from rushlight._engine.ops import forms
+from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor
 
@@ -23,11 +25,14 @@ def bind(
     if kwargs:
         kwargs = rename_keywords(params, row.name, without_missing(kwargs))
     positional = [p for p in params if not p.keyword_only]
-    args = _spread(row, positional, args)
+    args = spread_ints(row, positional, args)
+    earlier = older.newer(row.name, args) if len(args) > len(positional) else None
+    if earlier is not None:
+        args, kwargs = earlier[0], {**kwargs, **earlier[1]}
     if len(args) > len(positional):
         raise TypeError(
             f"{row.name}() takes {len(positional)} positional arguments but {len(args)} "
-            f"were given; the signature is {text(row.name, params)}"
+            f"were given; {forms.told(row.name, params)}"
         )
     bound = {p.name: v for p, v in zip(positional, args, strict=False)}
     for key, value in kwargs.items():
@@ -37,12 +42,12 @@ def bind(
     values = {}
     for position, p in enumerate(params):
         value = bound.get(p.name, p.default)
-        if value is REQUIRED and p.varargs:
+        if value is REQUIRED and p.type == "*Any":
             value = ()
         if value is REQUIRED:
             raise TypeError(
                 f'{row.name}() missing 1 required positional arguments: "{p.name}"; '
-                f"the signature is {text(row.name, params)}"
+                f"{forms.told(row.name, params)}"
             )
         values[p.name] = check(row.name, p, value, position)
     return values
@@ -53,8 +58,8 @@ def without_missing(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if value is not REQUIRED}
 
 
-def _spread(row: Row, positional: Sequence[Param], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    # x.view(2, 3) means x.view((2, 3)): the ints from a *Ints parameter's place on are one value.
+def spread_ints(row: Row, positional: Sequence[Param], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments, ints from a *Ints parameter's place on as one: x.view(2, 3) is x.view((2, 3))."""
     for place, p in enumerate(positional):
         several = p.type == "*Any" and len(args) > place + 1
         if p.varargs and len(args) > place and (several or not isinstance(args[place], (tuple, list))):
@@ -75,7 +80,7 @@ def check(op: str, p: Param, value: Any, position: int) -> Any:
             return plain_number(value)
         _mismatch(op, p, "Tensor", value, position)
     if p.is_number:
-        if value is p.default or value is None and "None" in p.type:
+        if value is p.default or (value is None and "None" in p.type):
             return value
         if isinstance(value, Tensor) and value._l.ndim == 0:
             return value.item()

@@ -41,10 +41,10 @@ def as_written(
         return args, kwargs
     params = {p.name: p for p in row.params}
     given = dict(zip(params, args, strict=False)) | kwargs
-    if len(args) > len(params) or any(p.varargs for p in row.params) and args:
+    if len(args) > len(params) or (any(p.varargs for p in row.params) and args):
         # Spread over positional arguments, which were handed on as they are.
         return _spread(row, args, kwargs)
-    if function.__module__ == "rushlight.nn.functional" and not OF_NN | OF_TORCH >= {function.__name__}:
+    if function.__module__ == "rushlight.nn.functional" and not {function.__name__} <= OF_NN | OF_TORCH:
         needed = tuple(given.pop(name) for name, p in params.items() if p.default is REQUIRED)
         given.pop("out", None)
         return needed, given

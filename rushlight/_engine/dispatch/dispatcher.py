@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+import rushlight._engine.kernels  # noqa: F401  (registers its services)
 from rushlight._engine.core.tracebacks import own
 from rushlight._engine.dispatch import methods, operators, signatures
 from rushlight._engine.dispatch.runners import general, in_place, pointwise
 from rushlight._engine.lazy import LazyPackage
 from rushlight._engine.names import completion
 from rushlight._engine.names.alternatives import attribute
-from rushlight._engine.numerics import accumulate, box_muller, random_integers, rng
-from rushlight._engine.ops import kernel_lookup
-from rushlight._engine.ops.linalg import matmul
-from rushlight._engine.ops.row_kernels import RowKernel
 from rushlight._engine.ops.table import NAMES, Row, public
-from rushlight._engine.tensors import tensor
+from rushlight._engine.tensors.tensor import Tensor
 
 # Methods that have to do with sparse layouts.
 _SPARSE = frozenset(
     "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc "
     "to_dense coalesce sparse_mask indices values crow_indices ccol_indices col_indices "
-    "row_indices is_coalesced".split()
+    "row_indices is_coalesced sparse_dim dense_dim smm sspaddmm hspmm resize_as_sparse_".split()
 )
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
@@ -93,6 +89,8 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     """__getattr__ and __dir__ of a module whose names are the table's."""
 
     def find(name: str) -> Any:
+        if name == "__all__":
+            return sorted(completion.names(space))
         found = lookup(space, name)
         if found is None:
             return attribute(f"rushlight.{space}", name)
@@ -103,20 +101,4 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     return own(find), lambda: sorted(completion.names(space))
 
 
-def _machine(module: str, name: str) -> Callable[..., Any]:
-    """A function of the compiler, imported when it is first called."""
-    return lambda *given: kernel_lookup.find(module, name)(*given)
-
-
-kernel_lookup.find = lru_cache(None)(
-    lambda module, name: getattr(import_module(f"rushlight._engine.kernels.{module}"), name)
-)
-accumulate.machine = _machine("moves.scatter", "add_rows")
-matmul.machine = _machine("products.gemm", "multiplier")
-RowKernel.compile = staticmethod(_machine("loops.rows", "rows"))
-rng.machine = _machine("moves.mersenne_twister", "words")
-box_muller.machine = _machine("moves.box_muller", "normals")
-random_integers.machine = _machine("moves.shuffle", "exchanges")
-Row.binder = staticmethod(function)  # type: ignore[assignment]
-tensor.lookup = lookup
-own(tensor.Tensor)
+own(Tensor)

@@ -7,6 +7,7 @@ pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import CPU, Default, device
-from rushlight._engine.core.layout import check_apart_from_itself
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
+from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch import arguments, interpreters as state, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import forget, keep, key
@@ -24,7 +25,7 @@ from rushlight._engine.dispatch.runners.meta import as_meta
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.construction.placement import refuse_placement, track
+from rushlight._engine.tensors.construction.placement import home_of as available, refuse_placement, track
 from rushlight._engine.tensors.kind import META, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -37,12 +38,8 @@ _HERE = frozenset({None, "cpu", CPU})
 
 def build(row: Row) -> Callable[..., Any]:
     """The callable of a factory row."""
-    sized = [(i, p.name) for i, p in enumerate(row.params) if p.varargs]
 
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        for at, name in sized:
-            if len(args) <= at and name not in kwargs:
-                raise TypeError(f'{row.name}() missing 1 required positional arguments: "{name}"')
         if out is not None and not row.out:
             kwargs["out"] = out
         bound = arguments.bind(row, args, kwargs)
@@ -55,8 +52,12 @@ def build(row: Row) -> Callable[..., Any]:
 
 def place(row: Row, given: dict[str, Any]) -> Any:
     """Make the tensor where the keywords say."""
-    where = _device(row, given)
-    refuse_placement(where, given.get("layout"), given.get("pin_memory", False))
+    if getattr(given.get("layout"), "name", "strided") != "strided":
+        return _sparse(row, given)
+    where, pinned = _device(row, given), given.get("pin_memory", False)
+    refuse_placement(where, given.get("layout"), pinned)
+    if where.type == "cuda":
+        return _placed(row, where, given)
     if "device" in given:
         given = {**given, "device": where}  # bodies that draw numbers draw none for meta
     with np.errstate(all="ignore"):
@@ -76,6 +77,25 @@ def place(row: Row, given: dict[str, Any]) -> Any:
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
     else:
         out = as_meta(found)
+    if pinned:
+        out = out.pin_memory()
+    return track(out) if given.get("requires_grad") else out
+
+
+def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
+    """Make the tensor on a CUDA device."""
+    escape("a tensor made on a CUDA device")
+    home = available(where)
+    out = wrap(home.run_factory(row, {**given, "device": home.where}, _call))
+    return track(out) if given.get("requires_grad") else out
+
+
+def _sparse(row: Row, given: dict[str, Any]) -> Any:
+    """What has another layout: it holds nothing."""
+    source = given.get("input")
+    size = source.shape if source is not None and "size" not in given else given.get("size", ())
+    dtype = given.get("dtype") or (None if source is None else source.dtype)
+    out = import_module("rushlight.sparse").nothing(row.name, as_tuple(size), given["layout"], dtype)
     return track(out) if given.get("requires_grad") else out
 
 
@@ -122,7 +142,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 
 
 def _resize(row: Row, out: Tensor, found: Tensor) -> None:
-    if row.name in ("arange", "range") and out._l.size:
+    if row.name in ("arange", "range", "fftfreq", "rfftfreq") and out._l.size:
         warn(
             f"The number of elements in the out tensor of shape {list(out._l.shape)} is "
             f"{out._l.size} which does not match the computed number of elements {found._l.size}. "
@@ -135,7 +155,7 @@ def _resize(row: Row, out: Tensor, found: Tensor) -> None:
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
-    sizes = [p for p in params if p.varargs or p.type == "Ints" and p.default is signature.REQUIRED]
+    sizes = [p for p in params if p.varargs or (p.type == "Ints" and p.default is signature.REQUIRED)]
     checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
     own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
     values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)

@@ -7,7 +7,6 @@ What stands beside the list is a letter: T a list of tensors, N that or a number
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from rushlight._engine.ops.table import ROWS
@@ -67,9 +66,13 @@ def build(name: str) -> Callable[..., Any] | None:
     base = name.removeprefix("_foreach_").removesuffix("_")
     if base not in _PLACES or base in (_NO_INPLACE if name.endswith("_") else _ONLY_INPLACE):
         return None
-    found = partial(_run, name, base)
-    found.__doc__ = f"{base} of each tensor of a list."
-    return found
+
+    def each(*args: Any, **kwargs: Any) -> Any:
+        return _run(name, base, *args, **kwargs)
+
+    each.__name__ = each.__qualname__ = name
+    each.__doc__ = f"{base} of each tensor of a list."
+    return each
 
 
 def _run(name: str, base: str, *args: Any, **kwargs: Any) -> Any:

@@ -33,7 +33,7 @@ def compile_function(
     file = f"<rushlight {title or name}>"
     scope.setdefault("__name__", "rushlight")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), scope)  # noqa: S102 - our own generated source
+    exec(compile(text, file, "exec"), scope)
     return scope[name]  # type: ignore[no-any-return]
 
 

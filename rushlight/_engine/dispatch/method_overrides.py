@@ -30,8 +30,9 @@ _LATE = ("__getitem__", "__setitem__")
 @lru_cache(None)
 def lines() -> list[tuple[str, str, str]]:
     """(space, name, parameters) of all that PyTorch lets classes take over; "ignored" is the space of
-    others."""
-    text = (files("rushlight") / "dispatch" / "overridable.tsv").read_text(encoding="utf-8")
+    others.
+    """
+    text = (files("rushlight") / "_engine" / "dispatch" / "overridable.tsv").read_text(encoding="utf-8")
     return [tuple(line.split("\t")) for line in text.splitlines()]  # type: ignore[misc]
 
 

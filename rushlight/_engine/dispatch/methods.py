@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, refuse_overlap, track_view
-from rushlight._engine.core import dtype as dt
+from rushlight._engine.autograd.node import Node
+from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care, number
 from rushlight._engine.core.determinism import fill_unwritten
-from rushlight._engine.core.device import device
-from rushlight._engine.core.layout import broadcast_shapes, contiguous_strides, format_strides
+from rushlight._engine.core.device import device, device as _device
+from rushlight._engine.core.layout import (
+    broadcast_shapes,
+    check_apart_from_itself,
+    contiguous_strides,
+    format_strides,
+)
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import node_names
@@ -48,6 +55,8 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
         return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
     if self._k.lazy:
         return in_place.through(lambda own: copy_(own, src), self, src)
+    if self._k.home is not src._k.home and not (self._k.on_meta or src._k.on_meta):
+        return _copied_over(self, src, non_blocking)
     a, b = self._a, src._a
     tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
     check_writable(self, tracked)
@@ -69,6 +78,30 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
             TAPE[-1].write(assign, (a, b), (self, src))
     storage(self).version += 1
     return self
+
+
+def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
+    """copy_ between the memory of two devices: through a tensor of this dtype and shape where it must."""
+    if (
+        (LOCAL.enabled and (src._g is not None or self._g is not None))
+        or src._k.lazy
+        or (src._m.shape != self._m.shape or src._k.dtype is not self._k.dtype)
+    ):
+        return copy_(self, to(src, self._k.device, non_blocking=non_blocking))
+    check_writable(self, False)
+    check_apart_from_itself(self._m)
+    escape("a copy between devices")
+    home = self._k.home or src._k.home
+    pinned = _pinned(self if self._k.home is None else src)
+    home.copy(self._m, src._m, non_blocking, pinned)
+    if self._k.home is None and non_blocking and pinned:
+        home.on_its_way(self)
+    storage(self).version += 1
+    return self
+
+
+def _pinned(t: Tensor) -> bool:
+    return t._s is not None and t._s.pinned
 
 
 def _follow_(self: Tensor, src: Any) -> Tensor:
@@ -144,6 +177,8 @@ def zero_(self: Tensor) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """This tensor if its elements lie in that order, else a copy."""
+    if memory_format is contiguous_format and self._m.flags.c_contiguous:
+        return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
@@ -152,12 +187,17 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
     return found
 
 
-def view(self: Tensor, *given: Any, size: Any = None, dtype: Any = None) -> Tensor:
+def view(
+    self: Tensor,
+    *given: int | Sequence[int] | dt.dtype,
+    size: int | Sequence[int] | None = None,
+    dtype: dt.dtype | None = None,
+) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
-    size = given if size is None else (size,)
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
-        return _view_dtype(self, dtype or size[0])
-    found: Tensor = ROWS["_view"].call(self, *size) if size else ROWS["_view"](self, ())
+    sizes: tuple[Any, ...] = given if size is None else (size,)
+    if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
+        return _view_dtype(self, dtype or sizes[0])
+    found: Tensor = ROWS["_view"].call(self, *sizes)
     return found
 
 
@@ -173,29 +213,41 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
     else:
         if not a.ndim:
             raise RuntimeError(
-                f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)"
+                f"self.dim() cannot be 0 to view {self.dtype.legacy} as {dtype.legacy} "
+                "(different element sizes)"
             )
         if a.shape[-1] != 1 and self.stride(-1) != 1:
             raise RuntimeError(
                 "self.stride(-1) must be 1 to view "
-                f"{self.dtype} as {dtype} (different element sizes), but got "
+                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{self.stride(-1)}"
             )
         if (a.shape[-1] * a.itemsize) % dtype.itemsize:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
-                f"view {self.dtype} as {dtype} (different element sizes), but got "
+                f"view {self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{a.shape[-1]}"
             )
         times = dtype.itemsize // a.itemsize
+        if times > 1 and self.storage_offset() % times:
+            raise RuntimeError(
+                f"self.storage_offset() must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.storage_offset()}"
+            )
         odd = next((i for i in range(a.ndim - 1) if times > 1 and self.stride(i) % times), None)
         if odd is not None:
             raise RuntimeError(
-                f"self.stride({odd}) must be divisible by {times} to view {self.dtype} as "
-                f"{dtype} (different element sizes), but got {self.stride(odd)}"
+                f"self.stride({odd}) must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.stride(odd)}"
             )
         size = a.shape[-1] * a.itemsize // dtype.itemsize
-        array = a.view(dtype.np) if a.size else np.empty((*a.shape[:-1], size), dtype.np)
+        array = (
+            a.view(dtype.np)
+            if a.size
+            else np.empty((*a.shape[:-1], size), dtype.np)
+            if (self._k.home is None)
+            else self._k.home.empty((*a.shape[:-1], size), dtype.np)
+        )
     out = wrap_view(array, self, kind(dtype, self._k.device))
     track_view(out, self, Tensor.view, (dtype,))
     return out
@@ -203,6 +255,7 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
+    non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 and args[2] is True else False)
     where, dtype, copy, order = _to_arguments(args, kwargs)
     where = self._k.device if where is None else where
     dtype = self._k.dtype if dtype is None else dtype
@@ -211,7 +264,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if target is self._k and not copy and kept:
         return self
     if target.device != self._k.device:
-        return _move(self, target)
+        return _move(self, target, bool(non_blocking), order)
     if dtype is self._k.dtype:
         found: Tensor = ROWS["clone"](self, memory_format=order)
         return found
@@ -235,7 +288,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
         other = rest.pop(0) if other is None else other
     if other is not None:
         return other._k.device, other._k.dtype, copy, order
-    if rest and isinstance(rest[0], (str, device)) or rest and type(rest[0]) is int:
+    if (rest and isinstance(rest[0], (str, device))) or (rest and type(rest[0]) is int):
         where = rest.pop(0)
     elif rest and rest[0] is None:
         rest.pop(0)
@@ -257,7 +310,19 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
     return None if where is None else device(where), dtype, copy, order
 
 
-def _move(self: Tensor, target: Kind) -> Tensor:
+class ToCopyBackward0(Node):
+    """The node of a copy to another device: the gradient goes back."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Tensor) -> Any:
+        """The gradient where the tensor came from, in its dtype."""
+        return (to(grad, self.saved[0].device, self.saved[0].dtype),)
+
+
+def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = None) -> Tensor:
+    if not self._k.on_meta and not target.on_meta:
+        return _brought(self, target, non_blocking, order)
     if self.is_sparse or self.is_sparse_csr:
         raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
     if target.on_meta:
@@ -268,6 +333,34 @@ def _move(self: Tensor, target: Kind) -> Tensor:
         "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
         "module from meta to a different device."
     )
+
+
+def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tensor:
+    """A copy on another device, which gradients come back from; converted where the source is."""
+    if MODES and wrapped((self,)):
+        return interpret(ROWS["_to_dtype"], to, (self, target.device, target.dtype), {})  # type: ignore[no-any-return]
+    source = (
+        self
+        if self._k.dtype is target.dtype and not self._k.lazy
+        else ROWS["_to_dtype"](self, target.dtype, order)
+    )
+    escape("a copy between devices")
+    home = target.home or source._k.home
+    pinned = _pinned(source)
+    if target.home is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
+        found: Tensor = wrap(
+            np.full(source._m.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._m.shape)
+        )
+        storage(found).pinned = True
+        home.copy(found._a, source._m, True, True)
+        home.on_its_way(found)
+    else:
+        found = wrap(home.moved(source._m, target.home, non_blocking, pinned, order), target)
+    if self._g is not None and LOCAL.enabled:
+        node = ToCopyBackward0(((self._g, self._i),))
+        node.saved = self._k, ()
+        found._g, found._i = node, 0
+    return found
 
 
 def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
@@ -284,8 +377,10 @@ def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The legacy type's name; with an argument, a conversion."""
     if dtype is None:
-        return f"torch.{self._k.dtype.legacy}Tensor"
+        return f"torch.{'cuda.' * (self._k.home is not None)}{self._k.dtype.legacy}Tensor"
     if isinstance(dtype, str):
+        if dtype.startswith("torch.cuda."):
+            self, dtype = cuda(self, non_blocking=non_blocking), dtype.replace("cuda.", "")
         by_legacy = {f"torch.{d.legacy}Tensor": d for d in dt.ALL}
         if dtype not in by_legacy:
             raise ValueError(f"invalid type: '{dtype}'")
@@ -296,19 +391,25 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 
 def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
     """In the CPU's memory."""
-    return to(self, device("cpu"))
+    return to(self, device("cpu"), memory_format=memory_format)
 
 
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format
 ) -> Tensor:
-    """Refused: there is no CUDA in this build."""
-    from rushlight._engine.tensors.kind import unavailable
+    """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is
+    there.
+    """
+    if device is None:
+        where = self._k.device if self._k.home is not None else _device("cuda")
+    else:
+        where = _device(device) if not isinstance(device, int) else _device("cuda", device)
+    if where.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device, but got {where}")
+    return to(self, where, non_blocking=non_blocking, memory_format=memory_format)
 
-    raise unavailable(globals()["device"]("cuda"))
 
-
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -> Tensor:
+def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
     if self._g is not None and LOCAL.enabled:
@@ -325,12 +426,16 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
                 "Trying to resize storage that is not resizable: it belongs to a NumPy "
                 "array; clone() the tensor first"
             )
-        grown = np.empty(need + offset * a.itemsize, np.uint8)
+        if self._k.home is None:
+            grown = np.empty(need + offset * a.itemsize, np.uint8)
+            fill_unwritten(grown[flat.size // a.itemsize * a.itemsize :].view(a.dtype))
+        else:
+            grown = self._k.home.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
         grown[: flat.size] = flat
-        fill_unwritten(grown[flat.size // a.itemsize * a.itemsize :].view(a.dtype))
         storage(self)._bytes = flat = grown
     strides = format_strides(size, contiguous_strides(size), memory_format)
     place(self, strided(flat, a.dtype, size, strides, offset), self._k)
+    storage(self).version += 1
     return self
 
 
@@ -344,7 +449,8 @@ def set_(
 ) -> Tensor:
     """Make this tensor see another tensor's (or a storage's) memory."""
     if source is None:
-        place(self, np.empty((0,), self._k.np), self._k.plain)
+        empty = np.empty if self._k.home is None else self._k.home.empty
+        place(self, empty((0,), self._k.np), self._k.plain)
         self._s = None
         return self
     if isinstance(source, Tensor) and size is None:
@@ -380,11 +486,36 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Refused: page-locked memory needs CUDA."""
-    raise RuntimeError(
-        "Cannot access accelerator device when none is available: pin_memory() needs "
-        "CUDA; leave it away on the CPU"
-    )
+    """A copy in page-locked memory, which copies to and from CUDA devices need not wait for; itself if it
+    is.
+    """
+    if accelerator.platform() is None:
+        raise RuntimeError(
+            "Cannot access accelerator device when none is available: pin_memory() needs "
+            "CUDA; leave it away on the CPU"
+        )
+    if self._k.home is not None:
+        raise RuntimeError(
+            f"cannot pin 'torch.cuda.{self._k.dtype.legacy}Tensor' only dense CPU tensors can be pinned"
+        )
+    if _pinned(self):
+        return self
+    made: Tensor = ROWS["clone"](self)
+    storage(made).pinned = True
+    return made
+
+
+def record_stream(self: Tensor, s: Any) -> None:
+    """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
+    work.
+    """
+    if self._k.home is None:
+        raise NotImplementedError(
+            "Could not run 'aten::record_stream' with arguments from the 'CPU' "
+            "backend: only "
+            "tensors of CUDA devices have streams"
+        )
+    self._k.home.record_stream(self._m, s)
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -428,7 +559,20 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 
 # For interpreters, which see the functional rows.
 copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
+
+
+def _removed(name: str) -> Callable[..., Any]:
+    """A method that PyTorch has removed (rushlight/removed.py)."""
+
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module("rushlight.removed"), name)(self)
+
+    refuse.__name__ = name
+    return refuse
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _removed(name) for name in ("solve", "eig", "symeig", "lstsq")},
     "copy_": copy_,
     "_follow_": _follow_,
     "fill_": fill_,
@@ -445,6 +589,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "new_tensor": new_tensor,
     "new": new,
     "share_memory_": share_memory_,
+    "record_stream": record_stream,
     "pin_memory": pin_memory,
     "apply_": apply_,
     "map_": map_,

@@ -231,7 +231,7 @@ def place_by_shapes(node: Any) -> Any:
 def named(cls: Any, shapes: Any, values: Any = ()) -> str:
     """The same without the node."""
     plain = cls is cls.rules.nodes[cls.multi] and shapes is not None
-    return plain and cls.rules.naming(_Given(dict(zip(cls.rules.places, shapes)), values)) or cls.__name__
+    return (plain and cls.rules.naming(_Given(dict(zip(cls.rules.places, shapes)), values))) or cls.__name__
 
 
 def settle(node: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import refuse_inference
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.core.promotion import can_cast
 from rushlight._engine.core.recording import TAPE, settle
@@ -58,15 +59,37 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     )
 
 
+_EXACT = "Expected out tensor to have dtype {want}, but got {got} instead"
+_CPP = {
+    "Long": "long int",
+    "Char": "signed char",
+    "Byte": "unsigned char",
+    "Short": "short int",
+    "Half": "c10::Half",
+    "BFloat16": "c10::BFloat16",
+    "ComplexFloat": "c10::complex<float>",
+    "ComplexDouble": "c10::complex<double>",
+}
+
+
+def _in_cpp(of: dtype) -> str:
+    """What C++ calls a dtype, as PyTorch's messages have it."""
+    return _CPP.get(of.legacy, of.legacy.lower())
+
+
 def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:
-    usual = () if row.kind in ("pointwise", "reduce") else ("exact",)
-    exact = "exact" in REFUSALS.get(f"{row.name}/out", usual)
-    for o, r in zip(outs, results, strict=True):
+    usual = {} if row.kind in ("pointwise", "reduce") else {"exact": _EXACT}
+    facts = REFUSALS.get(f"{row.name}/out", usual)
+    words = facts.get("exact") if "cast" not in facts or len(outs) > 1 else None
+    said = () if words is None else words.split("|")  # a sentence for each result, or one for all
+    for i, (o, r) in enumerate(zip(outs, results, strict=True)):
         check_apart_from_itself(o._m)
-        if exact and o._k.dtype is not r._k.dtype:
+        if said and o._k.dtype is not r._k.dtype:
+            own, given = r._k.dtype, o._k.dtype
             raise RuntimeError(
-                f"Expected out tensor to have dtype {r._k.dtype.legacy.lower()}, but "
-                f"got {o._k.dtype.legacy.lower()} instead"
+                said[min(i, len(said) - 1)].format(
+                    want=_in_cpp(own), got=_in_cpp(given), Want=own.legacy, Got=given.legacy
+                )
             )
     if row.options.get("out_apart"):
         _check_apart(outs, values)
@@ -86,7 +109,7 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
             f"result type {result._k.dtype.legacy} can't be cast to the desired output type "
             f"{out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}"
         )
-    if out._k.device != result._k.device:
+    if out._k.device != result._k.device:  # before anything is written
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two "
             f"devices, {result._k.device} and {out._k.device}!"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from rushlight._engine.core.profiling_ranges import OP
 from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.dispatch import interpreters as state
+from rushlight._engine.dispatch import interpreters as state, older
 from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written
 from rushlight._engine.dispatch.generated_code import compile_function
@@ -39,7 +39,7 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     return general
 
 
-@lru_cache(maxsize=None)
+@cache
 def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """`entrance` without interpreters; what the op calls meets them."""
 
@@ -91,8 +91,14 @@ def compile_door(
 ) -> Callable[..., Any]:
     """A generated function that hands mistakes to scope's `general`, and interpreters the op."""
     head, body = text.split("):\n", 1)
+    earlier = ""
+    if row.name in older.ROWS:  # which take numbers before tensors, too
+        given = re.findall(r"[(,] ?(\w+)", head.partition("*")[0])
+        head = head.replace("*,", "*older,", 1)
+        out = "**({} if out is None else {'out': out}), " if "out" in head else ""
+        earlier = f"    if older:\n        return general({', '.join(given)}, *older, {out}**extra)\n"
     order = re.findall(r"[(,] ?\*?(\w+)", head)
-    shown = "".join(f"{n}, " for n in order if n not in ("out", "extra"))
+    shown = "".join(f"{n}, " for n in order if n not in ("out", "extra", "older"))
     kept = "{'out': out}" if "out" in order else "{}"
     away = re.search(r"return general\(.*", body)[0]  # type: ignore[index]
 
@@ -101,7 +107,7 @@ def compile_door(
 
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
     return compile_function(
-        f"{head}):\n{_PASS.format(away=away)}{body}",
+        f"{head}):\n{earlier}{_PASS.format(away=away)}{body}",
         row.name + suffix,
         {
             **scope,

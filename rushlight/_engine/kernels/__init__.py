@@ -1,1 +1,50 @@
-"""Kernels, and how they become machine code: emitters, kernel families, the run time."""
+"""Kernels, and how they become machine code: emitters, kernel families, the run time.
+
+Begin with emit/meaning.py (what a kernel computes), emit/scalar_code.py (its body as LLVM IR),
+loops/pointwise.py (one kernel from end to end), runtime/tiers.py (when it is compiled). Nothing here knows
+tensors or autograd.
+
+What folders below this one ask for by name (core/services.py) is listed here. Each answers None, with nothing
+done, where there is no machine code for its operands.
+"""
+
+from rushlight._engine.core.services import register
+
+register(
+    "rushlight._engine.kernels",
+    {
+        # pointwise and row-wise kernels, made of expressions
+        "pointwise kernel": "loops.pointwise:pointwise",
+        "fused pointwise kernel": "loops.pointwise:fused",
+        "conversion kernel": "loops.pointwise:conversion",
+        "row kernel": "loops.rows:rows",
+        "column kernel": "loops.columns:columns",
+        # running sums, first elements of an order
+        "scan kernel": "loops.scan:scan",
+        "top-k kernel": "loops.topk:first",
+        "top-k positions": "loops.topk:numbers",
+        "top-k by the team": "loops.topk:shared",
+        # elements moved
+        "copy": "moves.copies:copy",
+        "gather or scatter along a dim": "moves.along_dim:along",
+        "gather rows": "moves.gather:rows",
+        "add rows": "moves.scatter:add_rows",
+        # random numbers
+        "generator words": "moves.mersenne_twister:words",
+        "normal numbers": "moves.box_muller:normals",
+        "exchanges": "moves.shuffle:exchanges",
+        # products and their relatives
+        "matrix product": "products.gemm:multiplier",
+        "packed matrix": "products.tiles:packed",
+        "suits the team": "products.tiles:suits",
+        "convolution": "products.convolution:convolution",
+        "attention": "products.attention:attend",
+        "attention backward": "products.attention:unattend",
+        "max pool": "products.max_pool:maxima",
+        "max pool backward": "products.max_pool:spread",
+        # calls past NumPy
+        "address": "runtime.team:pointer",
+        "loop over few elements": "runtime.small_calls:loop",
+        "reduction of few elements": "runtime.small_calls:reduction",
+    },
+)

@@ -1,6 +1,7 @@
 """What the modules of devices that are not there answer: PyTorch's build for CPUs has their names, too.
 
-absent_devices.tsv says what: module, the type that is made or raised, the words of an exception, names of functions.
+absent_devices.tsv says what: module, the type that is made or raised, the words of an exception, names of
+functions.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def _function(module: str, name: str, kind: type, words: str) -> Callable[..., A
             f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first"
         )
 
-    run.__name__ = name
+    run.__name__, run.__module__ = name, f"rushlight.{module}"
     # Types stay types: annotations and isinstance() name them, and only making one raises.
     return type(name, (), {"__new__": run, "__module__": f"torch.{module}"}) if name[0].isupper() else run
 

@@ -44,7 +44,8 @@ def homes() -> dict[str, str]:
 
 def advice(name: str) -> str:
     """What to use instead of torch.`name`, or of the missing module that it lies in; "" where nothing is
-    known."""
+    known.
+    """
     parts = name.split(".")
     found = next(
         (
@@ -65,7 +66,8 @@ def torch_name(module: str) -> str:
 
 def attribute(module: str, name: str) -> Any:
     """What __getattr__ of rushlight.x answers to a name that is no other's: a module of another name, a
-    name that is there to be imported (placeholders.py), or AttributeError with what to use instead."""
+    name that is there to be imported (placeholders.py), or AttributeError with what to use instead.
+    """
     if name.startswith("__"):
         raise AttributeError(f"module {torch_name(module)!r} has no attribute {name!r}")
     others = [other for other, ours in _HOMES.items() if f"rushlight.{ours}".rstrip(".") == module]
@@ -98,7 +100,8 @@ def attribute(module: str, name: str) -> Any:
 
 def _imported(module: str, name: str) -> ImportError | None:
     """What `from torch.x import name` raises, if that is what asks: the interpreter would make the same error
-    of an AttributeError, without our note."""
+    of an AttributeError, without our note.
+    """
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_name in ("__getattr__", "find"):
         frame = frame.f_back

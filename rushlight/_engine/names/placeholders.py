@@ -1,10 +1,11 @@
 """PyTorch's names that mean nothing here, or nothing yet: they exist, so that a program that imports one
 runs as far as it does not need it.
 
-placeholders.tsv says which: a module (torch's without "torch.", and torchvision's) and its names, with marks that
-tools/absent_names.py explains; one with `>` is another name of what is there. Any other name is a class: it
-can be imported, named in annotations, asked for by isinstance() and subclassed; who calls it is told what is
-missing and what to use instead (alternatives.tsv). A module that has only such names is made from its line.
+placeholders.tsv says which: a module (torch's without "torch.", and torchvision's) and its names, with marks
+that tools/absent_names.py explains; one with `>` is another name of what is there. Any other name is a class:
+it can be imported, named in annotations, asked for by isinstance() and subclassed; who calls it is told what
+is missing and what to use instead (alternatives.tsv). A module that
+has only such names is made from its line.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sys
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from rushlight._engine.names.alternatives import advice, attribute, home, torch_name
@@ -89,11 +91,23 @@ class Absent(type):
 
 def is_absent(found: Any) -> bool:
     """Whether something only stands for what is not there."""
-    return isinstance(found, (Absent, _AbsentModule)) or isinstance(found, type) and "_absent" in vars(found)
+    return isinstance(found, (Absent, _AbsentModule)) or (
+        isinstance(found, type) and "_absent" in vars(found)
+    )
+
+
+def _importing() -> bool:
+    """Whether a module that is being imported asks: a decorator at its top must not be what stops it."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame is not None and getattr(frame.f_globals.get("__spec__"), "_initializing", False)
 
 
 def _class(full: str, name: str, mark: str) -> Any:
     def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], (FunctionType, type)) and _importing():
+            return deferred(cls, *args)
         raise refusal(full)
 
     def subscript(cls: Any, item: Any) -> Any:
@@ -177,7 +191,8 @@ class _AbsentModule(ModuleType):
 
 class Finder:
     """Makes modules of the table that no file stands for; those that have another name are what that
-    names."""
+    names.
+    """
 
     @staticmethod
     def find_spec(name: str) -> ModuleSpec | None:

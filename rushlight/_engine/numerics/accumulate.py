@@ -6,15 +6,14 @@ scatter_reduce and index_put(accumulate=True).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.services import service
+
 Array = np.ndarray[Any, Any]
 
-# Set by dispatch: adds rows (out (m, n), positions, rows (k, n)) in machine code; whether it was done.
-machine: Callable[[Array, Array, Array], bool] | None = None
 # Fewer elements than this are added before machine code is even asked for.
 MANY = 4096
 
@@ -28,14 +27,11 @@ def add_at(target: Array, positions: Array, rows: Array) -> None:
     *target.shape[1:]) of target's dtype, a wider one (rounded after each), or broadcast to it (strides of 0).
     """
     dense = target.flags.c_contiguous and target.dtype.kind in "fiV" and rows.dtype == target.dtype
-    if machine is not None and target.ndim > 1 and rows.size >= MANY and dense:
+    if target.ndim > 1 and rows.size >= MANY and dense:
         width = rows.size // len(positions)
         flat = target.reshape(len(target), width)
-        if machine(
-            flat,
-            positions.astype(np.int64, copy=False),
-            np.ascontiguousarray(rows).reshape(len(positions), width),
-        ):
+        rows = np.ascontiguousarray(rows).reshape(len(positions), width)
+        if service("add rows")(flat, positions.astype(np.int64, copy=False), rows):
             return
     reduce_at("sum", target, positions, rows)
 

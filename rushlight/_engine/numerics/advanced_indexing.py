@@ -234,6 +234,17 @@ def _operand_strides(a: Array, plan: Read) -> tuple[tuple[int, ...], ...]:
 # --- writing --------------------------------------------------------------------------------------
 
 
+def fitting(shape: tuple[int, ...], indices: Any, values: tuple[int, ...]) -> Any:
+    """What the indices mean for such a shape; RuntimeError unless such values broadcast to the result."""
+    plan = understand(shape, indices)
+    if not broadcasts(values, plan.result):
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values)} cannot be "
+            f"broadcast to indexing result of shape {list(plan.result)}"
+        )
+    return plan
+
+
 def write(a: Array, indices: Indices, values: Array, accumulate: bool = False) -> None:
     """a[indices] = values, or += with every repeated position counted.
 
@@ -248,12 +259,7 @@ def write(a: Array, indices: Indices, values: Array, accumulate: bool = False) -
         )
     if not accumulate and len(indices) == 1 and _write_plain(a, indices[0], values):
         return
-    plan = understand(a.shape, indices)
-    if not broadcasts(values.shape, plan.result):
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be "
-            f"broadcast to indexing result of shape {list(plan.result)}"
-        )
+    plan = fitting(a.shape, indices, values.shape)
     try:
         if accumulate:
             _accumulate(a, plan, values)

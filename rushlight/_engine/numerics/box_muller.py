@@ -9,11 +9,11 @@ the machine code of kernels/moves/box_muller.py, which shares the constants.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.fma import Array, fma32
 from rushlight._engine.numerics.ufunc import c_library
 
@@ -42,16 +42,14 @@ FOUR_OVER_PI, TWO_PI = 4 / math.pi, 2 * math.pi
 SQRT_HALF_BITS = int(_f32(math.sqrt(0.5)).view(np.int32))
 LOW_24, UNIT_24 = (1 << 24) - 1, 2.0**-24
 
-# Set by dispatch: gives a kernel that does as `by_numpy`, or answers False while there is none.
-machine: Callable[[], Callable[[Array, Any, Any], bool]] | None = None
-
 
 def normal32(words: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """float32 normals from uint32 words, in their memory; their number is a multiple of 16."""
     # In blocks, so that a long array is not finished on NumPy while its machine code gets ready.
     most = _BLOCK * GROUP
+    kernel = service("normal numbers")()
     for block in [words[k : k + most] for k in range(0, len(words), most)] if len(words) > most else [words]:
-        if machine is None or not machine()(block, mean, std):
+        if kernel is None or not kernel(block, mean, std):
             by_numpy(block, _f32(mean), _f32(std))
     return words.view(np.float32)
 

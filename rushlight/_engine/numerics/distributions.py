@@ -109,7 +109,7 @@ UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2, of=np.dtype(np.
 def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1.0) -> Array:
     """Uniforms of [low, high); RuntimeError unless low <= high and both fit the dtype."""
     _need(of, FLOATS, "check_uniform_bounds")
-    _check_uniform(of, low, high)
+    check_uniform(of, low, high)
     if of is dt.float64:
         wide = standard64(engine, n)
         if (low, high) == (0, 1):
@@ -129,7 +129,7 @@ def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1
     return made
 
 
-def _check_uniform(of: dtype, low: float, high: float) -> None:
+def check_uniform(of: dtype, low: float, high: float) -> None:
     most = largest(of)
     for name, bound in (("from", low), ("to", high)):
         if not -most <= bound <= most:

@@ -1,5 +1,6 @@
 """What special functions share: how a float64 formula becomes a function of arrays of any floating dtype,
-and the coefficients of series and rational functions, by name (coefficients.tsv, a line each)."""
+and the coefficients of series and rational functions, by name (coefficients.tsv, a line each).
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ method); for huge a Temme's uniform form (DLMF 8.12) with its first two correcti
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ def _fraction(a: Any, x: Any) -> Any:
     return h * _front(a, x) * a
 
 
-@lru_cache(maxsize=None)
+@cache
 def _log_gamma_terms() -> tuple[float, ...]:
     """The Taylor series of lgamma(1 + a) / a, highest power first (DLMF 5.7.3)."""
     zetas = zeta(np.arange(2.0, 45.0), np.ones(43)).tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import ml_dtypes
@@ -12,6 +11,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import Array, convert, overflow
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.distributions import DIGITS, not_implemented
 from rushlight._engine.numerics.rng import Engine, Few
 
@@ -150,11 +150,6 @@ def check_permutation(n: int, of: dtype) -> None:
         not_implemented("randperm", of)
 
 
-# Set by dispatch: gives a kernel (places, words) -> bool that makes the exchanges one by one in
-# machine code, or answers False while there is none.
-machine: Callable[[], Callable[[Array, Array], bool]] | None = None
-
-
 def permutation(engine: Engine, n: int, of: dtype) -> Array:
     """0 .. n - 1 in random order, by the exchanges of Fisher and Yates."""
     check_permutation(n, of)
@@ -162,7 +157,8 @@ def permutation(engine: Engine, n: int, of: dtype) -> Array:
     if n > 1:
         short = n < (1 << 32) // 20
         words = engine.words32(n - 1) if short else engine.words64(n - 1)
-        if machine is None or not short or not machine()(places, words):
+        exchange = service("exchanges")() if short else None
+        if exchange is None or not exchange(places, words):
             places = exchanged(words)
     return convert(places, of.np)
 

@@ -8,7 +8,7 @@ and the others are counted from it, so that element i is not always `start + i *
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -164,7 +164,7 @@ def _from_both_ends(first: Any, last: Any, step: Any, steps: int, added: Any = f
     return out
 
 
-@lru_cache(maxsize=None)
+@cache
 def _counted(of: Any) -> Array:
     return np.arange(_BLOCK).astype(of)
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.services import service
+
 Array = np.ndarray[Any, Any]
 
 DEFAULT_SEED = 67280421310721  # what PyTorch gives a new generator
@@ -29,10 +31,7 @@ _BULK = 512
 # Up to so many words are cut out of what is made of a whole block; so many times without a look at the state.
 FEW, _RUN = 128, 64
 
-# Set by dispatch: gives a kernel (words, state) -> bool that fills words by machine code, or
-# answers False while there is none.
-machine: Callable[[], Callable[[Array, Array], bool]] | None = None
-
+_FLOAT32 = np.dtype(np.float32)
 _STATE = np.dtype(
     {
         "names": [
@@ -64,13 +63,15 @@ class Few:
     words: int = 1
     group: int = 1
     standard: tuple[float, ...] = (0, 1)
-    of: Any = np.dtype(np.float32)
+    of: Any = _FLOAT32
 
 
 class Engine:
     """A stream of random words, its seed, and the second normal of the last Box-Muller pair.
 
-    `lock` serialises draws: several draws that belong together are made under it.
+    `lock` serialises draws: several draws that belong together are made under it. Each look at the words, or
+    at the position, is made in `exclusive()`: NumPy's own lock is re-entrant from 2.4 on only, so NumPy is
+    never called by who holds it.
     """
 
     __slots__ = (
@@ -79,6 +80,7 @@ class Engine:
         "normal32",
         "lock",
         "memory",
+        "_words",
         "_numpy",
         "_bulk",
         "_position",
@@ -94,14 +96,14 @@ class Engine:
         # NumPy's state in place: 624 words and the position of the next one.
         address = self._numpy.ctypes.state_address
         block: Any = (ctypes.c_uint32 * (_WORDS + 1)).from_address(address)
-        self.memory = np.frombuffer(block, np.uint32)  # is true in the lock of `_bits`
+        self.memory = np.frombuffer(block, np.uint32)  # is true in `exclusive()`
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
         self._block, self._tables = -1, dict[Few, tuple[int, Array]]()
         # A part of a table that is given out: how, in what sizes, what comes next, where the part ends, and
         # the words that each takes.
         self._run: tuple[Few, tuple[int, ...], Iterator[Array], int, int] | None = None
-        self.lock = threading.RLock()
+        self.lock, self._words = threading.RLock(), threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
 
@@ -115,7 +117,8 @@ class Engine:
             self.initial_seed = seed % (1 << 64)
             self.normal: float | None = None
             self.normal32 = None
-            np.random.RandomState(self._bits).seed(self.initial_seed % (1 << 32))
+            with self.exclusive():
+                np.random.RandomState(self._numpy).seed(self.initial_seed % (1 << 32))
 
     def seed(self) -> int:
         """Restart from a seed of the operating system; returns it."""
@@ -128,7 +131,11 @@ class Engine:
         if n < _BULK:
             return self.single_words(n)
         words = np.empty(n, np.uint32)
-        return words if self._fill(words) else self._bulk.integers(0, 1 << 32, n, np.uint32)
+        fill = service("generator words")()
+        with self.exclusive():
+            if fill is not None and fill(words, self.memory):
+                return words
+            return self._bulk.integers(0, 1 << 32, n, np.uint32)
 
     def words64(self, n: int) -> Array:
         """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
@@ -150,7 +157,7 @@ class Engine:
         n = size * few.words
         if not 0 < n <= FEW or n % few.group:
             return None
-        with self._numpy.lock:
+        with self._words:
             self._settle()
             at = self._position.value
             if at == _WORDS:
@@ -175,12 +182,12 @@ class Engine:
             if left and self._position.value == run[3] and self._stamp.value == self._block:
                 self._position.value -= left * run[4]
 
-    @property
-    def _bits(self) -> np.random.MT19937:
+    def exclusive(self) -> threading.RLock:
+        """The lock in which words are read and taken, for `with`; the position is that of the next word."""
         if self._run is not None:
-            with self._numpy.lock:
+            with self._words:
                 self._settle()
-        return self._numpy
+        return self._words
 
     def take(self, few: Few, sizes: tuple[int, ...], own: bool = True) -> Array:
         """The next numbers in these sizes, made of single words, in memory of their `own` or in a table."""
@@ -202,21 +209,19 @@ class Engine:
 
     def single_words(self, n: int) -> Array:
         """The next `n` words, uint32, made by NumPy one at a time."""
-        return self._bits.random_raw(n).astype(np.uint32)
-
-    def _fill(self, words: Array) -> bool:
-        with self._bits.lock:
-            return machine is not None and machine()(words, self.memory)
+        with self.exclusive():
+            return self._numpy.random_raw(n).astype(np.uint32)
 
     def double(self) -> float:
         """One uniform of [0, 1) in double precision, for samplers that draw one by one."""
-        raw = self._bits.random_raw
-        high, low = raw(), raw()
+        raw = self._numpy.random_raw
+        with self.exclusive():
+            high, low = raw(), raw()
         return ((high << 32 | low) & _MASK_53) * 2.0**-53
 
     def get_state(self) -> Array:
         """The state as 5056 bytes (uint8) in PyTorch's layout."""
-        with self.lock, self._bits.lock:
+        with self.lock, self.exclusive():
             words, position = self.memory[:_WORDS], int(self.memory[_WORDS])
             record = np.zeros((), _STATE)
             record["seed"], record["seeded"], record["words"] = self.initial_seed, 1, words
@@ -249,7 +254,7 @@ class Engine:
             self.normal32 = float(record["normal32"]) if record["has_normal32"] else None
             # One word left means that the next draw starts a new block, wherever `next` points.
             position = _WORDS if left == 1 else following
-            with self._bits.lock:
+            with self.exclusive():
                 self.memory[:_WORDS], self.memory[_WORDS] = record["words"], position
 
 
@@ -292,7 +297,7 @@ _held: list[Any] = []
 def _hold() -> None:
     # A fork in the middle of another thread's draw would leave the child locks that nobody opens.
     engine = _OfThread.engine
-    for lock in () if engine is None else (engine.lock, engine._bits.lock):
+    for lock in () if engine is None else (engine.lock, engine.exclusive()):
         lock.acquire()
         _held.append(lock)
 

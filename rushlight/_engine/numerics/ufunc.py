@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def builtin(name: str, address: int) -> Callable[..., Any]:
     return make(ctypes.addressof(method), None, None)  # type: ignore[no-any-return]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _api() -> Any:
     capsule = sys.modules["numpy._core._multiarray_umath"]._UFUNC_API  # type: ignore[attr-defined]
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -74,7 +74,7 @@ def _api() -> Any:
     return ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _function(index: int, *argtypes: Any) -> Any:
     return ctypes.PYFUNCTYPE(ctypes.py_object, *argtypes)(_api()[index])
 
@@ -136,7 +136,7 @@ def from_loop(
     return made
 
 
-@lru_cache(maxsize=None)
+@cache
 def _libm() -> ctypes.CDLL:
     return ctypes.CDLL({"win32": "ucrtbase", "darwin": "libm.dylib"}.get(sys.platform, "libm.so.6"))
 
@@ -147,15 +147,16 @@ def libm_address(name: str) -> int | None:
     return None if found is None else ctypes.cast(found, ctypes.c_void_p).value
 
 
-@lru_cache(maxsize=None)
+@cache
 def c_library(name: str) -> np.ufunc:
     """NumPy's function of this name, with the C library's bits where it has one: NumPy's vector loops give
-    others on some processors."""
+    others on some processors.
+    """
     known = libm_address(name) is not None and libm_address(name + "f") is not None
     return from_libm(name) if known else getattr(np, name)  # type: ignore[no-any-return]
 
 
-@lru_cache(maxsize=None)
+@cache
 def from_libm(name: str) -> np.ufunc:
     """The C library's `double name(double)` and `float namef(float)` as a ufunc."""
     double, single = libm_address(name), libm_address(name + "f")

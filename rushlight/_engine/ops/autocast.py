@@ -20,11 +20,11 @@ def _einsum(operands: Any, equation: str) -> str:
 
 
 def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> str:
-    return "float32" if mode == "replicate" or mode == "reflect" and len(pad) < 6 else "keep"
+    return "float32" if mode == "replicate" or (mode == "reflect" and len(pad) < 6) else "keep"
 
 
 def _max_pool(*args: Any, return_indices: bool = False, **more: Any) -> str:
-    return "keep" if return_indices or len(args) > 6 and args[6] else "float32"
+    return "keep" if return_indices or (len(args) > 6 and args[6]) else "float32"
 
 
 def _recurrent(input: Any, *rest: Any, **more: Any) -> str:
@@ -38,6 +38,24 @@ CHOSEN: dict[str, Callable[..., str]] = {
     "max_pool3d_function": _max_pool,
     **dict.fromkeys(("gru", "lstm_cell", "gru_cell"), _recurrent),
 }
-with open(os.path.join(os.path.dirname(__file__), "autocast.tsv"), encoding="utf-8") as _file:
-    POLICIES = {name: policy for policy, *names in map(str.split, _file) for name in names}
+
+
+def _read(file: str) -> dict[str, str]:
+    with open(os.path.join(os.path.dirname(__file__), file), encoding="utf-8") as lines:
+        return {name: policy for policy, *names in map(str.split, lines) for name in names}
+
+
+POLICIES = _read("autocast.tsv")
+# PyTorch's lists for CUDA; what is not in them keeps its operands' types. "refused": see REFUSED.
+CUDA = _read("autocast_cuda.tsv")
+REFUSED = {
+    "binary_cross_entropy": (
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+        "In this case, combine the two layers using "
+        "torch.nn.functional.binary_cross_entropy_with_logits\n"
+        "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+        "safe to autocast."
+    )
+}
 POLICIES |= dict.fromkeys(CHOSEN, "by arguments")

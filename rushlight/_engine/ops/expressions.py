@@ -17,14 +17,14 @@ Operand = Union["Expr", bool, int, float, complex]
 
 # The argument of atoms that stands for "the dtype of the arrays".
 STORED = "stored"
-_interned: dict[tuple[Any, ...], "Expr"] = {}
+_interned: dict[tuple[Any, ...], Expr] = {}
 
 
-def _operator(op: str) -> Callable[["Expr", Operand], "Expr"]:
+def _operator(op: str) -> Callable[[Expr, Operand], Expr]:
     return lambda self, other: make(op, self, other)
 
 
-def _reflected(op: str) -> Callable[["Expr", Operand], "Expr"]:
+def _reflected(op: str) -> Callable[[Expr, Operand], Expr]:
     return lambda self, other: make(op, other, self)
 
 
@@ -33,7 +33,7 @@ class Expr:
 
     __slots__ = ("op", "src", "arg", "__weakref__")
     op: str
-    src: tuple["Expr", ...]
+    src: tuple[Expr, ...]
     arg: Any
 
     __add__, __radd__ = _operator("add"), _reflected("add")
@@ -45,10 +45,10 @@ class Expr:
     __gt__, __ge__ = _operator("gt"), _operator("ge")
     __and__, __or__ = _operator("logical_and"), _operator("logical_or")
 
-    def __neg__(self) -> "Expr":
+    def __neg__(self) -> Expr:
         return make("neg", self)
 
-    def __invert__(self) -> "Expr":
+    def __invert__(self) -> Expr:
         return make("logical_not", self)
 
     def __bool__(self) -> bool:
@@ -109,23 +109,34 @@ def make(op: str, *operands: Operand, arg: Any = None) -> Expr:
 
 
 _Answer = Callable[["Expr"], "Expr"]
-_OTHER: _Answer = lambda e: e
-_MINUS: _Answer = lambda e: make("neg", e)
-_NOTHING: _Answer = lambda e: const(0)
+
+
+def _same(e: Expr) -> Expr:
+    return e
+
+
+def _negated(e: Expr) -> Expr:
+    return make("neg", e)
+
+
+def _zero(_e: Expr) -> Expr:
+    return const(0)
+
+
 # What an atom of two operands is where one of them, by its place, is a literal: by the other one.
 _LITERALS: dict[str, tuple[tuple[int, int, _Answer], ...]] = {
-    "add": ((0, 0, _OTHER), (1, 0, _OTHER)),
-    "sub": ((1, 0, _OTHER), (0, 0, _MINUS)),
+    "add": ((0, 0, _same), (1, 0, _same)),
+    "sub": ((1, 0, _same), (0, 0, _negated)),
     "mul": (
-        (0, 1, _OTHER),
-        (1, 1, _OTHER),
-        (0, 0, _NOTHING),
-        (1, 0, _NOTHING),
-        (0, -1, _MINUS),
-        (1, -1, _MINUS),
+        (0, 1, _same),
+        (1, 1, _same),
+        (0, 0, _zero),
+        (1, 0, _zero),
+        (0, -1, _negated),
+        (1, -1, _negated),
     ),
-    "div": ((1, 1, _OTHER),),
-    "pow": ((1, 1, _OTHER), (1, 2, lambda e: make("mul", e, e))),
+    "div": ((1, 1, _same),),
+    "pow": ((1, 1, _same), (1, 2, lambda e: make("mul", e, e))),
 }
 
 

@@ -43,5 +43,5 @@ def arrays_in(values: Any) -> list[Any]:
     return [
         v
         for v in values
-        if isinstance(v, np.ndarray) or v.__class__ in (list, tuple) and v and isinstance(v[0], np.ndarray)
+        if isinstance(v, np.ndarray) or (v.__class__ in (list, tuple) and v and isinstance(v[0], np.ndarray))
     ]

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr
 
 Array = np.ndarray[Any, Any]
-# (outputs, ((input, dtype name, "vector" or "scalar"), ...), output dtype names) -> callable
-Compile = Callable[[tuple[Expr, ...], tuple[tuple[str, str, str], ...], tuple[str, ...]], Any]
 BIG = 65536
 
 
@@ -23,8 +22,6 @@ class RowKernel:
 
     Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim.
     """
-
-    compile: ClassVar[Compile | None] = None
 
     def __init__(
         self, meaning: Callable[[], tuple[Expr, ...]], inputs: Sequence[str], scalars: Sequence[str] = ()
@@ -71,13 +68,13 @@ class RowKernel:
 
     def _make(self, arrays: Sequence[Array]) -> Any:
         dtypes = [a.dtype.name for a in arrays]
-        if RowKernel.compile is None or arrays[0].dtype.kind != "f" and dtypes[0] != "bfloat16":
+        if arrays[0].dtype.kind != "f" and dtypes[0] != "bfloat16":
             return NotImplemented
         outputs = self.meaning()
         kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
-        return RowKernel.compile(
-            outputs, tuple(zip(self.inputs, dtypes, kinds, strict=True)), (dtypes[0],) * len(outputs)
-        )
+        inputs = tuple(zip(self.inputs, dtypes, kinds, strict=True))
+        kernel = service("row kernel")(outputs, inputs, (dtypes[0],) * len(outputs))
+        return NotImplemented if kernel is None else kernel
 
 
 _watchers: list[tuple[int, list[Any]]] = []

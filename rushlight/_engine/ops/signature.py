@@ -148,8 +148,9 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
         if key == "self" and params and params[0].name == "input":
             name = "input"
         # A prologue hands defaults on as well: they give way to what the caller wrote.
-        if name not in known or name != key and extra.get(name, known[name]) is not known[name]:
-            allowed = ", ".join(sorted(known))
-            raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; it takes: {allowed}")
+        if name not in known or (name != key and extra.get(name, known[name]) is not known[name]):
+            from rushlight._engine.ops import forms
+
+            raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; {forms.told(op, params)}")
         renamed[name] = value
     return renamed

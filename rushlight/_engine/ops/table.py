@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,8 @@ _Entry = TypeVar("_Entry")
 
 class Table(dict[_Key, _Entry]):
     """A dict that fills itself: asked for an entry, it imports the family that declares it; asked for
-    all of them, every family."""
+    all of them, every family.
+    """
 
     def __init__(self) -> None:
         self.families: dict[_Key, str] = {}
@@ -82,7 +83,9 @@ CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # dtypes ("wide": WIDE) or their names, and of rows. Marks behind: "?" unless there is nothing to compute,
 # "*" unless of no dims, "!" after the dims are checked, as what a kernel refuses.
 # Of a pointwise row with a number behind: of so many operands. With "dtype": of the dtype asked for; with
-# "out": whether an out= is "exact" in dtype or "cast" to, where that is not what all rows of the kind do.
+# "out": whether an out= is "exact" in dtype (with these words, for each result or for all,
+# with | between), "cast" to (both: several are exact, one is cast
+# to), or the dtype "asked" for, where that is not what all rows of the kind do.
 REFUSALS: dict[str, dict[str, str]] = {}
 WIDE = "uint16 uint32 uint64"
 
@@ -97,8 +100,8 @@ class _Lenience(threading.local):
 
 
 LENIENCE = _Lenience()
-NAMES: Table[tuple[str, str], tuple["Row", str]] = Table()
-ROWS: Table[str, "Row"] = Table()
+NAMES: Table[tuple[str, str], tuple[Row, str]] = Table()
+ROWS: Table[str, Row] = Table()
 
 
 def _read() -> None:
@@ -164,7 +167,6 @@ class Row:
         "_params",
         "__dict__",
     )
-    binder: ClassVar[Callable[["Row"], Callable[..., Any]] | None] = None
 
     def __init__(self, kind: str, body: Callable[..., Any], **facts: Any) -> None:
         self.kind, self.body = kind, body
@@ -198,11 +200,8 @@ class Row:
         return self._params
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
-        if Row.binder is None:
-            # The door binds itself; nobody need have imported it before the first op.
-            import_module("rushlight._engine.dispatch.dispatcher")
-        binder: Any = Row.binder
-        self.call = binder(self)
+        # Not imported above: the dispatcher stands on the table, and nobody need have imported it before.
+        self.call = import_module("rushlight._engine.dispatch.dispatcher").function(self)
         return self.call(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.serialization.atomic import replacing
+from rushlight._engine.serialization.file_reader import PyTorchFileReader, PyTorchFileWriter
 from rushlight._engine.serialization.legacy import load_legacy, save_legacy
 from rushlight._engine.serialization.locations import location_tag
 from rushlight._engine.serialization.options import skipping_data
 from rushlight._engine.serialization.pickler import dump
 from rushlight._engine.serialization.reading import Plan, load_archive
-from rushlight._engine.serialization.rebuild import is_storage_types, storage_bytes
+from rushlight._engine.serialization.rebuild import checking_sparse, is_storage_types, storage_bytes
 from rushlight._engine.serialization.safe_globals import allowed
 from rushlight._engine.serialization.trust import globals_of
 from rushlight._engine.serialization.zip_format import ALIGNMENT, Reader, Writer
@@ -52,6 +53,7 @@ def save(
     if not _use_new_zipfile_serialization:
         with _opened_for_writing(f) as file:
             save_legacy(obj, file, held, pickle_module, pickle_protocol)
+            _flush(file)
         return
     data = dump(obj, held.fresh, pickle_module, pickle_protocol)
     with _opened_for_writing(f) as file:
@@ -64,6 +66,14 @@ def save(
         for key, (flat, _) in held.storages.items():
             writer.write(f"data/{key}", np.zeros_like(flat) if skipping_data() else flat)
         writer.finish()
+        _flush(file)
+
+
+def _flush(file: Any) -> None:
+    """Let others who open the file see what was written."""
+    flush = getattr(file, "flush", None)
+    if flush is not None:
+        flush()
 
 
 class _HeldStorages:
@@ -85,7 +95,7 @@ class _HeldStorages:
             return None
         cls, identity, flat, step = storage_bytes(value)
         key, known = self._keys.get(identity, (None, cls))
-        if known is not cls:
+        if known is not cls and flat.size:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data "
                 f"as different types: got {known.__name__} and {cls.__name__}; "
@@ -167,7 +177,7 @@ def load(
     )
     if mmap and not _is_path(f):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    with _opened_for_reading(f) as file:
+    with _opened_for_reading(f) as file, checking_sparse():
         name = os.fspath(f) if _is_path(f) else getattr(f, "name", "the file")
         if _starts_as_zip(file):
             return load_archive(file, str(name), plan)
@@ -206,6 +216,23 @@ def _opened_for_reading(f: Any) -> Any:
 
 def _is_path(f: Any) -> bool:
     return isinstance(f, (str, os.PathLike))
+
+
+@contextmanager
+def _open_zipfile_writer(name_or_buffer: Any) -> Iterator[PyTorchFileWriter]:
+    """A PyTorchFileWriter whose archive is finished at the end of the block."""
+    with _opened_for_writing(name_or_buffer) as file:
+        writer = PyTorchFileWriter(file, _archive_name(name_or_buffer))
+        yield writer
+        writer.write_end_of_file()
+        _flush(file)
+
+
+@contextmanager
+def _open_zipfile_reader(name_or_buffer: Any) -> Iterator[PyTorchFileReader]:
+    """A PyTorchFileReader of a path or a file."""
+    with _opened_for_reading(name_or_buffer) as file:
+        yield PyTorchFileReader(file)
 
 
 def _starts_as_zip(file: Any) -> bool:

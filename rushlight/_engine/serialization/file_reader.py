@@ -1,4 +1,4 @@
-"""torch.PyTorchFileReader: the records of a file that torch.save wrote, one by one."""
+"""torch.PyTorchFileReader and PyTorchFileWriter: the records of torch.save's files, one by one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from rushlight._engine.core.dtype import dtype
-from rushlight._engine.serialization.zip_format import Reader
+from rushlight._engine.serialization.zip_format import Reader, Writer
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
@@ -39,3 +39,44 @@ class PyTorchFileReader:
     def get_storage_from_record(self, name: str, numel: int, of: dtype) -> Tensor:
         """The first `numel` elements of a record as a new tensor of one dim."""
         return wrap(self._reader.read_array(name)[: numel * of.itemsize].view(of.np))
+
+
+class PyTorchFileWriter:
+    """Writes records of a zip archive in PyTorch's form: to a path, or a file open for writing.
+
+    Example::
+
+        >>> import io, rushlight as torch
+        >>> file = io.BytesIO()
+        >>> writer = torch.serialization.PyTorchFileWriter(file)
+        >>> writer.write_record("a", b"12", 2)
+        >>> writer.write_end_of_file()
+        >>> torch.PyTorchFileReader(file).get_record("a")
+        b'12'
+    """
+
+    def __init__(self, name_or_buffer: Any, archive: str = "archive") -> None:
+        self._own = isinstance(name_or_buffer, (str, os.PathLike))
+        self._file = open(name_or_buffer, "wb") if self._own else name_or_buffer  # noqa: SIM115
+        self._writer = Writer(self._file, archive)
+        self._written: list[str] = []
+
+    def write_record(self, name: str, data: Any, size: int) -> None:
+        """Add a record: the first `size` bytes of data, an object with a buffer or a storage."""
+        held = memoryview(data._bytes()) if hasattr(data, "_bytes") else memoryview(data)
+        self._writer.write(name, held.cast("B")[:size] if size else b"")
+        self._written.append(name)
+
+    def get_all_written_records(self) -> set[str]:
+        """The names of the records so far."""
+        return set(self._written)
+
+    def archive_name(self) -> str:
+        """The folder inside the archive."""
+        return self._writer._archive
+
+    def write_end_of_file(self) -> None:
+        """Write the version and the directory; nothing can be added afterwards."""
+        self._writer.finish()
+        if self._own:
+            self._file.close()

@@ -121,9 +121,27 @@ class _Storages:
                     f"storage has wrong byte size: expected {flat.size} got "
                     f"{count * of.itemsize}; the file is damaged"
                 )
-            flat[:] = np.frombuffer(_read(file, flat.size), np.uint8)
+            _read_into(file, flat)
             if self._swapped:
                 swap_bytes(flat, of)
+            placed = self._placed[key]
+            if placed.device.type == "cuda":  # a copy, made before the bytes were there
+                placed._bytes()[:] = flat
+
+
+def _read_into(file: Any, flat: Array) -> None:
+    """Fill an array of bytes from a file, at once where the file can write into memory."""
+    readinto, done = getattr(file, "readinto", None), 0
+    if readinto is None:
+        flat[:] = np.frombuffer(_read(file, flat.size), np.uint8)
+        return
+    while done < flat.size:
+        count = readinto(flat[done:].data)
+        if not count:
+            raise RuntimeError(
+                f"unexpected EOF, expected {flat.size - done} more bytes. The file might be corrupted."
+            )
+        done += count
 
 
 def _read(file: Any, count: int) -> bytes:

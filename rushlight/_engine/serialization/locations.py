@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device
-from rushlight._engine.serialization.rebuild import make_meta_storage
+from rushlight._engine.serialization.rebuild import make_cuda_storage, make_meta_storage
 
 Tagger = Callable[[Any], str | None]
 Restorer = Callable[[Any, str], Any]
@@ -83,7 +84,20 @@ def is_meta(map_location: Any) -> bool:
 
 
 def validate_cuda_device(location: str) -> int:
-    """The index in "cuda:1"; RuntimeError, because this build has no CUDA devices."""
+    """The number in "cuda:1", or of the current device; RuntimeError where there is no such device."""
+    platform = accelerator.platform()
+    if platform is not None:
+        index = device(location).index
+        index = platform.current if index is None else index
+        if index >= platform.count:
+            raise RuntimeError(
+                f"Attempting to deserialize object on CUDA device {index} but "
+                f"torch.cuda.device_count() is "
+                f"{platform.count}. Please use torch.load with map_location to map your "
+                f"storages to an "
+                "existing device."
+            )
+        return int(index)
     raise RuntimeError(
         "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
         "False. If you are running on a CPU-only machine, please use torch.load with "
@@ -92,14 +106,16 @@ def validate_cuda_device(location: str) -> int:
 
 
 def _tag(kind: str) -> Tagger:
-    return lambda storage: kind if storage.device.type == kind else None
+    return lambda storage: str(storage.device) if storage.device.type == kind else None
 
 
 register_package(10, _tag("cpu"), lambda storage, location: storage if location == "cpu" else None)
 register_package(
     20,
     _tag("cuda"),
-    lambda storage, location: validate_cuda_device(location) if location.startswith("cuda") else None,
+    lambda storage, location: (
+        make_cuda_storage(storage, validate_cuda_device(location)) if location.startswith("cuda") else None
+    ),
 )
 register_package(
     22,

@@ -6,12 +6,17 @@ Functions whose names begin with `_rebuild_` appear in files under PyTorch's mod
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.device import META
 from rushlight._engine.core.dtype import dtype
@@ -99,7 +104,8 @@ def storage_bytes(held: Any) -> tuple[type, int, Array, int]:
         untyped, step = held._untyped_storage, held.dtype.itemsize
     else:
         cls, untyped, step = UntypedStorage, held, 1
-    return cls, id(untyped._shared), untyped._bytes(), step
+    flat = untyped._bytes()
+    return cls, id(untyped._shared), flat.device.read(flat).copy() if is_away(flat) else flat, step
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -110,6 +116,11 @@ def storage_dtype(cls: Any) -> dtype:
     if cls is UntypedStorage or cls is TypedStorage:
         return dt.uint8
     return cls.dtype  # type: ignore[no-any-return]
+
+
+def make_cuda_storage(held: UntypedStorage, index: int) -> UntypedStorage:
+    """A storage with the bytes of `held` on a CUDA device."""
+    return held.cuda(index)
 
 
 def make_storage(flat: Array) -> UntypedStorage:
@@ -191,11 +202,39 @@ def _rebuild_from_type_v2(function: Any, cls: type, args: tuple[Any, ...], state
     return made
 
 
+class _Loading(threading.local):
+    """The sparse tensors of a file that is being read, whose parts may have no numbers yet."""
+
+    sparse: list[Any] | None = None
+
+
+_LOADING = _Loading()
+
+
+@contextmanager
+def checking_sparse() -> Iterator[None]:
+    """Sparse tensors that are rebuilt inside are checked at the end, where makers check at all."""
+    before, _LOADING.sparse = _LOADING.sparse, []
+    try:
+        yield
+        if _LOADING.sparse:
+            import_module("rushlight.sparse.invariants").check_made(_LOADING.sparse)
+    finally:
+        _LOADING.sparse = before
+
+
 def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
+    later = {} if _LOADING.sparse is None else {"check_invariants": False}
     if layout is not geometry.sparse_coo:
-        return resolve("torch", "sparse_compressed_tensor")(*data, layout=layout)
-    indices, values, size, *known = data
-    return resolve("torch", "sparse_coo_tensor")(indices, values, size, is_coalesced=bool(known and known[0]))
+        made = resolve("torch", "sparse_compressed_tensor")(*data, layout=layout, **later)
+    else:
+        indices, values, size, *known = data
+        coalesced = bool(known and known[0])
+        make = resolve("torch", "sparse_coo_tensor")
+        made = make(indices, values, size, is_coalesced=coalesced, **later)
+    if _LOADING.sparse is not None:
+        _LOADING.sparse.append(made)
+    return made
 
 
 def _rebuild_device_tensor_from_numpy(data: Array, of: dtype, device: Any, requires_grad: bool) -> Any:

@@ -43,6 +43,8 @@ class Conversion:
         if self._k.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         escape(".tolist()")
+        if self._k.home is not None:
+            a = self._k.home.read(a)
         if a.dtype.isbuiltin == 2:  # bfloat16, float8
             a = a.astype(np.float32)
         return a.tolist()
@@ -53,9 +55,10 @@ class Conversion:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
-        if self._k.on_meta:
+        if self._k.away and not (force and self._k.home is not None):
             raise TypeError(
-                "can't convert meta device type tensor to numpy. Use Tensor.cpu() to "
+                f"can't convert {self._k.device} device type tensor to numpy. Use Tensor.cpu() "
+                f"to "
                 "copy the tensor to host memory first."
             )
         if self._k.dtype.name == "bfloat16" or self._k.dtype.name.startswith("float8"):
@@ -64,6 +67,8 @@ class Conversion:
                 "type: convert with .float() first"
             )
         escape(".numpy()")
+        if self._k.home is not None:
+            return self._k.home.read(self._a).copy()  # type: ignore[no-any-return]
         if self._k.lazy and force:
             return self._a.copy()
         if self._k.lazy:
@@ -83,7 +88,7 @@ class Conversion:
         return array.astype(dtype, copy=bool(copy))
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+        self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         from rushlight._engine.tensors.construction.interop import dlpack
 

@@ -51,7 +51,8 @@ def set_num_interop_threads(int: Any) -> None:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Refuse what PyTorch refuses, or warn, and fill memory that is not written to; all results are
-    reproducible without it."""
+    reproducible without it.
+    """
     if not isinstance(mode, bool):
         raise TypeError(
             "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
@@ -75,7 +76,7 @@ def get_deterministic_debug_mode() -> int:
     return Determinism.level
 
 
-def set_deterministic_debug_mode(debug_mode: "int | str") -> None:
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """The same by "default", "warn", "error" or 0, 1, 2."""
     if not isinstance(debug_mode, (str, int)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")

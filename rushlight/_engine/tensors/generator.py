@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as Device
 from rushlight._engine.core.recording import TAPE, settle
 from rushlight._engine.numerics.rng import Engine, default_engine
@@ -25,21 +26,22 @@ class Generator:
         where = Device(device)
         if where.type == "meta":
             raise RuntimeError("META device type not an accelerator.")
-        if where.type != "cpu":
+        platform = accelerator.platform() if where.type == "cuda" else None
+        if where.type != "cpu" and platform is None:
             raise unavailable(where, RuntimeError, "Cannot get CUDA generator without ATen_cuda library")
-        self._own: Engine | None = Engine()
+        self._own: Any = Engine() if platform is None else platform.home(where).new_generator()
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> Any:
         """The array-level engine behind this generator."""
         return default_engine() if self._own is None else self._own
 
     @property
     def device(self) -> Device:
-        """Always cpu."""
-        return Device("cpu")
+        """Where its numbers are drawn."""
+        return getattr(self._own, "where", None) or Device("cpu")
 
-    def manual_seed(self, seed: int) -> "Generator":
+    def manual_seed(self, seed: int) -> Generator:
         """Restart from `seed`, an int in [-2^63, 2^64); returns this generator."""
         if isinstance(seed, np.integer):
             raise TypeError(
@@ -70,7 +72,7 @@ class Generator:
             TAPE[-1].run(engine.get_state, (), found, ())
         return found
 
-    def set_state(self, new_state: Tensor) -> "Generator":
+    def set_state(self, new_state: Tensor) -> Generator:
         """Resume from what `get_state` gave, here or in PyTorch; returns this generator."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
@@ -83,26 +85,33 @@ class Generator:
             TAPE[-1].write(engine.set_state, (new_state._a,), (new_state,))
         return self
 
-    def clone_state(self) -> "Generator":
+    def clone_state(self) -> Generator:
         """A new generator that will give the same numbers as this one."""
-        other = Generator()
+        other = Generator(self.device)
         other.set_state(self.get_state())
         return other
 
-    def graphsafe_get_state(self) -> "Generator":
+    def graphsafe_get_state(self) -> Generator:
         """Refused: only CUDA generators have it."""
         raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state()")
 
-    def graphsafe_set_state(self, state: "Generator") -> "Generator":
+    def graphsafe_set_state(self, state: Generator) -> Generator:
         """Refused: only CUDA generators have it."""
         raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state()")
 
     def get_offset(self) -> int:
-        """Refused: only counter-based generators have an offset."""
+        """How many numbers each thread has drawn, of a CUDA device's; refused by the CPU's."""
+        if self.device.type == "cuda":
+            return int(self._own.offset)
         raise RuntimeError("CPU Generator does not use offset; save get_state() instead")
 
-    def set_offset(self, offset: int) -> "Generator":
-        """Refused: only counter-based generators have an offset."""
+    def set_offset(self, offset: int) -> Generator:
+        """Let a CUDA device's go on after so many numbers, a multiple of 4; refused by the CPU's."""
+        if self.device.type == "cuda":
+            if offset % 4:
+                raise RuntimeError("offset must be a multiple of 4")
+            self._own.offset = offset
+            return
         raise RuntimeError("CPU Generator does not use offset; use set_state() instead")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -113,12 +122,13 @@ class Generator:
         self.set_state(state[2])
 
 
-def _shared() -> Generator:
+def around(engine: Any = None) -> Generator:
+    """The generator of an engine; of the one that is used where none is named if None."""
     made: Generator = object.__new__(Generator)
-    made._own = None
+    made._own = engine
     return made
 
 
 # Names the engine that is used where none is given, without making it: that would load NumPy's
 # random module at start-up.
-default_generator = _shared()
+default_generator = around()

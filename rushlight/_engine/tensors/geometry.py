@@ -238,8 +238,8 @@ class Geometry:
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements lie in the order of `memory_format` without gaps."""
         a = self._l
-        if memory_format in (contiguous_format, preserve_format):
-            return bool(a.flags.c_contiguous)
+        if memory_format is contiguous_format or memory_format is preserve_format:
+            return a.flags.c_contiguous  # type: ignore[no-any-return]
         if a.ndim != (4 if memory_format is channels_last else 5):
             return False
         strides, step = self.stride(), 1
@@ -280,26 +280,31 @@ class Geometry:
         return self._k.dtype.is_signed
 
     def get_device(self) -> int:
-        """-1: the CPU."""
-        return -1
+        """The number of the device; -1 for the CPU."""
+        return -1 if self._k.device.index is None else int(self._k.device.index)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self._k.home is not None
 
     @property
     def is_cpu(self) -> bool:
         """Whether the memory is the CPU's."""
         return self._k.device.type == "cpu"
 
-    def is_same_size(self, other: "Geometry") -> bool:
+    def is_same_size(self, other: Geometry) -> bool:
         """Whether the shapes are equal."""
         return self._l.shape == other._l.shape
 
-    def is_set_to(self, other: "Geometry") -> bool:
+    def is_set_to(self, other: Geometry) -> bool:
         """Whether both see the same memory in the same way."""
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
         own = self._s is not None and self._s in SHARED
-        return own or bool(SHARED) and shared_at(owner(self._m)) is not None
+        return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""
@@ -310,8 +315,8 @@ class Geometry:
         return self._k.neg
 
     def is_pinned(self, device: Any = None) -> bool:
-        """False: there is no page-locked memory without CUDA."""
-        return False
+        """Whether the memory is page-locked, for copies to and from CUDA devices."""
+        return self._s is not None and self._s.pinned
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""
@@ -329,6 +334,9 @@ class Geometry:
         """The array API standard's name of `to(device)`."""
         return self.to(device)  # type: ignore[attr-defined]
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
+
     def __len__(self) -> int:
         if not self._l.ndim:
             raise TypeError("len() of a 0-d tensor")
@@ -343,7 +351,6 @@ def lookup_function(name: str) -> Any:
 
 
 for _name in (
-    "cuda",
     "sparse",
     "sparse_csr",
     "quantized",

@@ -11,10 +11,13 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.lazy_views import place
+from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:
     from rushlight._engine.autograd.node import Node
     from rushlight._engine.tensors.tensor import Tensor
+
+_new = object.__new__
 
 
 class Gradient:
@@ -27,6 +30,7 @@ class Gradient:
     _i: int
     _s: Any
     _b: Any
+    _hidden: Any
     _grad: Any
     _detached: type | None = None  # the class of detach()'s result; None: its own
 
@@ -45,6 +49,10 @@ class Gradient:
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad cannot be deleted")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
@@ -78,6 +86,14 @@ class Gradient:
         return None if self.is_leaf else self._g.settle()
 
     @property
+    def _grad_fn(self) -> Node | None:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("grad_fn cannot be deleted: detach_() cuts a tensor off from its graph")
+
+    @property
     def output_nr(self) -> int:
         """Which of grad_fn's results this is."""
         return self._i
@@ -105,7 +121,7 @@ class Gradient:
     @property
     def _base(self) -> Tensor | None:
         base = getattr(self, "_b", None)
-        if base is None:
+        if base is None or self._s.inference:
             return None
         root = base[0]
         while (upper := getattr(root, "_b", None)) is not None:
@@ -113,7 +129,7 @@ class Gradient:
         return root
 
     def _is_view(self) -> bool:
-        return getattr(self, "_b", None) is not None
+        return getattr(self, "_b", None) is not None and not self._s.inference
 
     def backward(
         self,
@@ -129,9 +145,17 @@ class Gradient:
 
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
-        from rushlight._engine.tensors.tensor import alias
-
-        return alias(self, cls=self._detached or type(self))  # type: ignore[arg-type]
+        other: Any = _new(
+            self._detached or self.__class__
+        )  # written out from `alias`, since it is often called
+        other._k = of = self._k
+        other._g, other._i = None, 0
+        other._s = storage(self)
+        if of.lazy:
+            other._hidden = self._hidden
+        else:
+            other._a = self._a
+        return other  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
         """Cut this tensor off from its graph, in place."""
@@ -152,10 +176,24 @@ class Gradient:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Gradient):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self._g is not None and value._k.dtype.category < dt.FLOATING:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or "
+                f"complex dtype, got {value._k.dtype}"
+            )
+        if self.layout is not value.layout:  # type: ignore[attr-defined]
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
+                f"have incompatible tensor type: {self.layout} and {value.layout}"
+            )  # type: ignore[attr-defined]
         place(self, value._m, value._k)
         self._s = value._s
         if self.__dict__.get("_post"):
             self._post()
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("data cannot be deleted")
 
     def retain_grad(self) -> None:
         """Keep this non-leaf tensor's gradient in `.grad` during backward()."""

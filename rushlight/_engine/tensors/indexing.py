@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
 from rushlight._engine.numerics.advanced_indexing import Array, out_of_bounds
 from rushlight._engine.tensors.construction.from_data import checked, infer
@@ -145,6 +146,8 @@ def _sequence(walk: _Walk, item: Any) -> None:
 def _indices(walk: _Walk, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
     a: Array = item if isinstance(item, np.ndarray) else item._a
+    if is_away(a) and not a.ndim:  # which the host must know
+        a = a.device.read(a)  # type: ignore[attr-defined]
     kind = a.dtype.kind
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
@@ -193,7 +196,7 @@ def _dims_of(item: Any) -> int:
     if item is None or item is ... or item.__class__ is bool:
         return 0
     a = item._a if isinstance(item, Conversion) else item
-    if isinstance(a, np.ndarray) and a.dtype in _MASKS:
+    if (isinstance(a, np.ndarray) or is_away(a)) and a.dtype in _MASKS:
         return a.ndim
     return 1
 
@@ -205,17 +208,18 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """A bare index as a tuple of one, except a sequence that PyTorch still reads as a tuple."""
     if isinstance(index, (int, slice, Conversion, np.ndarray)) or index is None or index is ...:
         return (index,)
-    if hasattr(type(index), "__getitem__") and not isinstance(index, (dict, np.generic)):
-        if len(index) < 32 and any(map(_makes_tuple, index)):
-            warn(
-                "Using a non-tuple sequence for multidimensional indexing is deprecated and will "
-                "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
-                "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
-                "either in an error or a different result",
-                UserWarning,
-            )
-            return tuple(index)
-    return (index,)
+    if not hasattr(type(index), "__getitem__") or isinstance(index, (dict, np.generic)):
+        return (index,)
+    if len(index) >= 32 or not any(map(_makes_tuple, index)):
+        return (index,)
+    warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will "
+        "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
+        "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
+        "either in an error or a different result",
+        UserWarning,
+    )
+    return tuple(index)
 
 
 def _makes_tuple(item: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core import dtype as dt
+from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.device import CPU, META, device
 
 
@@ -15,15 +15,30 @@ class Kind:
 
     conj, neg: the values are the conjugates, the negatives of what lies in memory (tensors/lazy_views.py);
     lazy: either.  special: no short way takes such tensors.  plain: the kind without marks.
+    home: the device that owns the memory (devices/), None for the CPU's.  away: the CPU cannot read it.
     """
 
-    __slots__ = ("dtype", "device", "np", "on_meta", "conj", "neg", "lazy", "special", "plain")
+    __slots__ = (
+        "dtype",
+        "device",
+        "np",
+        "on_meta",
+        "conj",
+        "neg",
+        "lazy",
+        "special",
+        "plain",
+        "home",
+        "away",
+    )
 
     def __init__(self, dtype: dt.dtype, where: device, conj: bool, neg: bool) -> None:
         self.dtype, self.device, self.np = dtype, where, dtype.np
         self.on_meta = where.type == "meta"
         self.conj, self.neg, self.lazy = conj, neg, conj or neg
-        self.special = self.on_meta or self.lazy
+        self.home: Any = accelerator.platform().home(where) if where.type == "cuda" else None
+        self.away = self.on_meta or self.home is not None
+        self.special = self.away or self.lazy
         self.plain: Kind = kind(dtype, where) if self.lazy else self
 
     def __repr__(self) -> str:
@@ -43,9 +58,19 @@ def kind(dtype: dt.dtype, where: device = CPU, conj: bool = False, neg: bool = F
     found = _kinds.get(key)
     if found is None:
         if where.type not in ("cpu", "meta"):
-            raise unavailable(where)
+            numbered = available(where)
+            if numbered != where:
+                return kind(dtype, numbered, conj, neg)
         found = _kinds.setdefault(key, Kind(dtype, where, conj, neg))
     return found
+
+
+def available(where: device) -> device:
+    """A device beside the CPU, numbered; the error that says why it is none."""
+    platform = accelerator.platform() if where.type == "cuda" else None
+    if platform is None:
+        raise unavailable(where)
+    return platform.device(where.index).where  # type: ignore[no-any-return]
 
 
 def unavailable(

@@ -8,10 +8,12 @@ that is for sizes, strides, addresses, and for the few places that make views or
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.tensors.kind import Kind, kind
 
@@ -50,15 +52,21 @@ def shared(t: Any, other: Any) -> bool:
 
 
 def values(t: Any) -> Array:
-    """What `_a` of a tensor with an empty slot answers: a lazy view's, or what was put off."""
-    hidden = t._hidden
+    """What `_a` of a tensor with an empty slot answers: a lazy view's values, what was put off, and what a
+    copy from a device is under way to.
+    """
+    hidden = getattr(t, "_hidden", None)
     if hidden.__class__ is Pending:
         return hidden.owner.values(t)  # type: ignore[no-any-return]
+    if not t._k.lazy:
+        return import_module("rushlight._engine.devices.cuda.strict").arrived(t)  # type: ignore[no-any-return]
     if t._k.on_meta:
         return hidden  # type: ignore[no-any-return]
     if TAPE:
         return read(memory(t), t._k)._a  # type: ignore[no-any-return]
-    found = np.asarray(_turned(t._hidden, t._k))
+    found = asarray(_turned(t._hidden, t._k))
+    if t._k.home is not None:
+        return found  # type: ignore[no-any-return]
     found.setflags(False)
     return found
 

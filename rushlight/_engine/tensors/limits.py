@@ -13,7 +13,7 @@ from rushlight._engine.core import dtype as dt
 class finfo:
     """Limits of a floating-point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
 
-    def __init__(self, type: "dt.dtype | None" = None) -> None:
+    def __init__(self, type: dt.dtype | None = None) -> None:
         d = dt.get_default_dtype() if type is None else type
         if not isinstance(d, dt.dtype) or d.category < dt.FLOATING:
             raise TypeError(
@@ -40,7 +40,7 @@ class finfo:
 class iinfo:
     """Limits of an integer dtype: max, min, bits."""
 
-    def __init__(self, type: "dt.dtype") -> None:
+    def __init__(self, type: dt.dtype) -> None:
         if not isinstance(type, dt.dtype) or type.category != dt.INTEGRAL:
             raise TypeError(
                 f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {type!r}"

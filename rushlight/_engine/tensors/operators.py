@@ -41,8 +41,12 @@ def _late(name: str) -> Callable[..., Any]:
         setattr(tensor.Tensor, name, found)
         return found(self, *other)
 
-    bind.__name__ = name
-    return bind
+    def unary(self: Any) -> Any:
+        return bind(self)
+
+    made = unary if OPERATORS.get(name, ("", ""))[1] == "unary" else bind
+    made.__name__ = name
+    return made
 
 
 class Operators:

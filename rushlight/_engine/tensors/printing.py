@@ -235,15 +235,20 @@ def _body(t: Tensor, indent: int, contents: str | None) -> tuple[str, list[str]]
     """The text of the numbers, and the suffixes that say what they do not."""
     meta = t.device.type == "meta"
     empty = t.numel() == 0
-    suffixes = [f"device='{t.device}'"] if meta else []
+    suffixes = [f"device='{t.device}'"] if t.device.type != "cpu" else []
     if meta or (t.dim() != 1 if empty else not PRINT_OPTS.edgeitems):
         suffixes.append(f"size={tuple(t.shape)}")
     spelled = _spelled_dtype(t.dtype, hidden=empty or meta)
     if spelled is not None:
         suffixes.append(spelled)
     if contents is None:
-        contents = "..." if meta else format_array(t._a, indent)
+        contents = "..." if meta else format_array(_numbers(t), indent)
     return contents, suffixes
+
+
+def _numbers(t: Tensor) -> np.ndarray:
+    """The elements, for the host."""
+    return t._a.device.read(t._a) if t.device.type == "cuda" else t._a  # type: ignore[attr-defined, no-any-return]
 
 
 def _tensor_str(t: Tensor, indent: int = 0) -> str:

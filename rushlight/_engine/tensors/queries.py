@@ -10,6 +10,7 @@ from rushlight._engine.core import dtype as dt, layout, promotion
 from rushlight._engine.core.device import Default, device as _device
 from rushlight._engine.core.size import Size
 from rushlight._engine.derive import cast
+from rushlight._engine.tensors.kind import available
 from rushlight._engine.tensors.storages.typed import TypedStorage
 from rushlight._engine.tensors.storages.untyped import UntypedStorage
 from rushlight._engine.tensors.tensor import Tensor
@@ -25,11 +26,25 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
+def _foreign(value: Any) -> bool:
+    """Whether it is no tensor, but its class takes torch's functions over (an fx.Proxy does)."""
+    return not isinstance(value, Tensor) and hasattr(type(value), "__torch_function__")
+
+
+def _handed(function: Callable[..., Any], value: Any, *args: Any, **kwargs: Any) -> Any:
+    """What the class of `value` makes of the call."""
+    handle = import_module("rushlight.overrides").handle_torch_function
+    return handle(function, (value,), value, *args, **kwargs)
+
+
 def _asked(name: str) -> Callable[..., Any]:
     def ask(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if _foreign(input):
+            return _handed(ask, input, *args, **kwargs)
         return getattr(input, name)(*args, **kwargs)
 
     ask.__name__ = ask.__qualname__ = name
+    ask.__module__ = "rushlight"
     ask.__doc__ = getattr(Tensor, name).__doc__
     return ask
 
@@ -59,8 +74,14 @@ def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
 
 def _assert(condition: Any, message: str) -> None:
     """assert, as a function that tracers may see."""
+    if _foreign(condition):
+        _handed(_assert, condition, message)
+        return
     if not condition:
         raise AssertionError(message)
+
+
+_assert.__module__ = "rushlight"
 
 
 def typename(obj: Any) -> str:
@@ -116,10 +137,8 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def set_default_device(device: Any) -> None:
-    """Set the device of new tensors; the CPU is the only one that holds data here."""
+    """Set the device of new tensors."""
     wanted = _device("cpu" if device is None else device)
     if wanted.type not in ("cpu", "meta"):
-        from rushlight._engine.tensors.kind import unavailable
-
-        raise unavailable(wanted)
+        available(wanted)
     Default.value = wanted

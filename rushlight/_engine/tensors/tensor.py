@@ -10,12 +10,14 @@ from the table: the first look-up of a name binds it to the class.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.dtype import FLOATING
+from rushlight._engine.core.accelerator import asarray, is_away
+from rushlight._engine.core.dtype import FLOATING, from_numpy_dtype
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.names import completion
@@ -28,9 +30,15 @@ from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
 
+@cache
+def _dispatcher() -> Any:
+    # Not imported above: it stands on tensors.
+    return import_module("rushlight._engine.dispatch.dispatcher")
+
+
 def lookup(namespace: str, name: str) -> Any:
-    """The callable generated from a row, or None; the door puts itself in this place."""
-    return import_module("rushlight._engine.dispatch.dispatcher").lookup(namespace, name)
+    """The callable generated from a row, or None where the table has no such name."""
+    return _dispatcher().lookup(namespace, name)
 
 
 # Classes with a __torch_dispatch__ of their own.
@@ -49,6 +57,8 @@ class TensorMeta(type):
 
     def __getattr__(cls, name: str) -> Any:
         if not name.startswith("__") or name in cls._operators:
+            if name in completion.names("Tensor") and completion.is_completing():
+                return property()
             found = lookup("Tensor", name)
             if found is not None:
                 setattr(Tensor, name, found)
@@ -71,7 +81,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     _k: Kind
     _s: Storage | None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
         from rushlight._engine.tensors.construction.legacy import legacy_new
 
         return legacy_new(cls, args, kwargs)
@@ -81,10 +91,9 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
             return values(self)
         if name == "_m" or name == "_l":  # a wrapped tensor's `_a` is no slot
             return elsewhere(self, name) if hasattr(self, "_hidden") else self._a
-        if name not in _UNSET:
-            if lookup("Tensor", name) is not None:
-                getattr(Tensor, name)
-                return getattr(self, name)
+        if name not in _UNSET and lookup("Tensor", name) is not None:
+            getattr(Tensor, name)
+            return getattr(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
@@ -96,7 +105,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
-    def _state(self, state: "Tensor") -> "Tensor":
+    def _state(self, state: Tensor) -> Tensor:
         """What an optimizer keeps of this parameter: a tensor of its memory's shape, perhaps of its class."""
         return state
 
@@ -149,7 +158,9 @@ _new = object.__new__
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
     if array.__class__ is not np.ndarray:
-        array = np.asarray(array)
+        array = asarray(array)
+        if of is None and is_away(array):
+            of = kind(from_numpy_dtype(array.dtype), array.device.where)
     t: Tensor = _new(Tensor)
     t._a = array
     t._k = CPU_KINDS[array.dtype] if of is None else of.plain

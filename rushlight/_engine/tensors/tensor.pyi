@@ -12,17 +12,19 @@ import numpy as np
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, type as _type
 from collections.abc import Callable, Iterator, Sequence
 from rushlight._engine.autograd.node import Node
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.core.size import Size
-from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, kthvalue as _kthvalue_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
 from rushlight._engine.tensors.generator import Generator
 from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
 from rushlight._engine.tensors.kind import Kind
+from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, kthvalue as _kthvalue_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
 from rushlight.utils.hooks import RemovableHandle
 from typing import Any, Literal, Self, overload
 
 from rushlight._engine.tensors.storages.storage import storage as storage
+from rushlight._engine.tensors.kind import kind as kind
 BELOW: set[_type]
 class LISTENING:
     """Stands among WRAPPED while somebody may listen below autograd."""
@@ -30,13 +32,13 @@ class LISTENING:
 class TensorMeta(_type):
     """Finds Tensor.NAME in the op table when it is first asked for."""
 
-    def __init__(self, name: str, bases: tuple[_type, ...], own: dict[str, Any], **options: Any) -> None: ...
-    def __getattr__(self, name: str) -> Any: ...
+    def __init__(cls, name: str, bases: tuple[_type, ...], own: dict[str, Any], **options: Any) -> None: ...
+    def __getattr__(cls, name: str) -> Any: ...
 WRAPPED: set[_type]
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
-def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
-    """The callable behind a public name, or None where the table has no such name."""
+def lookup(namespace: str, name: str) -> Any:
+    """The callable generated from a row, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
     """A fresh tensor around `array` (no copy), which nothing else must own."""
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
@@ -68,7 +70,8 @@ class Tensor(metaclass=TensorMeta):
     def __complex__(self) -> _complex: ...
     def __contains__(self, element: Any) -> _bool: ...
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor: ...
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: _bool | None = None) -> Any: ...
+    def __delitem__(self, index: Any) -> None: ...
+    def __dlpack__(self, *, stream: _int = -1, max_version: Any = None, dl_device: Any = None, copy: _bool | None = None) -> Any: ...
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
     def __float__(self) -> _float: ...
     def __format__(self, spec: str) -> str: ...
@@ -100,6 +103,8 @@ class Tensor(metaclass=TensorMeta):
         """The same data with its own version counter, so that autograd does not see writes."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
+    @data.deleter
+    def data(self) -> None: ...
     def data_ptr(self) -> _int:
         """The address of the first element; 0 for an empty tensor."""
     def detach(self) -> Tensor:
@@ -123,7 +128,7 @@ class Tensor(metaclass=TensorMeta):
     def element_size(self) -> _int:
         """Bytes of one element."""
     def get_device(self) -> _int:
-        """-1: the CPU."""
+        """The number of the device; -1 for the CPU."""
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated by backward(), or None."""
@@ -149,7 +154,8 @@ class Tensor(metaclass=TensorMeta):
     def is_cpu(self) -> _bool:
         """Whether the memory is the CPU's."""
     @property
-    def is_cuda(self) -> Any: ...
+    def is_cuda(self) -> _bool:
+        """Whether the memory is a CUDA device's."""
     def is_floating_point(self) -> _bool:
         """Whether the dtype is a floating-point one."""
     @property
@@ -179,7 +185,7 @@ class Tensor(metaclass=TensorMeta):
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError for several or none."""
     def is_pinned(self, device: str | _int | _device | None = None) -> _bool:
-        """False: there is no page-locked memory without CUDA."""
+        """Whether the memory is page-locked, for copies to and from CUDA devices."""
     @property
     def is_quantized(self) -> Any: ...
     def is_same_size(self, other: Tensor) -> _bool:
@@ -245,6 +251,8 @@ class Tensor(metaclass=TensorMeta):
         """Whether gradients flow into (or through) this tensor."""
     @requires_grad.setter
     def requires_grad(self, value: _bool) -> None: ...
+    @requires_grad.deleter
+    def requires_grad(self) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Tensor:
         """Turn the tracking of a leaf on or off, in place."""
     def retain_grad(self) -> None:
@@ -350,9 +358,12 @@ class Tensor(metaclass=TensorMeta):
     def cpu(self, memory_format: MemoryFormat = ...) -> Tensor:
         """In the CPU's memory."""
     def cuda(self, device: str | _int | _device | None = None, non_blocking: _bool = False, memory_format: MemoryFormat = ...) -> Tensor:
-        """Refused: there is no CUDA in this build."""
+        """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is
+        there.
+        """
     def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float64)."""
+    def eig(self, *args: Any, **kwargs: Any) -> Any: ...
     def fill_(self, value: Any) -> Tensor:
         """Write one number (or 0-d tensor) everywhere."""
     def float(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -363,6 +374,7 @@ class Tensor(metaclass=TensorMeta):
         """to(torch.int32)."""
     def long(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int64)."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
         """Replace each element a by callable(a, b, c), from `x` and `y` as in map_."""
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
@@ -372,8 +384,14 @@ class Tensor(metaclass=TensorMeta):
     def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: str | _int | _device | None = None, requires_grad: _bool = False, layout: StorageLayout | None = None, pin_memory: _bool = False) -> Tensor:
         """A new leaf with a copy of data, in this tensor's dtype and on its device."""
     def pin_memory(self, device: str | _int | _device | None = None) -> Tensor:
-        """Refused: page-locked memory needs CUDA."""
-    def resize_(self, *sizes: Any, memory_format: MemoryFormat = ...) -> Tensor:
+        """A copy in page-locked memory, which copies to and from CUDA devices need not wait for; itself if it
+        is.
+        """
+    def record_stream(self, s: Sequence[_int] | _int) -> None:
+        """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
+        work.
+        """
+    def resize_(self, *sizes: _int | Sequence[_int], memory_format: MemoryFormat = ...) -> Tensor:
         """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Give this tensor another's shape."""
@@ -386,1078 +404,1095 @@ class Tensor(metaclass=TensorMeta):
         """
     def short(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int16)."""
+    def solve(self, *args: Any, **kwargs: Any) -> Any: ...
+    def symeig(self, *args: Any, **kwargs: Any) -> Any: ...
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
     def type(self, dtype: _dtype | None = None, non_blocking: _bool = False, **kwargs: Any) -> Any:
         """The legacy type's name; with an argument, a conversion."""
-    def view(self, *given: Any, size: Sequence[_int] | _int | None = None, dtype: _dtype | None = None) -> Tensor:
+    def view(self, *given: _int | Sequence[_int] | dt.dtype, size: _int | Sequence[_int] | None = None, dtype: dt.dtype | None = None) -> Tensor:
         """The same elements in another shape, or the same bytes as another dtype."""
     def zero_(self) -> Tensor:
         """Write zeros everywhere."""
     def ccol_indices(self) -> Tensor: ...
-    def coalesce(self) -> Tensor:
+    def coalesce(t) -> Tensor:
         """The same tensor with places in order, each once."""
     def col_indices(self) -> Tensor: ...
     def crow_indices(self) -> Tensor: ...
+    def dense_dim(self) -> _int:
+        """How many dims lie in values: all, of a dense tensor."""
+    def hspmm(mat1, mat2: Any) -> Tensor:
+        """torch.hspmm: mat1 @ mat2, the rows that mat1 has anything in as the values of a hybrid tensor."""
     def indices(self) -> Tensor: ...
     def is_coalesced(self) -> _bool: ...
+    def resize_as_sparse_(t, template: Tensor) -> Tensor:
+        """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
     def row_indices(self) -> Tensor: ...
-    def sparse_mask(self, mask: Tensor) -> Tensor:
+    def smm(a, b: Any) -> Any:
+        """The matrix product; of two sparse matrices, sparse."""
+    def sparse_dim(self) -> _int:
+        """How many dims the indices count: none, of a dense tensor."""
+    def sparse_mask(t, mask: Tensor) -> Tensor:
         """A tensor's numbers at the places that mask has."""
-    def to_dense(self, dtype: _dtype | None = None, **_: Any) -> Tensor:
-        """A dense tensor of the same numbers."""
-    def to_sparse(self, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Tensor:
+    def sspaddmm(input, mat1: Any, mat2: Any, *, beta: _int = 1, alpha: Tensor | _float = 1) -> Tensor:
+        """torch.sspaddmm: beta * input + alpha * (mat1 @ mat2) of sparse input and mat1, sparse."""
+    def to_dense(t, dtype: _dtype | None = None, masked_grad: Any = None) -> Tensor:
+        """A dense tensor of the same numbers.
+
+        masked_grad: taken as True, that is, what is not specified has no gradient.
+        """
+    def to_sparse(t, sparse_dim: Any = None, *, layout: StorageLayout | None = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
         """A dense tensor's nonzero values and their places, counted in the first sparse_dim dims; or a compressed
-        layout.
+        layout, with the last dense_dim dims in the values.
         """
     def to_sparse_bsc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsc."""
     def to_sparse_bsr(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_bsr."""
-    def to_sparse_coo(self) -> Any: ...
+    def to_sparse_coo(self) -> Tensor:
+        """The same tensor as COO."""
     def to_sparse_csc(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_csc."""
     def to_sparse_csr(self, *args: Any, **options: Any) -> Tensor:
         """The same matrix as torch.sparse_csr."""
     def values(self) -> Tensor: ...
-    def _conj(self) -> Tensor:
+    def _conj(input) -> Tensor:
         """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
-    def _conj_physical(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def _conj_physical(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The complex conjugate, written out."""
-    def _conj_physical_(self) -> Tensor:
+    def _conj_physical_(input) -> Tensor:
         """In-place version of _conj_physical."""
-    def _neg_view(self) -> Tensor:
+    def _neg_view(input) -> Tensor:
         """The negative, as a view that is negated when it is read."""
-    def abs(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def abs(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The absolute value (of a complex number, its modulus)."""
-    def abs_(self) -> Tensor:
+    def abs_(input) -> Tensor:
         """In-place version of abs."""
-    def absolute(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def absolute(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The absolute value (of a complex number, its modulus)."""
-    def absolute_(self) -> Tensor:
+    def absolute_(input) -> Tensor:
         """In-place version of abs."""
-    def acos(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def acos(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arc cosine."""
-    def acos_(self) -> Tensor:
+    def acos_(input) -> Tensor:
         """In-place version of acos."""
-    def acosh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def acosh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The inverse hyperbolic cosine."""
-    def acosh_(self) -> Tensor:
+    def acosh_(input) -> Tensor:
         """In-place version of acosh."""
-    def add(self, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def add(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input + alpha * other."""
-    def add_(self, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    def add_(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of add."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def addbmm(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    def addbmm_(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addbmm."""
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def addcdiv(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input + value * tensor1 / tensor2."""
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
+    def addcdiv_(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addcdiv."""
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def addcmul(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input + value * tensor1 * tensor2."""
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
+    def addcmul_(input, tensor1: Tensor, tensor2: Tensor, *, value: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addcmul."""
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def addmm(input, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2)."""
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    def addmm_(input, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addmm."""
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def addmv(input, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """beta * input + alpha * (mat @ vec)."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    def addmv_(input, mat: Tensor, vec: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addmv."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def addr(input, vec1: Tensor, vec2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """beta * input + alpha * the outer product of two vectors."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    def addr_(input, vec1: Tensor, vec2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of addr."""
-    def adjoint(self) -> Tensor:
+    def adjoint(input) -> Tensor:
         """The last two dims swapped and conjugated."""
-    def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def all(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether all elements are nonzero."""
-    def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
+    def allclose(input, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all elements are close."""
-    def amax(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def amax(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The largest element; nan if there is one."""
-    def amin(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def amin(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The smallest element; nan if there is one."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _aminmax_result:
+    def aminmax(input, *, dim: _int | None = None, keepdim: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _aminmax_result:
         """(min, max) along dim, or over all elements."""
-    def angle(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def angle(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def any(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether any element is nonzero."""
-    def arccos(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def arccos(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arc cosine."""
-    def arccos_(self) -> Tensor:
+    def arccos_(input) -> Tensor:
         """In-place version of acos."""
-    def arccosh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def arccosh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The inverse hyperbolic cosine."""
-    def arccosh_(self) -> Tensor:
+    def arccosh_(input) -> Tensor:
         """In-place version of acosh."""
-    def arcsin(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def arcsin(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arc sine."""
-    def arcsin_(self) -> Tensor:
+    def arcsin_(input) -> Tensor:
         """In-place version of asin."""
-    def arcsinh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def arcsinh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The inverse hyperbolic sine."""
-    def arcsinh_(self) -> Tensor:
+    def arcsinh_(input) -> Tensor:
         """In-place version of asinh."""
-    def arctan(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def arctan(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arc tangent."""
-    def arctan2(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def arctan2(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The angle of the point (other, input)."""
-    def arctan2_(self, other: Tensor) -> Tensor:
+    def arctan2_(input, other: Tensor) -> Tensor:
         """In-place version of atan2."""
-    def arctan_(self) -> Tensor:
+    def arctan_(input) -> Tensor:
         """In-place version of atan."""
-    def arctanh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def arctanh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The inverse hyperbolic tangent."""
-    def arctanh_(self) -> Tensor:
+    def arctanh_(input) -> Tensor:
         """In-place version of atanh."""
-    def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def argmax(input, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The position of the largest element."""
-    def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def argmin(input, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The position of the smallest element."""
-    def argsort(self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False) -> Tensor:
+    def argsort(input, dim: _int = -1, descending: _bool = False, *, stable: _bool = False) -> Tensor:
         """The positions that sort the elements along dim."""
-    def argwhere(self) -> Tensor:
+    def argwhere(input) -> Tensor:
         """The positions of the nonzero elements, one row each."""
-    def as_strided(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    def as_strided(input, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """A view with given sizes, strides and offset of the whole storage."""
-    def as_strided_(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    def as_strided_(input, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """In-place version of as_strided."""
-    def as_strided_scatter(self, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+    def as_strided_scatter(input, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """input with the elements of its storage that as_strided shows replaced by src."""
-    def asin(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def asin(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arc sine."""
-    def asin_(self) -> Tensor:
+    def asin_(input) -> Tensor:
         """In-place version of asin."""
-    def asinh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def asinh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The inverse hyperbolic sine."""
-    def asinh_(self) -> Tensor:
+    def asinh_(input) -> Tensor:
         """In-place version of asinh."""
-    def atan(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def atan(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arc tangent."""
-    def atan2(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def atan2(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The angle of the point (other, input)."""
-    def atan2_(self, other: Tensor) -> Tensor:
+    def atan2_(input, other: Tensor) -> Tensor:
         """In-place version of atan2."""
-    def atan_(self) -> Tensor:
+    def atan_(input) -> Tensor:
         """In-place version of atan."""
-    def atanh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def atanh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The inverse hyperbolic tangent."""
-    def atanh_(self) -> Tensor:
+    def atanh_(input) -> Tensor:
         """In-place version of atanh."""
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def baddbmm(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """beta * input + alpha * (batch1 @ batch2)."""
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
+    def baddbmm_(input, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of baddbmm."""
-    def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bernoulli(input, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Ones with the probabilities in input (or all with probability p), else zeros."""
-    def bernoulli_(self, p: Tensor | _int | _float | _complex = 0.5, *, generator: Generator | None = None) -> Tensor:
+    def bernoulli_(input, p: Tensor | _int | _float | _complex = 0.5, *, generator: Generator | None = None) -> Tensor:
         """In-place version of bernoulli_fill."""
-    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+    def bincount(input, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
-    def bitwise_and(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bitwise_and(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The bits set in both."""
-    def bitwise_and_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def bitwise_and_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_and."""
-    def bitwise_left_shift(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bitwise_left_shift(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * 2 ** other."""
-    def bitwise_left_shift_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def bitwise_left_shift_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_left_shift."""
-    def bitwise_not(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bitwise_not(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The bits flipped; of a bool, its opposite."""
-    def bitwise_not_(self) -> Tensor:
+    def bitwise_not_(input) -> Tensor:
         """In-place version of bitwise_not."""
-    def bitwise_or(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bitwise_or(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The bits set in either."""
-    def bitwise_or_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def bitwise_or_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_or."""
-    def bitwise_right_shift(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bitwise_right_shift(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input / 2 ** other, floored."""
-    def bitwise_right_shift_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def bitwise_right_shift_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_right_shift."""
-    def bitwise_xor(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bitwise_xor(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The bits set in exactly one."""
-    def bitwise_xor_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def bitwise_xor_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of bitwise_xor."""
-    def bmm(self, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def bmm(input, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
     @overload
-    def broadcast_to(self, *size: _int) -> Tensor:
+    def broadcast_to(input, *size: _int) -> Tensor:
         """input expanded to a shape."""
     @overload
-    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
+    def broadcast_to(input, size: Sequence[_int]) -> Tensor:
         """input expanded to a shape."""
-    def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def cauchy_(input, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place version of cauchy."""
-    def ceil(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def ceil(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The least integer not below."""
-    def ceil_(self) -> Tensor:
+    def ceil_(input) -> Tensor:
         """In-place version of ceil."""
-    def cholesky(self, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cholesky(input, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.cholesky in its older spelling."""
-    def cholesky_inverse(self, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cholesky_inverse(input, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
-    def cholesky_solve(self, input2: Tensor, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cholesky_solve(input, input2: Tensor, upper: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
-    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def chunk(input, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
-    def clamp(self, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def clamp(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input between min and max; where min > max, max."""
-    def clamp_(self, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
+    def clamp_(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
         """In-place version of clamp."""
-    def clamp_max(self, max: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def clamp_max(input, max: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input, at most max."""
-    def clamp_max_(self, max: Tensor | _int | _float | _complex) -> Tensor:
+    def clamp_max_(input, max: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of clamp_max."""
-    def clamp_min(self, min: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def clamp_min(input, min: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input, at least min."""
-    def clamp_min_(self, min: Tensor | _int | _float | _complex) -> Tensor:
+    def clamp_min_(input, min: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of clamp_min."""
-    def clip(self, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def clip(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input between min and max; where min > max, max."""
-    def clip_(self, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
+    def clip_(input, min: Tensor | _int | _float | _complex | None = None, max: Tensor | _int | _float | _complex | None = None) -> Tensor:
         """In-place version of clamp."""
-    def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    def clone(input, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """A copy with its own memory."""
-    def combinations(self, r: _int = 2, with_replacement: _bool = False) -> Tensor:
+    def combinations(input, r: _int = 2, with_replacement: _bool = False) -> Tensor:
         """All choices of r elements of a vector, in the vector's order, as rows."""
-    def conj(self) -> Tensor:
+    def conj(input) -> Tensor:
         """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
-    def conj_physical(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def conj_physical(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The complex conjugate, written out; real numbers as they are."""
-    def conj_physical_(self) -> Tensor:
+    def conj_physical_(input) -> Tensor:
         """In-place version of conj_physical."""
-    def copysign(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def copysign(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The size of input with the sign of other."""
-    def copysign_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def copysign_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of copysign."""
-    def corrcoef(self) -> Tensor:
+    def corrcoef(input) -> Tensor:
         """The correlation of variables (rows): their covariance over their standard deviations."""
-    def cos(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cos(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The cosine of radians."""
-    def cos_(self) -> Tensor:
+    def cos_(input) -> Tensor:
         """In-place version of cos."""
-    def cosh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cosh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The hyperbolic cosine."""
-    def cosh_(self) -> Tensor:
+    def cosh_(input) -> Tensor:
         """In-place version of cosh."""
-    def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    def count_nonzero(input, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """The number of elements that are not 0."""
-    def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    def cov(input, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariance of variables (rows) over observations (columns).
 
         fweights: how often each observation occurs, int.  aweights: its relative weight.
         """
-    def cross(self, other: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cross(input, other: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.cross; without dim, along the first dim of size 3."""
-    def cummax(self, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> _cummax_result:
+    def cummax(input, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> _cummax_result:
         """The largest of the elements up to each one along dim, and where it is."""
-    def cummin(self, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> _cummin_result:
+    def cummin(input, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> _cummin_result:
         """The smallest of the elements up to each one along dim, and where it is."""
-    def cumprod(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cumprod(input, dim: _int, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The products of the elements up to each one along dim."""
-    def cumprod_(self, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    def cumprod_(input, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
         """In-place version of cumprod."""
-    def cumsum(self, dim: _int, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def cumsum(input, dim: _int, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sums of the elements up to each one along dim; integers are added in int64."""
-    def cumsum_(self, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    def cumsum_(input, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
         """In-place version of cumsum."""
-    def deg2rad(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def deg2rad(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Degrees as radians."""
-    def deg2rad_(self) -> Tensor:
+    def deg2rad_(input) -> Tensor:
         """In-place version of deg2rad."""
-    def det(self) -> Tensor:
+    def det(input) -> Tensor:
         """linalg.det in its older spelling."""
-    def diag(self, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def diag(input, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Of a vector, the matrix with it as a diagonal; of a matrix, a copy of its diagonal."""
-    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    def diag_embed(input, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
         """input's last dim as the diagonal of matrices that lie in dim1 and dim2 of the result."""
-    def diagflat(self, offset: _int = 0) -> Tensor:
+    def diagflat(input, offset: _int = 0) -> Tensor:
         """The matrix with input's elements as a diagonal."""
-    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    def diagonal(input, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """A diagonal of each matrix over dims dim1 and dim2, as a new last dim."""
-    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    def diagonal_scatter(input, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """input with its diagonal replaced by src."""
-    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def diff(input, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The n-th differences of neighbours along dim, with tensors put before and behind first."""
-    def digamma(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def digamma(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The derivative of lgamma."""
-    def digamma_(self) -> Tensor:
+    def digamma_(input) -> Tensor:
         """In-place version of digamma."""
-    def dist(self, other: Tensor, p: _int | _float | _complex = 2) -> Tensor:
+    def dist(input, other: Tensor, p: _int | _float | _complex = 2) -> Tensor:
         """The norm of input - other."""
-    def div(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def div(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
-    def div_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
+    def div_(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
         """In-place version of div."""
-    def divide(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def divide(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
-    def divide_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
+    def divide_(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
         """In-place version of div."""
-    def dot(self, tensor: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def dot(input, tensor: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sum of products of two vectors."""
-    def dsplit(self, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
+    def dsplit(input, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 2."""
-    def eq(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def eq(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input equals other."""
-    def eq_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def eq_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of eq."""
-    def equal(self, other: Tensor) -> _bool:
+    def equal(input, other: Tensor) -> _bool:
         """Whether shapes and all elements are equal."""
-    def erf(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def erf(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The error function."""
-    def erf_(self) -> Tensor:
+    def erf_(input) -> Tensor:
         """In-place version of erf."""
-    def erfc(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def erfc(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """1 - erf(input)."""
-    def erfc_(self) -> Tensor:
+    def erfc_(input) -> Tensor:
         """In-place version of erfc."""
-    def erfinv(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def erfinv(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The inverse of the error function."""
-    def erfinv_(self) -> Tensor:
+    def erfinv_(input) -> Tensor:
         """In-place version of erfinv."""
-    def exp(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def exp(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """e to the power of input."""
-    def exp2(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def exp2(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """2 to the power of input."""
-    def exp2_(self) -> Tensor:
+    def exp2_(input) -> Tensor:
         """In-place version of exp2."""
-    def exp_(self) -> Tensor:
+    def exp_(input) -> Tensor:
         """In-place version of exp."""
     @overload
-    def expand(self, *size: _int, implicit: _bool = False) -> Tensor:
+    def expand(input, *size: _int, implicit: _bool = False) -> Tensor:
         """Dims of size 1 repeated without a copy; -1 leaves a size as it is."""
     @overload
-    def expand(self, size: Sequence[_int], *, implicit: _bool = False) -> Tensor:
+    def expand(input, size: Sequence[_int], *, implicit: _bool = False) -> Tensor:
         """Dims of size 1 repeated without a copy; -1 leaves a size as it is."""
-    def expand_as(self, other: Tensor) -> Tensor:
+    def expand_as(input, other: Tensor) -> Tensor:
         """expand(other.size())."""
-    def expm1(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def expm1(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """exp(input) - 1, exact near 0."""
-    def expm1_(self) -> Tensor:
+    def expm1_(input) -> Tensor:
         """In-place version of expm1."""
-    def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def exponential_(input, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place version of exponential."""
-    def fill_diagonal_(self, fill_value: _int | _float | _complex, wrap: _bool = False) -> Tensor:
+    def fill_diagonal_(input, fill_value: _int | _float | _complex, wrap: _bool = False) -> Tensor:
         """A number written where all coordinates are equal; if `wrap`, to each block of a tall matrix."""
-    def fix(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def fix(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The integer part."""
-    def fix_(self) -> Tensor:
+    def fix_(input) -> Tensor:
         """In-place version of trunc."""
-    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    def flatten(input, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """Dims start_dim to end_dim as one."""
     @overload
-    def flip(self, *dims: _int) -> Tensor:
+    def flip(input, *dims: _int) -> Tensor:
         """The order of the elements along each of dims reversed."""
     @overload
-    def flip(self, dims: Sequence[_int]) -> Tensor:
+    def flip(input, dims: Sequence[_int]) -> Tensor:
         """The order of the elements along each of dims reversed."""
-    def fliplr(self) -> Tensor:
+    def fliplr(input) -> Tensor:
         """The columns in reverse order."""
-    def flipud(self) -> Tensor:
+    def flipud(input) -> Tensor:
         """The rows in reverse order."""
-    def float_power(self, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def float_power(input, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input to the power of exponent, in double precision."""
-    def float_power_(self, exponent: Tensor | _int | _float | _complex) -> Tensor:
+    def float_power_(input, exponent: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of float_power."""
-    def floor(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def floor(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The greatest integer not above."""
-    def floor_(self) -> Tensor:
+    def floor_(input) -> Tensor:
         """In-place version of floor."""
-    def floor_divide(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def floor_divide(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The quotient rounded towards minus infinity."""
-    def floor_divide_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def floor_divide_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of floor_divide."""
-    def fmax(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def fmax(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The larger of two; a nan gives way to a number."""
-    def fmin(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def fmin(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The smaller of two; a nan gives way to a number."""
-    def fmod(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def fmod(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The remainder with the sign of the dividend, as C's fmod."""
-    def fmod_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def fmod_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of fmod."""
-    def frac(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def frac(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input - trunc(input)."""
-    def frac_(self) -> Tensor:
+    def frac_(input) -> Tensor:
         """In-place version of frac."""
-    def frexp(self, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
+    def frexp(input, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
         """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
-    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def gather(input, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
-    def gcd(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def gcd(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The greatest common divisor."""
-    def gcd_(self, other: Tensor) -> Tensor:
+    def gcd_(input, other: Tensor) -> Tensor:
         """In-place version of gcd."""
-    def ge(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def ge(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is at least other."""
-    def ge_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def ge_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ge."""
-    def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
+    def geometric_(input, p: _float, *, generator: Generator | None = None) -> Tensor:
         """In-place version of geometric."""
-    def geqrf(self, *, out: Tensor | Sequence[Tensor] | None = None) -> _geqrf_result:
+    def geqrf(input, *, out: Tensor | Sequence[Tensor] | None = None) -> _geqrf_result:
         """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
-    def ger(self, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def ger(input, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """All products of two vectors: (n), (m) -> (n, m)."""
-    def greater(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def greater(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is above other."""
-    def greater_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def greater_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of gt."""
-    def greater_equal(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def greater_equal(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is at least other."""
-    def greater_equal_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def greater_equal_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ge."""
-    def gt(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def gt(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is above other."""
-    def gt_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def gt_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of gt."""
-    def hardshrink(self, lambd: _int | _float | _complex = 0.5) -> Tensor:
+    def hardshrink(input, lambd: _int | _float | _complex = 0.5) -> Tensor:
         """x, 0 where |x| <= lambd."""
-    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def hash_tensor(input, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The bits of all elements, as float64 or int64, combined by xor: uint64."""
-    def heaviside(self, values: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def heaviside(input, values: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """0 below 0, `values` at 0, 1 above."""
-    def heaviside_(self, values: Tensor) -> Tensor:
+    def heaviside_(input, values: Tensor) -> Tensor:
         """In-place version of heaviside."""
-    def histc(self, bins: _int = 100, min: _int | _float | _complex = 0, max: _int | _float | _complex = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def histc(input, bins: _int = 100, min: _int | _float | _complex = 0, max: _int | _float | _complex = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """How many elements fall into each of `bins` equal intervals between min and max.
 
         min = max takes the smallest and largest element; elements outside are left out.
         """
-    def histogram(self, bins: _int | Tensor, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _histogram_result:
+    def histogram(input, bins: _int | Tensor, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> _histogram_result:
         """(hist, bin_edges) of all elements.
 
         bins: the number of bins of equal width over `range` (that of the data), or a tensor of edges.
         """
-    def hsplit(self, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
+    def hsplit(input, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 1 (dim 0 of vectors)."""
-    def hypot(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def hypot(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """sqrt(input ** 2 + other ** 2) without overflow."""
-    def hypot_(self, other: Tensor) -> Tensor:
+    def hypot_(input, other: Tensor) -> Tensor:
         """In-place version of hypot."""
-    def i0(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def i0(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The modified Bessel function of order 0."""
-    def i0_(self) -> Tensor:
+    def i0_(input) -> Tensor:
         """In-place version of i0."""
-    def igamma(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def igamma(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The lower regularised incomplete gamma function P(input, other)."""
-    def igamma_(self, other: Tensor) -> Tensor:
+    def igamma_(input, other: Tensor) -> Tensor:
         """In-place version of igamma."""
-    def igammac(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def igammac(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The upper regularised incomplete gamma function Q(input, other)."""
-    def igammac_(self, other: Tensor) -> Tensor:
+    def igammac_(input, other: Tensor) -> Tensor:
         """In-place version of igammac."""
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def index_add(input, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with alpha * source's slices added to the slices at `index` along dim."""
-    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    def index_add_(input, dim: _int, index: Tensor, source: Tensor, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of index_add."""
-    def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def index_copy(input, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with the slices at `index` along dim replaced by source's slices."""
-    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy_(input, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """In-place version of index_copy."""
-    def index_fill(self, dim: _int, index: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    def index_fill(input, dim: _int, index: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
         """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
-    def index_fill_(self, dim: _int, index: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    def index_fill_(input, dim: _int, index: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of index_fill."""
-    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    def index_put(input, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
         """input with input[indices] = values; accumulate adds, repeated positions too."""
-    def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+    def index_put_(input, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place version of index_put."""
-    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def index_reduce(input, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
-    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    def index_reduce_(input, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """In-place version of index_reduce."""
-    def index_select(self, dim: _int, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def index_select(input, dim: _int, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The slices of input at the positions `index` (a vector) along dim."""
-    def inner(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def inner(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sum of products over the last dims."""
-    def inverse(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def inverse(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.inv in its older spelling."""
-    def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
+    def isclose(input, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
-    def isfinite(self) -> Tensor:
+    def isfinite(input) -> Tensor:
         """Whether the element is neither infinite nor nan."""
-    def isinf(self) -> Tensor:
+    def isinf(input) -> Tensor:
         """Whether the element is infinite."""
-    def isnan(self) -> Tensor:
+    def isnan(input) -> Tensor:
         """Whether the element is nan."""
-    def isneginf(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def isneginf(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether the element is -inf."""
-    def isposinf(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def isposinf(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether the element is +inf."""
-    def isreal(self) -> Tensor:
+    def isreal(input) -> Tensor:
         """Whether the imaginary part is 0."""
-    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+    def istft(input, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
         """The signal (..., time) of spectra (..., frequencies, frames), by least squares: the inverse of stft."""
-    def kron(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def kron(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Kronecker's product: every element of input times the whole of other, block by block."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _kthvalue_result:
+    def kthvalue(input, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _kthvalue_result:
         """The k-th smallest element along dim (from 1), and where it is."""
-    def lcm(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def lcm(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The least common multiple."""
-    def lcm_(self, other: Tensor) -> Tensor:
+    def lcm_(input, other: Tensor) -> Tensor:
         """In-place version of lcm."""
-    def ldexp(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def ldexp(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * 2 ** other; in three steps where other is whole, so that only the result may overflow."""
-    def ldexp_(self, other: Tensor) -> Tensor:
+    def ldexp_(input, other: Tensor) -> Tensor:
         """In-place version of ldexp."""
-    def le(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def le(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is at most other."""
-    def le_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def le_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of le."""
-    def lerp(self, end: Tensor, weight: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def lerp(input, end: Tensor, weight: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input + weight * (end - input), exact at both ends."""
-    def lerp_(self, end: Tensor, weight: Tensor | _int | _float | _complex) -> Tensor:
+    def lerp_(input, end: Tensor, weight: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of lerp."""
-    def less(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def less(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is below other."""
-    def less_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def less_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of lt."""
-    def less_equal(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def less_equal(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is at most other."""
-    def less_equal_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def less_equal_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of le."""
-    def lgamma(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def lgamma(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The logarithm of |gamma(input)|."""
-    def lgamma_(self) -> Tensor:
+    def lgamma_(input) -> Tensor:
         """In-place version of lgamma."""
-    def log(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def log(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The natural logarithm."""
-    def log10(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def log10(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The logarithm to base 10."""
-    def log10_(self) -> Tensor:
+    def log10_(input) -> Tensor:
         """In-place version of log10."""
-    def log1p(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def log1p(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log(1 + input), exact near 0."""
-    def log1p_(self) -> Tensor:
+    def log1p_(input) -> Tensor:
         """In-place version of log1p."""
-    def log2(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def log2(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The logarithm to base 2."""
-    def log2_(self) -> Tensor:
+    def log2_(input) -> Tensor:
         """In-place version of log2."""
-    def log_(self) -> Tensor:
+    def log_(input) -> Tensor:
         """In-place version of log."""
-    def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    def log_normal_(input, mean: _float = 1.0, std: _float = 2.0, *, generator: Generator | None = None) -> Tensor:
         """In-place version of log_normal."""
-    def log_softmax(self, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def log_softmax(input, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log(softmax(input)) along dim, without overflow."""
-    def logaddexp(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logaddexp(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log(exp(input) + exp(other)) without overflow."""
-    def logaddexp2(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logaddexp2(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log2(2 ** input + 2 ** other) without overflow."""
-    def logcumsumexp(self, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logcumsumexp(input, dim: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log of the running sums of exp(input) along dim, without overflow."""
-    def logdet(self) -> Tensor:
+    def logdet(input) -> Tensor:
         """log det(A); nan for a negative determinant."""
-    def logical_and(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logical_and(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether both are nonzero."""
-    def logical_and_(self, other: Tensor) -> Tensor:
+    def logical_and_(input, other: Tensor) -> Tensor:
         """In-place version of logical_and."""
-    def logical_not(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logical_not(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is zero."""
-    def logical_not_(self) -> Tensor:
+    def logical_not_(input) -> Tensor:
         """In-place version of logical_not."""
-    def logical_or(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logical_or(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether either is nonzero."""
-    def logical_or_(self, other: Tensor) -> Tensor:
+    def logical_or_(input, other: Tensor) -> Tensor:
         """In-place version of logical_or."""
-    def logical_xor(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logical_xor(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether exactly one is nonzero."""
-    def logical_xor_(self, other: Tensor) -> Tensor:
+    def logical_xor_(input, other: Tensor) -> Tensor:
         """In-place version of logical_xor."""
-    def logit(self, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logit(input, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
-    def logit_(self, eps: _float | None = None) -> Tensor:
+    def logit_(input, eps: _float | None = None) -> Tensor:
         """In-place version of logit."""
-    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def logsumexp(input, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """log(sum(exp(input))) over dims, without overflow."""
-    def lt(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def lt(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input is below other."""
-    def lt_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def lt_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of lt."""
-    def lu(self, pivot: _bool = True, get_infos: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Any:
+    def lu(A, pivot: _bool = True, get_infos: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Any:
         """(LU, pivots), and infos with get_infos: linalg.lu_factor_ex in its older spelling."""
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def lu_solve(input, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.lu_solve with its operands in the older order."""
-    def masked_fill(self, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    def masked_fill(input, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
         """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
-    def masked_fill_(self, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
+    def masked_fill_(input, mask: Tensor, value: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of masked_fill."""
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+    def masked_scatter(input, mask: Tensor, source: Tensor) -> Tensor:
         """input (broadcast with mask) with source's elements, in order, where mask is true."""
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+    def masked_scatter_(input, mask: Tensor, source: Tensor) -> Tensor:
         """In-place version of masked_scatter."""
-    def masked_select(self, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def masked_select(input, mask: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements of input (broadcast with mask) where mask is true, as a vector."""
-    def matmul(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def matmul(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The matrix product with broadcast batch dims; vectors count as rows or columns."""
-    def matrix_exp(self) -> Tensor:
+    def matrix_exp(input) -> Tensor:
         """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
-    def matrix_power(self, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def matrix_power(input, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """linalg.matrix_power in its older spelling."""
     @overload
-    def max(self, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def max(input, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The largest element, or (values, indices) along dim."""
     @overload
-    def max(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
+    def max(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The largest element, or (values, indices) along dim."""
-    def maximum(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    @overload
+    def max(input, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _max_result:
+        """The largest element, or (values, indices) along dim."""
+    def maximum(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The larger of two; nan if either is."""
-    def maximum_(self, other: Tensor) -> Tensor:
+    def maximum_(input, other: Tensor) -> Tensor:
         """In-place version of maximum."""
-    def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def mean(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The arithmetic mean."""
     @overload
-    def median(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def median(input, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
     @overload
-    def median(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
+    def median(input, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _median_result:
         """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
     @overload
-    def min(self, *, other: Tensor | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def min(input, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The smallest element, or (values, indices) along dim."""
     @overload
-    def min(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
+    def min(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The smallest element, or (values, indices) along dim."""
-    def minimum(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    @overload
+    def min(input, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _min_result:
+        """The smallest element, or (values, indices) along dim."""
+    def minimum(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The smaller of two; nan if either is."""
-    def minimum_(self, other: Tensor) -> Tensor:
+    def minimum_(input, other: Tensor) -> Tensor:
         """In-place version of minimum."""
-    def mm(self, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def mm(input, mat2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _mode_result:
+    def mode(input, dim: _int = -1, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _mode_result:
         """The most frequent element along dim (the smallest of several), and where it last is."""
-    def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
+    def moveaxis(input, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Dims moved to other places, the rest in order."""
-    def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
+    def movedim(input, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Dims moved to other places, the rest in order."""
-    def msort(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def msort(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements in order along the first dim."""
-    def mul(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def mul(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * other."""
-    def mul_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def mul_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of mul."""
-    def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def multinomial(input, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """num_samples indices for each row of weights in input, drawn by them."""
-    def multiply(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def multiply(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * other."""
-    def multiply_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def multiply_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of mul."""
-    def mv(self, vec: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def mv(input, vec: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Matrix times vector."""
-    def mvlgamma(self, p: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def mvlgamma(input, p: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension p."""
-    def mvlgamma_(self, p: _int) -> Tensor:
+    def mvlgamma_(input, p: _int) -> Tensor:
         """In-place version of mvlgamma."""
-    def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def nan_to_num(input, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
-    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+    def nan_to_num_(input, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """In-place version of nan_to_num."""
-    def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def nanmean(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The mean of what is not nan."""
     @overload
-    def nanmedian(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def nanmedian(input, dim: None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The median of what is not nan; with dim, (values, indices) along it."""
     @overload
-    def nanmedian(self, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
+    def nanmedian(input, dim: _int, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _nanmedian_result:
         """The median of what is not nan; with dim, (values, indices) along it."""
-    def nanquantile(self, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def nanquantile(input, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """quantile of what is not nan."""
-    def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def nansum(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sum of what is not nan."""
-    def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
+    def narrow(input, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """`length` elements from `start` on, along dim."""
-    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def narrow_copy(input, dim: _int, start: _int, length: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """narrow, copied."""
-    def ne(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def ne(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input differs from other."""
-    def ne_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def ne_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ne."""
-    def neg(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def neg(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """-input."""
-    def neg_(self) -> Tensor:
+    def neg_(input) -> Tensor:
         """In-place version of neg."""
-    def negative(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def negative(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """-input."""
-    def negative_(self) -> Tensor:
+    def negative_(input) -> Tensor:
         """In-place version of neg."""
     @overload
-    def new_empty(self, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_empty(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """Uninitialised memory of this tensor's dtype."""
     @overload
-    def new_empty(self, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_empty(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """Uninitialised memory of this tensor's dtype."""
-    def new_empty_strided(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_empty_strided(input, size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """Uninitialised memory of this tensor's dtype with the given strides."""
-    def new_full(self, size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_full(input, size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """One number, in this tensor's dtype."""
     @overload
-    def new_ones(self, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_ones(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """Ones of this tensor's dtype."""
     @overload
-    def new_ones(self, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_ones(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """Ones of this tensor's dtype."""
     @overload
-    def new_zeros(self, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_zeros(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """Zeros of this tensor's dtype."""
     @overload
-    def new_zeros(self, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_zeros(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
         """Zeros of this tensor's dtype."""
-    def nextafter(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def nextafter(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The next floating-point number from input towards other."""
-    def nextafter_(self, other: Tensor) -> Tensor:
+    def nextafter_(input, other: Tensor) -> Tensor:
         """In-place version of nextafter."""
     @overload
-    def nonzero(self, *, as_tuple: Literal[False] = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def nonzero(input, *, as_tuple: Literal[False] = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
     @overload
-    def nonzero(self, *, as_tuple: Literal[True], out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    def nonzero(input, *, as_tuple: Literal[True], out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
         """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
-    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+    def nonzero_static(input, *, size: _int, fill_value: _int = -1) -> Tensor:
         """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
-    def norm(self, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def norm(input, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The vector norm of order p over dims (Frobenius: 2)."""
-    def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def normal_(input, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place version of normal_fill."""
-    def not_equal(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def not_equal(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether input differs from other."""
-    def not_equal_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def not_equal_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of ne."""
-    def orgqr(self, tau: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def orgqr(input, tau: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The first columns of the product of the reflections that (input, tau) hold, as geqrf gives them."""
-    def ormqr(self, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def ormqr(input, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Q @ other (Q^H @ other with transpose; from the right without left), for geqrf's reflections."""
-    def outer(self, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def outer(input, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """All products of two vectors: (n), (m) -> (n, m)."""
     @overload
-    def permute(self, *dims: _int) -> Tensor:
+    def permute(input, *dims: _int) -> Tensor:
         """The dims in another order."""
     @overload
-    def permute(self, dims: Sequence[_int]) -> Tensor:
+    def permute(input, dims: Sequence[_int]) -> Tensor:
         """The dims in another order."""
-    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
+    def pinverse(input, rcond: _float = 1e-15) -> Tensor:
         """linalg.pinv in its older spelling."""
-    def polygamma(self, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def polygamma(input, n: _int, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The n-th derivative of digamma."""
-    def polygamma_(self, n: _int) -> Tensor:
+    def polygamma_(input, n: _int) -> Tensor:
         """In-place version of _polygamma."""
-    def positive(self) -> Tensor:
+    def positive(input) -> Tensor:
         """input itself."""
-    def pow(self, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def pow(input, exponent: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input to the power of exponent."""
-    def pow_(self, exponent: Tensor | _int | _float | _complex) -> Tensor:
+    def pow_(input, exponent: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of pow."""
-    def prelu(self, weight: Tensor) -> Tensor:
+    def prelu(input, weight: Tensor) -> Tensor:
         """x above 0, else weight * x, with one weight, or one a channel (arXiv:1502.01852)."""
-    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def prod(input, dim: _int | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The product of all elements, or along one dim."""
-    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+    def put(input, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """input, seen as flat, with source written (or added) at the positions `index`."""
-    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+    def put_(input, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place version of put."""
-    def qr(self, some: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _qr_result:
+    def qr(input, some: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _qr_result:
         """linalg.qr in its older spelling."""
-    def quantile(self, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def quantile(input, q: Tensor | _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The values below which fractions q of the elements lie; nan where one is nan."""
-    def rad2deg(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def rad2deg(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Radians as degrees."""
-    def rad2deg_(self) -> Tensor:
+    def rad2deg_(input) -> Tensor:
         """In-place version of rad2deg."""
-    def random_(self, from_: Any = None, to: Any = ..., *, generator: Generator | None = None) -> Tensor:
+    def random_(input, from_: Any = None, to: Any = ..., *, generator: Generator | None = None) -> Tensor:
         """In-place version of random."""
-    def ravel(self) -> Tensor:
+    def ravel(input) -> Tensor:
         """All dims as one."""
-    def reciprocal(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def reciprocal(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """1 / input."""
-    def reciprocal_(self) -> Tensor:
+    def reciprocal_(input) -> Tensor:
         """In-place version of reciprocal."""
-    def relu(self, inplace: _bool = False) -> Tensor:
+    def relu(input, inplace: _bool = False) -> Tensor:
         """max(input, 0), nan kept; its gradient at 0 is 0."""
-    def relu_(self) -> Tensor:
+    def relu_(input) -> Tensor:
         """In-place version of relu."""
-    def remainder(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def remainder(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The remainder with the sign of the divisor, as Python's %."""
-    def remainder_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def remainder_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of remainder."""
-    def renorm(self, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def renorm(input, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
-    def renorm_(self, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex) -> Tensor:
+    def renorm_(input, p: _int | _float | _complex, dim: _int, maxnorm: _int | _float | _complex) -> Tensor:
         """In-place version of renorm."""
     @overload
-    def repeat(self, *repeats: _int) -> Tensor:
+    def repeat(input, *repeats: _int) -> Tensor:
         """The tensor laid out repeats[i] times along each dim; more repeats than dims add dims."""
     @overload
-    def repeat(self, repeats: Sequence[_int]) -> Tensor:
+    def repeat(input, repeats: Sequence[_int]) -> Tensor:
         """The tensor laid out repeats[i] times along each dim; more repeats than dims add dims."""
-    @overload
-    def repeat_interleave(self, *, output_size: _int | None = None) -> Tensor:
+    def repeat_interleave(input, repeats: Tensor | _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each element (or slice along dim) several times, one copy after the other.
 
         repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
         positions repeated by it. dim None flattens input.
         """
     @overload
-    def repeat_interleave(self, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
-        """Each element (or slice along dim) several times, one copy after the other.
-
-        repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
-        positions repeated by it. dim None flattens input.
-        """
-    @overload
-    def reshape(self, *shape: _int) -> Tensor:
+    def reshape(input, *shape: _int) -> Tensor:
         """The elements in row-major order in another shape: a view where one exists, else a copy."""
     @overload
-    def reshape(self, shape: Sequence[_int]) -> Tensor:
+    def reshape(input, shape: Sequence[_int]) -> Tensor:
         """The elements in row-major order in another shape: a view where one exists, else a copy."""
-    def reshape_as(self, other: Tensor) -> Tensor:
+    def reshape_as(input, other: Tensor) -> Tensor:
         """reshape(other.size())."""
-    def resolve_conj(self) -> Tensor:
+    def resolve_conj(input) -> Tensor:
         """A copy of a view that is conjugated when it is read; another tensor as it is."""
-    def resolve_neg(self) -> Tensor:
+    def resolve_neg(input) -> Tensor:
         """A copy of a view that is negated when it is read; another tensor as it is."""
-    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ()) -> Tensor:
+    def roll(input, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ()) -> Tensor:
         """The elements moved on by shifts along dims, those that fall off entering at the start."""
-    def rot90(self, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
+    def rot90(input, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
         """Turned k times by 90 degrees in the plane of two dims."""
-    def round(self, *, decimals: _int | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def round(input, *, decimals: _int | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The nearest integer, halves to even; `decimals` digits after the point."""
-    def round_(self, *, decimals: _int | None = None) -> Tensor:
+    def round_(input, *, decimals: _int | None = None) -> Tensor:
         """In-place version of round."""
-    def rsqrt(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def rsqrt(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """1 / sqrt(input)."""
-    def rsqrt_(self) -> Tensor:
+    def rsqrt_(input) -> Tensor:
         """In-place version of rsqrt."""
-    def rsub(self, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    def rsub(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """other - alpha * input."""
-    def scatter(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def scatter(input, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
 
         reduce: None writes; "add" and "multiply" combine with what is there.
         """
-    def scatter_(self, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None) -> Tensor:
+    def scatter_(input, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None) -> Tensor:
         """In-place version of scatter."""
-    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def scatter_add(input, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with src added at [.., index[.., i, ..], ..] along dim."""
-    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add_(input, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of scatter_add."""
-    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def scatter_reduce(input, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with src combined in along dim; reduce: "sum", "prod", "mean", "amax" or "amin".
 
         include_self: whether the elements of input that are written to take part.
         """
-    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+    def scatter_reduce_(input, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """In-place version of scatter_reduce."""
-    def select(self, dim: _int, index: _int) -> Tensor:
+    def select(input, dim: _int, index: _int) -> Tensor:
         """One slice along dim; dim disappears."""
-    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+    def select_scatter(input, src: Tensor, dim: _int, index: _int) -> Tensor:
         """input with input.select(dim, index) replaced by src."""
-    def selu(self, inplace: _bool = False) -> Tensor:
+    def selu(input, inplace: _bool = False) -> Tensor:
         """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
-    def selu_(self) -> Tensor:
+    def selu_(input) -> Tensor:
         """In-place version of selu."""
-    def sgn(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sgn(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sign; of a complex number, input / |input|."""
-    def sgn_(self) -> Tensor:
+    def sgn_(input) -> Tensor:
         """In-place version of sgn."""
-    def sigmoid(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sigmoid(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """1 / (1 + exp(-input))."""
-    def sigmoid_(self) -> Tensor:
+    def sigmoid_(input) -> Tensor:
         """In-place version of sigmoid."""
-    def sign(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sign(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """-1, 0 or 1."""
-    def sign_(self) -> Tensor:
+    def sign_(input) -> Tensor:
         """In-place version of sign."""
-    def signbit(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def signbit(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """Whether the sign bit is set (of -0.0 too)."""
-    def sin(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sin(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sine of radians."""
-    def sin_(self) -> Tensor:
+    def sin_(input) -> Tensor:
         """In-place version of sin."""
-    def sinc(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sinc(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """sin(pi x) / (pi x), 1 at 0."""
-    def sinc_(self) -> Tensor:
+    def sinc_(input) -> Tensor:
         """In-place version of sinc."""
-    def sinh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sinh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The hyperbolic sine."""
-    def sinh_(self) -> Tensor:
+    def sinh_(input) -> Tensor:
         """In-place version of sinh."""
-    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def slice_scatter(input, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input with the elements start, start + step, ... before end along dim replaced by src."""
-    def slogdet(self, *, out: Tensor | Sequence[Tensor] | None = None) -> _slogdet_result:
+    def slogdet(input, *, out: Tensor | Sequence[Tensor] | None = None) -> _slogdet_result:
         """linalg.slogdet in its older spelling."""
-    def softmax(self, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def softmax(input, dim: _int, dtype: _dtype | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
-    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _sort_result:
+    def sort(input, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _sort_result:
         """The elements in order along dim, and where each was; equal ones keep their order."""
-    def split(self, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def split(input, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
-    def split_with_sizes(self, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def split_with_sizes(input, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of the given sizes along dim, as views."""
-    def sqrt(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sqrt(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The square root."""
-    def sqrt_(self) -> Tensor:
+    def sqrt_(input) -> Tensor:
         """In-place version of sqrt."""
-    def square(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def square(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input squared."""
-    def square_(self) -> Tensor:
+    def square_(input) -> Tensor:
         """In-place version of square."""
     @overload
-    def squeeze(self, *dim: _int) -> Tensor:
+    def squeeze(input, *dim: _int) -> Tensor:
         """Without dims of size 1 (only those named)."""
     @overload
-    def squeeze(self, dim: Sequence[_int] | None = None) -> Tensor:
+    def squeeze(input, dim: Sequence[_int] | None = None) -> Tensor:
         """Without dims of size 1 (only those named)."""
     @overload
-    def squeeze_(self, *dim: _int) -> Tensor:
+    def squeeze_(input, *dim: _int) -> Tensor:
         """In-place version of squeeze."""
     @overload
-    def squeeze_(self, dim: Sequence[_int] | None = None) -> Tensor:
+    def squeeze_(input, dim: Sequence[_int] | None = None) -> Tensor:
         """In-place version of squeeze."""
-    def std(self, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def std(input, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The standard deviation: the square root of var."""
-    def std_mean(self, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None) -> tuple[Tensor, Tensor]:
+    def std_mean(input, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None) -> tuple[Tensor, Tensor]:
         """(std, mean)."""
-    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+    def stft(input, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Spectra (..., frequencies, frames) of windows of a signal (..., time), hop_length apart.
 
         center: frames are centered at multiples of hop_length, the signal continued by pad_mode.
         normalized: spectra are divided by sqrt(n_fft).
         """
-    def sub(self, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sub(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input - alpha * other."""
-    def sub_(self, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    def sub_(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of sub."""
-    def subtract(self, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def subtract(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input - alpha * other."""
-    def subtract_(self, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
+    def subtract_(input, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
         """In-place version of sub."""
-    def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def sum(input, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The sum; integers are added up in int64."""
     @overload
-    def sum_to_size(self, *size: _int) -> Tensor:
+    def sum_to_size(input, *size: _int) -> Tensor:
         """The sum over the dims in which a tensor of shape `size` would be broadcast to input's."""
     @overload
-    def sum_to_size(self, size: Sequence[_int]) -> Tensor:
+    def sum_to_size(input, size: Sequence[_int]) -> Tensor:
         """The sum over the dims in which a tensor of shape `size` would be broadcast to input's."""
-    def svd(self, some: _bool = True, compute_uv: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _svd_result:
+    def svd(input, some: _bool = True, compute_uv: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _svd_result:
         """(U, S, V) with input = U diag(S) V^H; zeros for U and V without compute_uv."""
-    def swapaxes(self, dim0: _int, dim1: _int) -> Tensor:
+    def swapaxes(input, dim0: _int, dim1: _int) -> Tensor:
         """Swap two dims."""
-    def swapaxes_(self, dim0: _int, dim1: _int) -> Tensor:
+    def swapaxes_(input, dim0: _int, dim1: _int) -> Tensor:
         """In-place version of transpose."""
-    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+    def swapdims(input, dim0: _int, dim1: _int) -> Tensor:
         """Swap two dims."""
-    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+    def swapdims_(input, dim0: _int, dim1: _int) -> Tensor:
         """In-place version of transpose."""
-    def t(self) -> Tensor:
+    def t(input) -> Tensor:
         """The transpose of a matrix; vectors stay as they are."""
-    def t_(self) -> Tensor:
+    def t_(input) -> Tensor:
         """In-place version of t."""
-    def take(self, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def take(input, index: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements of input, seen as flat, at the positions `index`."""
-    def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def take_along_dim(input, indices: Tensor, dim: _int | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """gather with indices broadcast to input's other dims; dim None flattens input first."""
-    def tan(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def tan(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The tangent of radians."""
-    def tan_(self) -> Tensor:
+    def tan_(input) -> Tensor:
         """In-place version of tan."""
-    def tanh(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def tanh(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The hyperbolic tangent."""
-    def tanh_(self) -> Tensor:
+    def tanh_(input) -> Tensor:
         """In-place version of tanh."""
-    def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    def tensor_split(input, indices_or_sections: _int | Sequence[_int] | Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces cut at indices, or a number of nearly equal pieces."""
     @overload
-    def tile(self, *dims: _int) -> Tensor:
+    def tile(input, *dims: _int) -> Tensor:
         """repeat, where fewer repeats than dims leave the first dims alone."""
     @overload
-    def tile(self, dims: Sequence[_int]) -> Tensor:
+    def tile(input, dims: Sequence[_int]) -> Tensor:
         """repeat, where fewer repeats than dims leave the first dims alone."""
-    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _topk_result:
+    def topk(input, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Tensor | Sequence[Tensor] | None = None) -> _topk_result:
         """The k largest (or smallest) elements along dim, in order, and where they are."""
-    def trace(self) -> Tensor:
+    def trace(input) -> Tensor:
         """The sum of a matrix's diagonal."""
-    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+    def transpose(input, dim0: _int, dim1: _int) -> Tensor:
         """Swap two dims."""
-    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
+    def transpose_(input, dim0: _int, dim1: _int) -> Tensor:
         """In-place version of transpose."""
-    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _triangular_solve_result:
+    def triangular_solve(input, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> _triangular_solve_result:
         """(solution, a copy of A): linalg.solve_triangular in its older spelling."""
-    def tril(self, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def tril(input, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements on and below a diagonal, zeros elsewhere."""
-    def tril_(self, diagonal: _int = 0) -> Tensor:
+    def tril_(input, diagonal: _int = 0) -> Tensor:
         """In-place version of tril."""
-    def triu(self, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def triu(input, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The elements on and above a diagonal, zeros elsewhere."""
-    def triu_(self, diagonal: _int = 0) -> Tensor:
+    def triu_(input, diagonal: _int = 0) -> Tensor:
         """In-place version of triu."""
-    def true_divide(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def true_divide(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
-    def true_divide_(self, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
+    def true_divide_(input, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None) -> Tensor:
         """In-place version of div."""
-    def trunc(self, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def trunc(input, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The integer part."""
-    def trunc_(self) -> Tensor:
+    def trunc_(input) -> Tensor:
         """In-place version of trunc."""
-    def type_as(self, other: Tensor) -> Tensor:
+    def type_as(input, other: Tensor) -> Tensor:
         """input in the dtype and on the device of other."""
-    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unbind(input, dim: _int = 0) -> tuple[Tensor, ...]:
         """All slices along dim, as a tuple of views."""
-    def unflatten(self, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
+    def unflatten(input, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
         """One dim cut into several; one of them may be -1."""
-    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+    def unfold(input, dimension: _int, size: _int, step: _int) -> Tensor:
         """All windows of `size` elements, `step` apart, along a dim, as a new last dim."""
-    def uniform_(self, from_: _float = 0.0, to: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def uniform_(input, from_: _float = 0.0, to: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place version of uniform."""
     @overload
-    def unique(self, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+    def unique(input, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
         """The different elements in order (slices, with dim), where each element went, and counts."""
     @overload
-    def unique(self, sorted: _bool = True, return_counts: _bool = False, dim: _int | None = None, *, return_inverse: Literal[True]) -> tuple[Tensor, ...]:
+    def unique(input, sorted: _bool = True, return_counts: _bool = False, dim: _int | None = None, *, return_inverse: Literal[True]) -> tuple[Tensor, ...]:
         """The different elements in order (slices, with dim), where each element went, and counts."""
     @overload
-    def unique(self, sorted: _bool = True, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
+    def unique(input, sorted: _bool = True, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
         """The different elements in order (slices, with dim), where each element went, and counts."""
     @overload
-    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+    def unique_consecutive(input, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
         """The elements (slices, with dim) without those that equal their predecessor."""
     @overload
-    def unique_consecutive(self, return_counts: _bool = False, dim: _int | None = None, *, return_inverse: Literal[True]) -> tuple[Tensor, ...]:
+    def unique_consecutive(input, return_counts: _bool = False, dim: _int | None = None, *, return_inverse: Literal[True]) -> tuple[Tensor, ...]:
         """The elements (slices, with dim) without those that equal their predecessor."""
     @overload
-    def unique_consecutive(self, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
+    def unique_consecutive(input, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
         """The elements (slices, with dim) without those that equal their predecessor."""
-    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_chunk(input, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """chunk, for callers who write to the parts."""
-    def unsafe_split(self, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_split(input, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """split, for callers who write to the parts."""
-    def unsafe_split_with_sizes(self, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    def unsafe_split_with_sizes(input, split_sizes: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """split_with_sizes, for callers who write to the parts."""
-    def unsqueeze(self, dim: _int) -> Tensor:
+    def unsqueeze(input, dim: _int) -> Tensor:
         """With a dim of size 1 put in at `dim`."""
-    def unsqueeze_(self, dim: _int) -> Tensor:
+    def unsqueeze_(input, dim: _int) -> Tensor:
         """In-place version of unsqueeze."""
-    def var(self, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def var(input, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The variance: squared distances from the mean over n - correction (1 by default)."""
-    def var_mean(self, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None) -> tuple[Tensor, Tensor]:
+    def var_mean(input, dim: _int | Sequence[_int] | _bool | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _int | _float | _complex | None = None) -> tuple[Tensor, Tensor]:
         """(var, mean)."""
-    def vdot(self, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def vdot(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The dot product with the first vector conjugated."""
-    def view_as(self, other: Tensor) -> Tensor:
+    def view_as(input, other: Tensor) -> Tensor:
         """view(other.size())."""
-    def view_as_complex(self) -> Tensor:
+    def view_as_complex(input) -> Tensor:
         """A real tensor with a last dim of 2 as a complex one."""
-    def view_as_real(self) -> Tensor:
+    def view_as_real(input) -> Tensor:
         """A complex tensor as a real one with a last dim of (real, imaginary)."""
-    def vsplit(self, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
+    def vsplit(input, indices_or_sections: _int | Sequence[_int] | Tensor) -> tuple[Tensor, ...]:
         """Pieces along dim 0."""
-    def where(self, condition: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
+    def where(input, condition: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
         """input where condition, else other."""
-    def xlogy(self, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    def xlogy(input, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """input * log(other), 0 where input is 0 (unless other is nan)."""
-    def xlogy_(self, other: Tensor | _int | _float | _complex) -> Tensor:
+    def xlogy_(input, other: Tensor | _int | _float | _complex) -> Tensor:
         """In-place version of xlogy."""
+__all__ = ['WRAPPED', 'Tensor', 'alias', 'kind', 'lookup', 'storage', 'wrap', 'wrap_view']

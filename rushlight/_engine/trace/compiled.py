@@ -8,7 +8,6 @@ was computed by something that the recorder does not see, and the callable stays
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Container
@@ -143,7 +142,7 @@ class Compiled:
         changes = (
             {}
             if knobs.kernels == "numpy"
-            else {"hot_calls": 1, "switch_after": sys.maxsize}
+            else {"hot_calls": 1}
             if (self.background and plan.calls == 1)
             else {"kernels": "llvm"}
         )
@@ -169,11 +168,12 @@ class Compiled:
         def beside() -> None:
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - nobody else would see it
+            except Exception as error:
                 plan.refuse(f"compiling failed: {type(error).__name__}: {error}")
 
         plan.task = threading.Thread(target=beside, name="rushlight-compile", daemon=True)
         plan.task.start()
+        return None
 
     def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
         inputs = {id(t): _copied(t) for t in tensors}
@@ -195,8 +195,7 @@ class Compiled:
             recorder.refusal
             or unseen
             or _opaque(output)
-            or tracked
-            and recorder.once
+            or (tracked and recorder.once)
             or (not first and guards.failure())
         )
         if tracked and not why:

@@ -74,8 +74,7 @@ def _joined(kept: list[Entry], entry: Entry) -> Any:
 
 def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return a.dtype == b.dtype and (
-        a.shape == b.shape
-        and a.strides == b.strides
+        (a.shape == b.shape and a.strides == b.strides)
         or (a.size == b.size and a.flags.c_contiguous and b.flags.c_contiguous)
     )
 

@@ -20,7 +20,8 @@ SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
     """(the tensors among the arguments, a key of all else that a program depends on); None as the key
-    where an argument cannot be compared."""
+    where an argument cannot be compared.
+    """
     tensors: list[Tensor] = []
     parts: list[Any] = [LOCAL.enabled]
     for value in args:
@@ -131,7 +132,7 @@ class Guards:
     def _module(self, module: Any) -> None:
         own = module.__dict__
         for name, value in own.items():
-            if isinstance(value, SIMPLE) and name != "_version" or name[0] != "_":
+            if (isinstance(value, SIMPLE) and name != "_version") or name[0] != "_":
                 self.facts.append((own, name, value))
                 self.seen.append((name, value))
             if isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and name[0] != "_"):

@@ -138,11 +138,11 @@ class Region:
     def _hear(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inner = self.trace.inner.get(call)
         if (
-            inner is not None
-            and _tracked(args, kwargs) in inner
-            or row is not None
+            (inner is not None
+            and _tracked(args, kwargs) in inner)
+            or (row is not None
             and row.inplace
-            and (kwargs.get("inplace") or any([v is True for v in args]))
+            and (kwargs.get("inplace") or any([v is True for v in args])))
         ):
             return self._within(call, args, kwargs)
         if getattr(call, "writes", False):
@@ -158,8 +158,8 @@ class Region:
             for name, value in kwargs.items():
                 if name == "out" and (
                     isinstance(value, Tensor)
-                    or isinstance(value, (tuple, list))
-                    and any([isinstance(v, Tensor) for v in value])
+                    or (isinstance(value, (tuple, list))
+                    and any([isinstance(v, Tensor) for v in value]))
                 ):
                     raise _Strange("out= is given")
                 parts.append(name)
@@ -446,7 +446,7 @@ class Region:
         except TypeError:
             self.settle()
             return out
-        if isinstance(step, str) or child.seen and not child.step.same(step):  # type: ignore[union-attr]
+        if isinstance(step, str) or (child.seen and not child.step.same(step)):  # type: ignore[union-attr]
             self.note(
                 f"{getattr(row, 'name', '') or repr(call)[:40]}(): "
                 + (step if isinstance(step, str) else "it did different things")
@@ -573,10 +573,10 @@ class Region:
             if (
                 numbers[k] in self.real
                 or sys.getrefcount(a) > known + 2
-                or a.base is not None
+                or (a.base is not None
                 and not (
                     isinstance(a.base, np.ndarray) and a.base.base is None and sys.getrefcount(a.base) <= 2
-                )
+                ))
             ):
                 return False
             for t in holders:
@@ -641,7 +641,7 @@ class Region:
 
     # --- the call --------------------------------------------------------------------------------------
 
-    def __enter__(self) -> "Region":
+    def __enter__(self) -> Region:
         self.trace.region = self
         STACK.modes.insert(0, self)
         MODES.append(self)

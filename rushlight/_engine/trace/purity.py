@@ -43,8 +43,8 @@ _STORES = {
 _BUILTINS = frozenset(
     id(getattr(builtins, name))
     for name in (
-        "abs all any callable chr divmod format getattr hasattr hash id isinstance issubclass iter len max min "
-        "next ord pow repr round sorted sum __build_class__"
+        "abs all any callable chr divmod format getattr hasattr hash id isinstance issubclass iter len max "
+        "min next ord pow repr round sorted sum __build_class__"
     ).split()
 )
 _VALUES = (str, bytes, int, float, complex, tuple, frozenset, range, type(None))
@@ -96,8 +96,7 @@ class Watch:
         if (
             name in _CHANGING
             or name.startswith(_CHANGES)
-            or module
-            and name not in _OF_MODULES
+            or (module and name not in _OF_MODULES)
             or any(room in code.co_filename for room in _WITH_STATE)
         ):
             self._note(f"{name} is asked for", caller.f_code, caller.f_lineno)
@@ -106,12 +105,12 @@ class Watch:
         if id(function) in _BUILTINS:
             return True
         holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
-        if isinstance(holder, ModuleType) or isinstance(holder, type):
+        if isinstance(holder, (ModuleType, type)):
             return holder is math or holder is tuple
         if isinstance(holder, list):
             # One that was there before may be seen by others; only new ones are young.
             return any(o is holder for o in gc.get_objects(0))
-        return isinstance(holder, _VALUES) or isinstance(holder, (dict, set)) and name in _READING
+        return isinstance(holder, _VALUES) or (isinstance(holder, (dict, set)) and name in _READING)
 
     def _scan(self, code: CodeType) -> None:
         line: int | None = code.co_firstlineno

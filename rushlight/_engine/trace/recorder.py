@@ -123,10 +123,10 @@ class Recorder:
             return
         self._check(values)
         row = getattr(function, "row", None)
-        by_mask = (function is advanced_indexing.read or row is not None and row.name == "index") and any(
+        by_mask = (function is advanced_indexing.read or (row is not None and row.name == "index")) and any(
             a.dtype.kind == "b" for a in arrays(operands[1:])
         )
-        if by_mask or row is not None and row.name in _SHAPED_BY_VALUES:
+        if by_mask or (row is not None and row.name in _SHAPED_BY_VALUES):
             self.escape(
                 "the shape of a result depends on values "
                 f"({'indexing with a mask' if by_mask else f'{row.name}()'})"

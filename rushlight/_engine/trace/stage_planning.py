@@ -43,7 +43,7 @@ def prepared(entry: Entry) -> Step:
     function, operands = entry.function, entry.operands
     if entry.kind == "run":
         loop = _LOOPS.get(getattr(getattr(function, "row", None), "name", ""))
-        return loop and loop(entry.outs, *operands) or partial(_into, function, operands, entry.outs)
+        return (loop and loop(entry.outs, *operands)) or partial(_into, function, operands, entry.outs)
     stepped = hasattr(getattr(function, "func", None), "hooked")
     again = getattr(function.args[0], "again", None) if stepped else None  # type: ignore[attr-defined]
     return partial(function, *operands) if again is None else again(function)
@@ -178,7 +178,7 @@ def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> S
         return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])
     found = stages.kernel(kernel.made.fn, (*arrays, *outs), [False] * (len(arrays) + len(outs)))
     many = found is None or 1 < len(found[0].jobs) > outs[0].size // LINE
-    return outs[0].ndim and many and _by_rows(kernel, arrays, outs) or found
+    return (outs[0].ndim and many and _by_rows(kernel, arrays, outs)) or found
 
 
 def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
@@ -237,7 +237,7 @@ def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | No
     """The sum of an expression over axes, as eager calls add it up."""
     k, over, of, to = len(axes), sorted(axes), a.dtype.name, out.dtype.name
     first, last = over == [*range(k)], over == [*range(a.ndim - k, a.ndim)]
-    if a.dtype == out.dtype and (a.size < BIG or not first and not last):
+    if a.dtype == out.dtype and (a.size < BIG or (not first and not last)):
         source = a if map_ is X else np.empty_like(a)
         mapped = [] if map_ is X else stages.formula(map_, ("input",), (a, source))
         return joined([mapped, stages.add_reduce(source, axes, out)])

@@ -432,7 +432,7 @@ class Program:
         ref, at = self._last.get(p, (None, 0))
         t = region.inputs[p][0]()
         return at == pointer(a) and (
-            _programs(a) or t is not None and (t.__class__ is not Tensor or ref() is t)
+            _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))
         )
 
 

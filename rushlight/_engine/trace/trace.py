@@ -49,8 +49,8 @@ class Told(NamedTuple):
 class Result(NamedTuple):
     """A result of a step: operand `given` itself, or a tensor at `spec`.
 
-    pending: what its shell holds. view: (operand, again, rest, step) of a view; see dispatch/runners/views.py.
-    whole: whether nothing else lies in its memory.
+    pending: what its shell holds. view: (operand, again, rest, step) of a view, as dispatch/runners/views.py
+    has them. whole: whether nothing else lies in its memory.
     """
 
     given: int
@@ -77,7 +77,7 @@ class Step(NamedTuple):
     writes: list[int]
     effects: bool
 
-    def same(self, other: "Step") -> bool:
+    def same(self, other: Step) -> bool:
         """Whether a second call did the same."""
         return _facts(self) == _facts(other)
 
@@ -87,7 +87,7 @@ class Node:
 
     __slots__ = ("parent", "step", "args", "first", "entered", "next", "flushed", "seen", "programs", "fixed")
 
-    def __init__(self, parent: "Node | None" = None) -> None:
+    def __init__(self, parent: Node | None = None) -> None:
         self.parent = parent
         self.step: Step | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
@@ -103,7 +103,7 @@ class Node:
         # Whether the step is to run as it is, each time.
         self.fixed = False
 
-    def path(self) -> "list[Node]":
+    def path(self) -> list[Node]:
         """The nodes of the stretch that ends here."""
         found, node = [], self
         while node.parent is not None:
@@ -139,10 +139,10 @@ class Unit:
     def run(self, function: Any, operands: tuple[Any, ...], result: Any) -> None:
         """`result` was made by function(*operands)."""
         row = getattr(function, "row", None)
-        by_mask = (function is advanced_indexing.read or row is not None and row.name == "index") and any(
+        by_mask = (function is advanced_indexing.read or (row is not None and row.name == "index")) and any(
             a.dtype.kind == "b" for a in arrays(operands[1:])
         )
-        if by_mask or row is not None and row.name in _SHAPED_BY_VALUES:
+        if by_mask or (row is not None and row.name in _SHAPED_BY_VALUES):
             return self.fail("the shape of a result depends on values")
         outs = [t._a for t in flat(result) if isinstance(t, Tensor)]
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
@@ -174,7 +174,7 @@ class Unit:
 
     # --- the end ---------------------------------------------------------------------------------------
 
-    def step(self, out: Any, owner: Any) -> "Step | str":
+    def step(self, out: Any, owner: Any) -> Step | str:
         """What the op did, or why that cannot be told; `out`: its result, owner: who fills shells."""
         many = None if isinstance(out, Tensor) else out.__class__
         outs = [out] if many is None else list(out) if isinstance(out, (tuple, list)) else [_UNKNOWN]
@@ -205,7 +205,9 @@ class Unit:
             if not base or seen[3] is None:
                 return self.fail("a result is a view in an unknown way")
             view = (base[0], *seen[1:])
-        elif seen is not None and (LOCAL.enabled or t._g is not None) or t._s is not None and t._s.version:
+        elif (seen is not None and (LOCAL.enabled or t._g is not None)) or (
+            t._s is not None and t._s.version
+        ):
             return self.fail("a result is a view of what the op made")
         elif t._g is not None and not self.nodes:
             return self.fail("a result is tracked, and nothing made its node")

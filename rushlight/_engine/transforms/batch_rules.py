@@ -60,7 +60,7 @@ def along(level: Any, row: Row, bound: Bound) -> Any:
         some = [t for t in bound["tensors"] if t._l.shape != (0,)]
         bound = {**bound, "tensors": some or bound["tensors"][:1]}
     first, more = next(operands(tuple(bound.values()))), row.name in ("_stack", "diag_embed", "unsqueeze")
-    if any(d is None or d == () and row.name != "flip" for d in dims.values()):
+    if any(d is None or (d == () and row.name != "flip") for d in dims.values()):
         return level.inside(_of_all, row, bound, dims, first)
     if not (first._l.ndim or more):
         return level.inside(_of_number, row, bound)
@@ -124,7 +124,7 @@ def permute(level: Any, row: Row, bound: Bound) -> Any:
 def product(level: Any, row: Row, bound: Bound) -> Any:
     """Matrices, by matmul; the row's own errors come from a pair of examples."""
     a, b = bound.values()
-    if a._l.shape[-1] != b._l.shape[-2] or a.dtype is not b.dtype or row.name == "bmm" and len(a) != len(b):
+    if a._l.shape[-1] != b._l.shape[-2] or a.dtype is not b.dtype or (row.name == "bmm" and len(a) != len(b)):
         row(*[wrap(np.zeros(t._l.shape, t._l.dtype)) for t in (a, b)])
     return level.wrap(ROWS["matmul"](*[level.aligned(t, _rank(bound)) for t in (a, b)]))
 
@@ -158,18 +158,19 @@ def body(level: Any, row: Row, bound: Bound) -> Any:
 
 def convolution(level: Any, row: Row, bound: Bound) -> Any:
     """_convolution and _convolution_input: rows by filters."""
-    (first, x), (second, w), *rest = bound.items()
+    (first, x), (second, w), *_ = bound.items()
     if not level.holds(w):
         return folded(level, row, bound)
     found = row(
         **{
             **bound,
             first: _in_channels(level, x),
-            second: w.value.reshape(-1, *w._l.shape[1:]),
+            second: w.value.reshape(level.size * w._l.shape[0], *w._l.shape[1:]),
             "groups": bound["groups"] * level.size,
         }
     )
-    return level.wrap(found.reshape(x._l.shape[0], level.size, -1, *found.shape[2:]).movedim(1, 0))
+    n, c, *space = found.shape
+    return level.wrap(found.reshape(n, level.size, c // level.size, *space).movedim(1, 0))
 
 
 def _in_channels(level: Any, x: Any) -> Any:
@@ -187,7 +188,7 @@ def filters(level: Any, row: Row, bound: Bound) -> Any:
             "groups": bound["groups"] * level.size,
         }
     )
-    return level.wrap(found.reshape(level.size, -1, *found.shape[1:]))
+    return level.wrap(found.reshape(level.size, found.shape[0] // level.size, *found.shape[1:]))
 
 
 def folded(level: Any, row: Row, bound: Bound) -> Any:
@@ -277,7 +278,9 @@ def same_for_all(level: Any, row: Row, bound: Bound) -> Any:
     """bucketize, isin, searchsorted: elementwise where the values alone are batched."""
     alone = "elements" if row.name == "isin" else "input"
     table = bound.get("sorted_sequence")
-    if [n for n, v in bound.items() if level.holds(v)] != [alone] or table is not None and table._l.ndim > 1:
+    if [n for n, v in bound.items() if level.holds(v)] != [alone] or (
+        table is not None and table._l.ndim > 1
+    ):
         return NotImplemented
     return level.wrap(row(**{**bound, alone: bound[alone].value}))
 
@@ -320,7 +323,7 @@ REWRITES: dict[str, Any] = {
         [
             n
             for i, n in enumerate(x.shape)
-            if n != 1 or dim is not None and i + 1 not in shifted(sizes(dim), x.ndim)
+            if n != 1 or (dim is not None and i + 1 not in shifted(sizes(dim), x.ndim))
         ]
     ),
     "_sum_of_outers": _matrix_of_outers,

@@ -72,7 +72,7 @@ def left(value: Any, tracked: bool = True) -> Any:
         return dual(left(value.value, tracked), left(value.tangent, tracked), value.level)
     if isinstance(value, Batched):
         return wrapper(Batched, left(value.value, tracked), value.level)
-    if not isinstance(value, Tensor) or value._g is None or tracked and _sourced([value._g]):
+    if not isinstance(value, Tensor) or value._g is None or (tracked and _sourced([value._g])):
         return value
     return value.detach()
 

@@ -33,6 +33,13 @@ class Dual(Wrapped):
     def _again(self, value: Any) -> Any:
         return value
 
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Track the primal, where make_dual made this; refused inside of torch.func's transforms."""
+        if not self.level.by_hand:
+            return super().requires_grad_(requires_grad)
+        self.value.requires_grad_(requires_grad)
+        return self
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
 
@@ -59,6 +66,12 @@ class Forward(Level):
     """One running derivative in forward mode."""
 
     what = "jvp"
+    by_hand = False  # whether torch.autograd.forward_ad began it
+    enabled = True  # of all of them: whether tangents are computed
+
+    def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Whether an operand is a dual tensor of this level."""
+        return Forward.enabled and super().concerned(row, args, kwargs)
 
     def rule(self, row: Any, bound: dict[str, Any]) -> Any:
         """A row that is not pointwise, on arguments by name."""
@@ -163,7 +176,12 @@ class Forward(Level):
     # --- writes ---------------------------------------------------------------------------------------
 
     def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
-        """An op in place, or with out=."""
+        """An op in place; with out= it is refused."""
+        if target is not bound[row.params[0].name]:
+            raise RuntimeError(
+                f"Trying to use forward AD with {row.name} that does not support it because it is an out= "
+                "function"
+            )
         if self.holds(target) and (row.kind == "view" or row.options.get("is_view")):
             found = self.apply(row, bound)
             target.value, target.tangent = found.value, found.tangent

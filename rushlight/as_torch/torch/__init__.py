@@ -7,7 +7,7 @@ from importlib.util import find_spec
 if find_spec("rushlight") is None:
     sys.path.append(os.path.abspath(os.path.join(__file__, "..", "..", "..", "..")))
 
-from rushlight.launcher import install_as_torch  # noqa: E402 - the path had to be set first
+from rushlight.launcher import install_as_torch
 
 del sys.modules["torch"]
 install_as_torch()

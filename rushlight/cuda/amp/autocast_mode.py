@@ -8,9 +8,17 @@ from typing import Any
 from rushlight import amp
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.renaming import renamed
-from rushlight.amp.autocast_mode import older
+from rushlight.amp.autocast_mode import warn_of_older
 
-autocast = older("cuda", dt.float16, __name__)
+
+class autocast(amp.autocast):
+    """torch.amp.autocast('cuda', ...), with a FutureWarning."""
+
+    def __init__(
+        self, enabled: bool = True, dtype: dt.dtype = dt.float16, cache_enabled: bool = True
+    ) -> None:
+        warn_of_older("cuda")
+        super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
 def _custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: dt.dtype | None = None) -> Any:

@@ -60,7 +60,7 @@ class TensorProperties:
         self.memory_format = _formats()[encoding.value]
 
     @staticmethod
-    def create_from_tensor(tensor: Any) -> "TensorProperties":
+    def create_from_tensor(tensor: Any) -> TensorProperties:
         """Those of a tensor."""
         return TensorProperties(
             tensor.dtype, tensor.layout, tensor.requires_grad, torch.contiguous_format, tensor.is_pinned()

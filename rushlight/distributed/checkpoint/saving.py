@@ -60,11 +60,8 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, Any, Any, Any]]:
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items:
         at = f"{path}.{key}".lstrip(".")
-        nested = (
-            isinstance(inner, dict)
-            and inner
-            or isinstance(inner, list)
-            and any(isinstance(v, (torch.Tensor, dict)) for v in inner)
+        nested = (isinstance(inner, dict) and inner) or (
+            isinstance(inner, list) and any(isinstance(v, (torch.Tensor, dict)) for v in inner)
         )
         found += _leaves(inner, at) if nested else [(at, inner, value, key)]
     return found

@@ -20,7 +20,8 @@ _WRAPPERS = re.compile(r"(^|\.)(_fsdp_wrapped_module|_checkpoint_wrapped_module|
 @dataclass
 class StateDictOptions:
     """full_state_dict: whole tensors instead of DTensors; with cpu_offload only rank 0 gets them. strict: of
-    loading. ignore_frozen_params: leave out parameters that need no gradient."""
+    loading. ignore_frozen_params: leave out parameters that need no gradient.
+    """
 
     full_state_dict: bool = False
     cpu_offload: bool = False

@@ -29,4 +29,10 @@ from rushlight.distributed.fsdp import fully_sharded_data_parallel as fully_shar
 from rushlight.distributed.fsdp._fully_shard import register_fsdp_forward_method as register_fsdp_forward_method
 from rushlight.distributed.fsdp import sharded_grad_scaler as sharded_grad_scaler
 from rushlight.distributed.fsdp import wrap as wrap
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['BackwardPrefetch', 'CPUOffload', 'CPUOffloadPolicy', 'FSDPModule', 'FlatParameter',
+    'FullOptimStateDictConfig', 'FullStateDictConfig', 'FullyShardedDataParallel',
+    'LocalOptimStateDictConfig', 'LocalStateDictConfig', 'MixedPrecision', 'MixedPrecisionPolicy',
+    'OffloadPolicy', 'OptimStateDictConfig', 'OptimStateKeyType', 'ShardedOptimStateDictConfig',
+    'ShardedStateDictConfig', 'ShardingStrategy', 'StateDictConfig', 'StateDictSettings', 'StateDictType',
+    'UnshardHandle', 'fully_shard', 'register_fsdp_forward_method']

@@ -162,7 +162,7 @@ def _world() -> int:
     return dist.get_world_size()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _class(cls: type) -> type:
     return type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__deepcopy__": _no_copy})
 

@@ -13,7 +13,8 @@ import rushlight as torch
 class ShardingStrategy(Enum):
     """What is cut: parameters, gradients and states (FULL_SHARD); the same, but parameters stay whole from
     forward to backward (SHARD_GRAD_OP); nothing (NO_SHARD); the first two within a node (HYBRID_SHARD,
-    _HYBRID_SHARD_ZERO2)."""
+    _HYBRID_SHARD_ZERO2).
+    """
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -48,7 +49,8 @@ class OptimStateKeyType(Enum):
 class MixedPrecision:
     """Dtypes of whole parameters, of gradients on their way, of buffers; None: as they are. Arguments of
     forward are cast to param_dtype (cast_forward_inputs: of every unit; cast_root_forward_inputs: of the
-    root)."""
+    root).
+    """
 
     param_dtype: Any = None
     reduce_dtype: Any = None

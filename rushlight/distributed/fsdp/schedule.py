@@ -54,7 +54,7 @@ class Schedule:
             handle.remove()
         self.handles, self.armed = [], False
 
-    def prefetch(self, member: "Managed", step: int, order: list["Managed"]) -> None:
+    def prefetch(self, member: Managed, step: int, order: list[Managed]) -> None:
         """Begin to gather what comes next to `member` in an order."""
         place = order.index(member) + step if member in order else -1
         if 0 <= place < len(order) and order[place].unit is not None:
@@ -86,7 +86,7 @@ class Managed:
         self.ahead: list[Any] = []  # what is gathered while this computes forward, and backward
         self.behind: list[Any] = []
 
-    def lead(self, below: Callable[[Any], "Managed | None"]) -> None:
+    def lead(self, below: Callable[[Any], Managed | None]) -> None:
         """The first call: if nobody has, be the root of all that is managed below."""
         if self.schedule is not None:
             return

@@ -10,7 +10,8 @@ def _apply_optimizer_in_backward(
     optimizer_class: type, params: Iterable[Any], optimizer_kwargs: dict[str, Any], register_hook: bool = True
 ) -> None:
     """Give each parameter an optimizer of its own, which steps when backward has brought its gradient, and
-    drops it. register_hook=False: the optimizers are made, and called by nobody."""
+    drops it. register_hook=False: the optimizers are made, and called by nobody.
+    """
     for param in params:
         found = optimizer_class([param], **optimizer_kwargs)
         param._in_backward_optimizers = [*getattr(param, "_in_backward_optimizers", ()), found]

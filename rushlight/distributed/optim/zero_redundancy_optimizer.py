@@ -19,7 +19,7 @@ __all__ = ["ZeroRedundancyOptimizer"]
 class _ZeroJoinHook(JoinHook):
     """A rank without inputs goes on taking part in the steps."""
 
-    def __init__(self, zero: "ZeroRedundancyOptimizer") -> None:
+    def __init__(self, zero: ZeroRedundancyOptimizer) -> None:
         self.zero = zero
 
     def main_hook(self) -> None:
@@ -67,7 +67,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def _divide(self) -> None:
         """Give each parameter to a rank, the largest ones first to whoever has least; make this rank's
-        optimizer, which keeps what state it had."""
+        optimizer, which keeps what state it had.
+        """
         sizes = [0] * self.world_size
         self._parts: list[list[dict[str, Any]]] = [[] for _ in sizes]
         self._owner: dict[int, int] = {}
@@ -98,7 +99,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """One step of this rank's part; then all ranks have all new parameters. Collective. What the closure
-        returned, or None."""
+        returned, or None.
+        """
         from rushlight.distributed.algorithms.join import Join
 
         Join.notify_join_context(self)
@@ -148,7 +150,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state, as the plain optimizer's. RuntimeError where consolidate_state_dict() has not
-        brought it to this rank."""
+        brought it to this rank.
+        """
         if not self._all_state_dicts:
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. Please call "

@@ -75,7 +75,7 @@ class DTensor(Tensor):
         run_check: bool = False,
         shape: Any = None,
         stride: Any = None,
-    ) -> "DTensor":
+    ) -> DTensor:
         """The tensor of which `local_tensor` is this rank's part; without `shape`, parts are of equal
         size.
         """
@@ -122,7 +122,7 @@ class DTensor(Tensor):
 
     def redistribute(
         self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False
-    ) -> "DTensor":
+    ) -> DTensor:
         """The same tensor in other parts."""
         mesh = device_mesh or self._mesh
         placements = _complete(mesh, placements)
@@ -150,7 +150,7 @@ class DTensor(Tensor):
     def __len__(self) -> int:
         return self._whole[0]
 
-    def detach(self) -> "DTensor":
+    def detach(self) -> DTensor:
         """The same parts outside the graph."""
         return make(alias(self), self._mesh, self._placements, self._whole)
 
@@ -175,7 +175,7 @@ class DTensor(Tensor):
     def grad(self, value: Any) -> None:
         Tensor.grad.fset(self, value)  # type: ignore[attr-defined]
 
-    def _state(self, local: Tensor) -> "DTensor":
+    def _state(self, local: Tensor) -> DTensor:
         """An optimizer's state of this parameter."""
         return make(local, self._mesh, self._placements, self._whole)
 
@@ -244,7 +244,7 @@ def distribute_tensor(
 
 def _pointwise(name: str) -> bool:
     row = ROWS.get(name) or ROWS.get(name.rstrip("_"))
-    return name in _LOCAL or row is not None and row.kind == "pointwise"
+    return name in _LOCAL or (row is not None and row.kind == "pointwise")
 
 
 def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:

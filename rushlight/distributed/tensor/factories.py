@@ -41,7 +41,8 @@ def _drawn(
     options: dict[str, Any],
 ) -> DTensor:
     """A DTensor of random numbers: all ranks draw the whole from the generator's state, which is the same on
-    all, so that the tensor does not depend on how it is cut."""
+    all, so that the tensor does not depend on how it is cut.
+    """
     placements = _complete(mesh, placements, replicate=True)
     made = make(local_part(draw(size, **options), mesh, placements), mesh, placements, size)
     return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]

@@ -44,7 +44,8 @@ class PythonKeyTracer(GraphAppendingTracer):
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
     """Writes nodes to `tracer.graph`. decompositions: functions by overload, which are run in the op's
-    place."""
+    place.
+    """
 
     def __init__(
         self, tracer: PythonKeyTracer, tracing_mode: str = "real", decompositions: Any = None

@@ -111,7 +111,7 @@ class BlockMask:
         """(B, H, blocks, blocks): 1 where a block is computed."""
         return self._left.to(torch.int32)
 
-    def to(self, device: Any) -> "BlockMask":
+    def to(self, device: Any) -> BlockMask:
         """The same mask; it follows the positions it is asked for."""
         return self
 
@@ -220,7 +220,7 @@ def _checked(query: Any, key: Any, value: Any, enable_gqa: bool) -> tuple[Any, A
 
 def _check_mask(mask: BlockMask, B: int, H: int, Q: int, KV: int) -> None:
     b, h, q, kv = mask.shape
-    if (b not in (1, B)) or (h not in (1, H)) or Q > q or KV > kv:
+    if (b not in (1, B)) or (h not in (1, H)) or q < Q or kv < KV:
         raise ValueError(
             f"block_mask was created for block_mask.shape={mask.shape} but got q_len={Q} "
             f"and kv_len={KV} with B={B}, H={H}. As the block mask was created for a "

@@ -4,4 +4,4 @@ from rushlight._engine.lazy import homes, lazy_names, public
 
 HOMES = homes("rushlight.nn.modules")
 __getattr__, __dir__ = lazy_names(globals(), HOMES)
-__all__ = public(HOMES)  # noqa: PLE0605
+__all__ = public(HOMES)

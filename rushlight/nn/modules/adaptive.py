@@ -49,7 +49,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 "increasing order, where each value is between 1 and n_classes-1"
             )
         self.in_features, self.n_classes = in_features, n_classes
-        self.cutoffs = cutoffs + [n_classes]
+        self.cutoffs = [*cutoffs, n_classes]
         self.div_value, self.head_bias = div_value, head_bias
         self.shortlist_size = self.cutoffs[0]
         self.n_clusters = len(self.cutoffs) - 1
@@ -69,7 +69,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def reset_parameters(self) -> None:
         self.head.reset_parameters()
-        for projection, out in self.tail:
+        pair: Any
+        for pair in self.tail:
+            projection, out = pair
             projection.reset_parameters()
             out.reset_parameters()
 
@@ -88,7 +90,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"got {input_.size()} and {target_.size()}"
             )
         input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
-        if target.numel() and not (0 <= int(target.min()) and int(target.max()) < self.n_classes):
+        if target.numel() and not (int(target.min()) >= 0 and int(target.max()) < self.n_classes):
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in "
                 f"range [{int(target.min())}, {int(target.max())}] were found. "

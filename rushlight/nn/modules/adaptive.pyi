@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any, NamedTuple
 
 class AdaptiveLogSoftmaxWithLoss(Module):

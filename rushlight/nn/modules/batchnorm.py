@@ -5,65 +5,82 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.nn import functional as F
-from rushlight.nn.modules.function_module import members
-from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
-from rushlight.nn.modules.normalization import _Affine
-from rushlight.nn.modules.utils import register_empty
+from rushlight.nn.modules.lazy import LazyLayer
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import fill_affine, register_empty
 from rushlight.nn.parameter import UninitializedBuffer
+from rushlight.types import Device
 
 
-class _NormBase(
-    _Affine,
-    function=None,
-    num_features=int,
-    eps=1e-5,
-    momentum=0.1,
-    affine=True,
-    track_running_stats=True,
-    device=None,
-    dtype=None,
-    bias=True,
-):
-    """Weight, bias and running statistics of one value for each channel."""
+class _NormBase(Module):
+    """Weight, bias and running statistics of one value for each channel.
 
+    A class says in _check_input_dim which inputs it takes.
+    """
+
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
     _version = 2
-    _keyword_only = ("bias",)
-    _dims: int | None = None
-    _takes: dict[int, tuple[int, ...]]  # by `_dims`: how many dims an input may have
-    _shown = "num_features, eps=, momentum=, affine=, bias=, track_running_stats="
-    momentum: float | None
 
-    def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
-        shape, tracked = self.num_features if self.affine else None, self.track_running_stats
+    num_features: int
+    affine: bool
+    track_running_stats: bool
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        shape = num_features if affine else None
         register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
-        for name in ("running_mean", "running_var"):
-            self.register_buffer(
-                name, torch.empty(self.num_features, device=device, dtype=dtype) if tracked else None
-            )
-        self.register_buffer(
-            "num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device) if tracked else None
-        )
+        mean = variance = batches = None
+        if track_running_stats:
+            mean = torch.empty(num_features, device=device, dtype=dtype)
+            variance = torch.empty(num_features, device=device, dtype=dtype)
+            batches = torch.tensor(0, dtype=torch.long, device=device)
+        self.register_buffer("running_mean", mean)
+        self.register_buffer("running_var", variance)
+        self.register_buffer("num_batches_tracked", batches)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batch seen."""
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            self.running_mean.zero_()  # type: ignore[union-attr] # tracked: it is there
+            self.running_var.fill_(1)  # type: ignore[union-attr]
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
 
     def reset_parameters(self) -> None:
+        """Weight 1, bias 0, and the running statistics as before the first batch."""
         self.reset_running_stats()
-        super().reset_parameters()
+        if self.affine:
+            fill_affine(self)
 
-    def _check_input_dim(self, input: Any) -> None:
-        if self._dims is None:
-            raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
-        takes = self._takes[self._dims]
-        if input.dim() not in takes:
-            wanted = " or ".join(f"{n}D" for n in takes)
-            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
 
     def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
         if (version is None or version < 2) and self.track_running_stats:
@@ -76,15 +93,9 @@ class _NormBase(
 
 
 class _BatchNorm(_NormBase):
-    """Normalise each channel of (N, C, {space}), or in 1d of (N, C), over the batch.
+    """The base of batch normalisation over 1, 2 and 3 dims: its forward."""
 
-    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
-    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
-    """
-
-    _takes = {1: (2, 3), 2: (4,), 3: (5,)}
-
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         tracked = self.track_running_stats
@@ -106,32 +117,68 @@ class _BatchNorm(_NormBase):
         )
 
 
-BatchNorm1d, BatchNorm2d, BatchNorm3d = members(_BatchNorm, 1, 2, 3)
+class BatchNorm1d(_BatchNorm):
+    """Normalise each channel of (N, C, L) or (N, C) over the batch.
+
+    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
+    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
 
 
-class SyncBatchNorm(
-    _BatchNorm,
-    function=None,
-    num_features=int,
-    eps=1e-5,
-    momentum=0.1,
-    affine=True,
-    track_running_stats=True,
-    process_group=None,
-    device=None,
-    dtype=None,
-    bias=True,
-):
+class BatchNorm2d(_BatchNorm):
+    """Normalise each channel of (N, C, H, W) over the batch.
+
+    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
+    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalise each channel of (N, C, D, H, W) over the batch.
+
+    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
+    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+class SyncBatchNorm(_BatchNorm):
     """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
-    are process groups it raises PyTorch's error, else it is BatchNorm."""
+    are process groups it raises PyTorch's error, else it is BatchNorm.
+    """
 
-    __constants__ = _NormBase.__constants__
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
 
-    def _check_input_dim(self, input: Any) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
@@ -140,7 +187,7 @@ class SyncBatchNorm(
         return super().forward(input)
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
         result = module
         if isinstance(module, _BatchNorm):
@@ -167,20 +214,28 @@ class _LazyNormBase(LazyLayer):
 
     _finds = "num_features"
 
+    num_features: int
+    affine: bool
+    track_running_stats: bool
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
     def __init__(
         self,
         eps: float = 1e-5,
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
         # Nothing is allocated until the first input: num_features is 0.
         super().__init__(0, eps, momentum, False, False, device, dtype)
-        self.affine, self.track_running_stats = affine, track_running_stats
+        self.affine = affine
+        self.track_running_stats = track_running_stats
         if affine:
             self._unsized(bias, device, dtype)
         if track_running_stats:
@@ -188,13 +243,26 @@ class _LazyNormBase(LazyLayer):
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
-    def _find(self, input: Any) -> int:
-        return input.shape[1]
+    def _find(self, input: Tensor) -> int:
+        return int(input.shape[1])
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (self.num_features,))
 
 
-LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_forms(
-    _LazyNormBase, BatchNorm1d, BatchNorm2d, BatchNorm3d
-)
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
+    """BatchNorm1d that finds `num_features` at its first call, and is a BatchNorm1d from then on."""
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
+    """BatchNorm2d that finds `num_features` at its first call, and is a BatchNorm2d from then on."""
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
+    """BatchNorm3d that finds `num_features` at its first call, and is a BatchNorm3d from then on."""
+
+    cls_to_become = BatchNorm3d

@@ -1,44 +1,45 @@
 # Written by `python tools/stubs.py`.
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
-from rushlight._engine.core.device import device as _device
+from builtins import bool as _bool, float as _float, int as _int
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.lazy import LazyLayer
-from rushlight.nn.modules.normalization import _Affine
-from rushlight.nn.parameter import UninitializedBuffer
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.lazy import LazyLayer
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter, UninitializedBuffer
+from rushlight.types import Device
 from typing import Any
 
 class BatchNorm1d(_BatchNorm):
-    """Normalise each channel of (N, C, L), or in 1d of (N, C), over the batch.
+    """Normalise each channel of (N, C, L) or (N, C) over the batch.
 
     weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
     running ones by `momentum` (None: a plain average); in evaluation with the running ones.
     """
 
 class BatchNorm2d(_BatchNorm):
-    """Normalise each channel of (N, C, H, W), or in 1d of (N, C), over the batch.
+    """Normalise each channel of (N, C, H, W) over the batch.
 
     weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
     running ones by `momentum` (None: a plain average); in evaluation with the running ones.
     """
 
 class BatchNorm3d(_BatchNorm):
-    """Normalise each channel of (N, C, D, H, W), or in 1d of (N, C), over the batch.
+    """Normalise each channel of (N, C, D, H, W) over the batch.
 
     weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
     running ones by `momentum` (None: a plain average); in evaluation with the running ones.
     """
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """BatchNorm1d that finds `num_features` at its first call."""
+    """BatchNorm1d that finds `num_features` at its first call, and is a BatchNorm1d from then on."""
 
     cls_to_become: type[Any]
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """BatchNorm2d that finds `num_features` at its first call."""
+    """BatchNorm2d that finds `num_features` at its first call, and is a BatchNorm2d from then on."""
 
     cls_to_become: type[Any]
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """BatchNorm3d that finds `num_features` at its first call."""
+    """BatchNorm3d that finds `num_features` at its first call, and is a BatchNorm3d from then on."""
 
     cls_to_become: type[Any]
 class SyncBatchNorm(_BatchNorm):
@@ -47,41 +48,47 @@ class SyncBatchNorm(_BatchNorm):
     """
 
     process_group: Any
-    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, process_group: Any = None, device: str | int | _device | None = None, dtype: _dtype | None = None, *, bias: bool = True) -> None: ...
-    __constants__: list[Any]
+    def __init__(self, num_features: _int, eps: _float = 1e-05, momentum: _float | None = 0.1, affine: _bool = True, track_running_stats: _bool = True, process_group: Any = None, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...
     @classmethod
-    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class _BatchNorm(_NormBase):
-    """Normalise each channel of (N, C, {space}), or in 1d of (N, C), over the batch.
-
-    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
-    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
-    """
+    """The base of batch normalisation over 1, 2 and 3 dims: its forward."""
 
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class _LazyNormBase(LazyLayer):
     """Finds `num_features` at the first call: the size of dim 1."""
 
-    affine: bool
-    num_batches_tracked: Any
-    running_mean: UninitializedBuffer
-    running_var: UninitializedBuffer
-    track_running_stats: bool
-    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None, *, bias: bool = True) -> None: ...
-class _NormBase(_Affine):
-    """Weight, bias and running statistics of one value for each channel."""
+    affine: _bool
+    num_batches_tracked: Tensor | None
+    num_features: _int
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    track_running_stats: _bool
+    def __init__(self, eps: _float = 1e-05, momentum: _float | None = 0.1, affine: _bool = True, track_running_stats: _bool = True, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...
+class _NormBase(Module):
+    """Weight, bias and running statistics of one value for each channel.
 
-    affine: bool
-    eps: float
-    momentum: float | None
-    num_features: int
-    track_running_stats: bool
-    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None, *, bias: bool = True) -> None: ...
+    A class says in _check_input_dim which inputs it takes.
+    """
+
+    affine: _bool
+    bias: Parameter
+    eps: _float
+    momentum: _float | None
+    num_batches_tracked: Tensor | None
+    num_features: _int
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    track_running_stats: _bool
+    weight: Parameter
+    def __init__(self, num_features: _int, eps: _float = 1e-05, momentum: _float | None = 0.1, affine: _bool = True, track_running_stats: _bool = True, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...
     __constants__: list[Any]
-    def reset_parameters(self) -> None: ...
+    def extra_repr(self) -> str: ...
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, and the running statistics as before the first batch."""
     def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batch seen."""

@@ -1,7 +1,23 @@
 """ChannelShuffle: interleave the groups of channels."""
 
-from rushlight.nn.modules.function_module import FunctionModule
+from __future__ import annotations
+
+from rushlight import Tensor
+from rushlight.nn import functional as F
+from rushlight.nn.modules.module import Module
 
 
-class ChannelShuffle(FunctionModule, function="channel_shuffle", groups=int):
-    """(*, g * n, H, W) -> the same shape, channels in the order of a transposed (g, n) table."""
+class ChannelShuffle(Module):
+    """(*, groups * n, H, W) -> the same shape, channels in the order of a transposed (groups, n) table."""
+
+    __constants__ = ["groups"]
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        return f"groups={self.groups}"

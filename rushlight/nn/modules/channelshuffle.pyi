@@ -1,14 +1,16 @@
 # Written by `python tools/stubs.py`.
 """ChannelShuffle: interleave the groups of channels."""
-from rushlight.nn.modules.function_module import FunctionModule
+from builtins import int as _int
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.module import Module
 from typing import Any
 
-class ChannelShuffle(FunctionModule):
-    """(*, g * n, H, W) -> the same shape, channels in the order of a transposed (g, n) table."""
+class ChannelShuffle(Module):
+    """(*, groups * n, H, W) -> the same shape, channels in the order of a transposed (groups, n) table."""
 
-    groups: int
-    def __init__(self, groups: int) -> None: ...
+    groups: _int
+    def __init__(self, groups: _int) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...

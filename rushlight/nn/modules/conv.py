@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import rushlight as torch
+from rushlight import Tensor
 from rushlight.nn import functional as F, init
-from rushlight.nn.modules.function_module import FunctionModule, members
-from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
+from rushlight.nn.common_types import _size_1_t, _size_2_t, _size_3_t
+from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.linear import _init_bias
-from rushlight.nn.modules.utils import _ntuple, _reverse_repeat_tuple, changed, register_empty
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import (
+    _pair,
+    _reverse_repeat_tuple,
+    _single,
+    _triple,
+    changed,
+    register_empty,
+)
+from rushlight.types import Device
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _ConvNd(FunctionModule, function=None):
+class _ConvNd(Module):
     """What all convolutions share: sizes as tuples, weight, bias, their initialisation."""
 
     __constants__ = [
@@ -43,15 +55,23 @@ class _ConvNd(FunctionModule, function=None):
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        if transposed and padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
         _check(in_channels, out_channels, groups, stride, padding, padding_mode)
-        self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        self.dilation, self.transposed, self.output_padding = dilation, transposed, output_padding
-        self.groups, self.padding_mode = groups, padding_mode
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = _pad_widths(padding, kernel_size, dilation)
         register_empty(self, device, dtype, weight=self._weight_shape(), bias=out_channels if bias else None)
         self.reset_parameters()
@@ -112,8 +132,8 @@ def _pad_widths(
     return widths
 
 
-class _Conv(_ConvNd, function="conv{}d"):
-    """(N, in, {space}) -> (N, out, {space}), of another size in these; the batch dim may be missing.
+class Conv1d(_ConvNd):
+    """(N, in, L) -> (N, out, L), of another size in these; the batch dim may be missing.
 
     weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
     for a kernel of k elements. `padding` is a number (or one for each dim), "same" or "valid";
@@ -124,26 +144,25 @@ class _Conv(_ConvNd, function="conv{}d"):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: str | _size_1_t = 0,
+        dilation: _size_1_t = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        sizes = _ntuple(self._dims)
         super().__init__(
             in_channels,
             out_channels,
-            sizes(kernel_size),
-            sizes(stride),
-            padding if isinstance(padding, str) else sizes(padding),
-            sizes(dilation),
+            _single(kernel_size),
+            _single(stride),
+            padding if isinstance(padding, str) else _single(padding),
+            _single(dilation),
             False,
-            sizes(0),
+            _single(0),
             groups,
             bias,
             padding_mode,
@@ -151,57 +170,48 @@ class _Conv(_ConvNd, function="conv{}d"):
             dtype,
         )
 
-    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            padding = (0,) * self._dims
-        return getattr(F, str(self._function))(
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+            padding = _single(0)
+        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
 
-Conv1d, Conv2d, Conv3d = members(_Conv, 1, 2, 3)
+class Conv2d(_ConvNd):
+    """(N, in, H, W) -> (N, out, H, W), of another size in these; the batch dim may be missing.
 
-
-class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
-    """(N, in, {space}) -> (N, out, {space}): the gradient of Conv{n}d with respect to its input.
-
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
+    weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
+    for a kernel of k elements. `padding` is a number (or one for each dim), "same" or "valid";
+    `padding_mode` zeros, reflect, replicate or circular.
     """
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: str | _size_2_t = 0,
+        dilation: _size_2_t = 1,
         groups: int = 1,
         bias: bool = True,
-        dilation: Any = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        if padding_mode != "zeros":
-            raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
-        sizes = _ntuple(self._dims)
         super().__init__(
             in_channels,
             out_channels,
-            sizes(kernel_size),
-            sizes(stride),
-            sizes(padding),
-            sizes(dilation),
-            True,
-            sizes(output_padding),
+            _pair(kernel_size),
+            _pair(stride),
+            padding if isinstance(padding, str) else _pair(padding),
+            _pair(dilation),
+            False,
+            _pair(0),
             groups,
             bias,
             padding_mode,
@@ -209,7 +219,70 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
             dtype,
         )
 
-    def _output_padding(self, input: Any, output_size: Any) -> Any:
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = _pair(0)
+        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv3d(_ConvNd):
+    """(N, in, D, H, W) -> (N, out, D, H, W), of another size in these; the batch dim may be missing.
+
+    weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
+    for a kernel of k elements. `padding` is a number (or one for each dim), "same" or "valid";
+    `padding_mode` zeros, reflect, replicate or circular.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: str | _size_3_t = 0,
+        dilation: _size_3_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _triple(kernel_size),
+            _triple(stride),
+            padding if isinstance(padding, str) else _triple(padding),
+            _triple(dilation),
+            False,
+            _triple(0),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = _triple(0)
+        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class _ConvTransposeNd(_ConvNd):
+    """The base of transposed convolutions of 1, 2 and 3 dims: the size of a result can be chosen."""
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Sequence[int]:
         """The extra size at one side with which the result has `output_size`."""
         if output_size is None:
             return self.output_padding
@@ -236,16 +309,164 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
             )
         return [size - low for size, low in zip(sizes, least)]
 
-    def forward(self, input: Any, output_size: Any = None) -> Any:
-        extra = self._output_padding(input, output_size)
-        return getattr(F, str(self._function))(
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """(N, in, L) -> (N, out, L): the gradient of Conv1d with respect to its input.
+
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
+    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
+    possible sizes.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: _size_1_t = 0,
+        output_padding: _size_1_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_1_t = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _single(kernel_size),
+            _single(stride),
+            _single(padding),
+            _single(dilation),
+            True,
+            _single(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        output_padding = self._output_padding(input, output_size)
+        return F.conv_transpose1d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,  # type: ignore[arg-type] # numbers: only Conv takes a word
+            output_padding,
+            self.groups,
+            self.dilation,
         )
 
 
-ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = members(_ConvTransposeNd, 1, 2, 3)
-# Where `bias` stands among the arguments after kernel_size.
-_BIAS = 4
+class ConvTranspose2d(_ConvTransposeNd):
+    """(N, in, H, W) -> (N, out, H, W): the gradient of Conv2d with respect to its input.
+
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
+    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
+    possible sizes.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: _size_2_t = 0,
+        output_padding: _size_2_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_2_t = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _pair(kernel_size),
+            _pair(stride),
+            _pair(padding),
+            _pair(dilation),
+            True,
+            _pair(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        output_padding = self._output_padding(input, output_size)
+        return F.conv_transpose2d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            output_padding,
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """(N, in, D, H, W) -> (N, out, D, H, W): the gradient of Conv3d with respect to its input.
+
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
+    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
+    possible sizes.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: _size_3_t = 0,
+        output_padding: _size_3_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_3_t = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            _triple(kernel_size),
+            _triple(stride),
+            _triple(padding),
+            _triple(dilation),
+            True,
+            _triple(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        output_padding = self._output_padding(input, output_size)
+        return F.conv_transpose3d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            output_padding,
+            self.groups,
+            self.dilation,
+        )
 
 
 class _LazyConvXdMixin(LazyLayer):
@@ -253,25 +474,16 @@ class _LazyConvXdMixin(LazyLayer):
 
     _finds = "in_channels"
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Any,
-        *args: Any,
-        device: Any = None,
-        dtype: Any = None,
-        bias: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        if len(args) > _BIAS:
-            bias, args = args[_BIAS], (*args[:_BIAS], False, *args[_BIAS + 1 :])
-        else:
-            kwargs["bias"] = False
-        super().__init__(0, 0, kernel_size, *args, **kwargs)
+    kernel_size: tuple[int, ...]
+    groups: int
+    _weight_shape: Callable[[], tuple[int, ...]]
+
+    def _unsized_conv(self, out_channels: int, bias: bool, device: Device, dtype: torch.dtype | None) -> None:
+        """After __init__ without channels and bias: what the layer is to have."""
         self.out_channels = out_channels
         self._unsized(bias, device, dtype)
 
-    def _find(self, input: Any) -> int:
+    def _find(self, input: Tensor) -> int:
         dims = len(self.kernel_size)
         if input.dim() not in (dims + 1, dims + 2):
             raise RuntimeError(
@@ -281,13 +493,187 @@ class _LazyConvXdMixin(LazyLayer):
         found = input.shape[-dims - 1]
         if found % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        return found
+        return int(found)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": self._weight_shape(), "bias": (self.out_channels,)}
 
 
-LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, Conv1d, Conv2d, Conv3d)
-LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = lazy_forms(
-    _LazyConvXdMixin, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-)
+class LazyConv1d(_LazyConvXdMixin, Conv1d):
+    """Conv1d that finds `in_channels` at its first call, and is a Conv1d from then on."""
+
+    cls_to_become = Conv1d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: str | _size_1_t = 0,
+        dilation: _size_1_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
+        )
+        self._unsized_conv(out_channels, bias, device, dtype)
+
+
+class LazyConv2d(_LazyConvXdMixin, Conv2d):
+    """Conv2d that finds `in_channels` at its first call, and is a Conv2d from then on."""
+
+    cls_to_become = Conv2d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: str | _size_2_t = 0,
+        dilation: _size_2_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
+        )
+        self._unsized_conv(out_channels, bias, device, dtype)
+
+
+class LazyConv3d(_LazyConvXdMixin, Conv3d):
+    """Conv3d that finds `in_channels` at its first call, and is a Conv3d from then on."""
+
+    cls_to_become = Conv3d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: str | _size_3_t = 0,
+        dilation: _size_3_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
+        )
+        self._unsized_conv(out_channels, bias, device, dtype)
+
+
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
+    """ConvTranspose1d that finds `in_channels` at its first call, and is a ConvTranspose1d from then on."""
+
+    cls_to_become = ConvTranspose1d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: _size_1_t = 0,
+        output_padding: _size_1_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_1_t = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            0,
+            0,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            False,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
+        )
+        self._unsized_conv(out_channels, bias, device, dtype)
+
+
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
+    """ConvTranspose2d that finds `in_channels` at its first call, and is a ConvTranspose2d from then on."""
+
+    cls_to_become = ConvTranspose2d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: _size_2_t = 0,
+        output_padding: _size_2_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_2_t = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            0,
+            0,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            False,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
+        )
+        self._unsized_conv(out_channels, bias, device, dtype)
+
+
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
+    """ConvTranspose3d that finds `in_channels` at its first call, and is a ConvTranspose3d from then on."""
+
+    cls_to_become = ConvTranspose3d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: _size_3_t = 0,
+        output_padding: _size_3_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_3_t = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            0,
+            0,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            False,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
+        )
+        self._unsized_conv(out_channels, bias, device, dtype)

@@ -1,15 +1,17 @@
 # Written by `python tools/stubs.py`.
 """Convolutions and transposed convolutions of 1, 2 and 3 dims, and their lazy forms."""
+from builtins import bool as _bool, int as _int
 from collections.abc import Sequence
-from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.nn.modules.lazy import LazyLayer
-from rushlight.nn.parameter import Parameter
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.common_types import _size_1_t, _size_2_t, _size_3_t
+from rushlight.nn.modules.lazy import LazyLayer
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter
+from rushlight.types import Device
 from typing import Any
 
-class Conv1d(_Conv):
+class Conv1d(_ConvNd):
     """(N, in, L) -> (N, out, L), of another size in these; the batch dim may be missing.
 
     weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
@@ -17,7 +19,10 @@ class Conv1d(_Conv):
     `padding_mode` zeros, reflect, replicate or circular.
     """
 
-class Conv2d(_Conv):
+    def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class Conv2d(_ConvNd):
     """(N, in, H, W) -> (N, out, H, W), of another size in these; the batch dim may be missing.
 
     weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
@@ -25,7 +30,10 @@ class Conv2d(_Conv):
     `padding_mode` zeros, reflect, replicate or circular.
     """
 
-class Conv3d(_Conv):
+    def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class Conv3d(_ConvNd):
     """(N, in, D, H, W) -> (N, out, D, H, W), of another size in these; the batch dim may be missing.
 
     weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
@@ -33,6 +41,9 @@ class Conv3d(_Conv):
     `padding_mode` zeros, reflect, replicate or circular.
     """
 
+    def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class ConvTranspose1d(_ConvTransposeNd):
     """(N, in, L) -> (N, out, L): the gradient of Conv1d with respect to its input.
 
@@ -41,6 +52,9 @@ class ConvTranspose1d(_ConvTransposeNd):
     possible sizes.
     """
 
+    def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: _size_1_t = 0, output_padding: _size_1_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_1_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, input: Tensor, output_size: Sequence[_int] | None = None) -> Tensor: ...
+    def __call__(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor: ...
 class ConvTranspose2d(_ConvTransposeNd):
     """(N, in, H, W) -> (N, out, H, W): the gradient of Conv2d with respect to its input.
 
@@ -49,6 +63,9 @@ class ConvTranspose2d(_ConvTransposeNd):
     possible sizes.
     """
 
+    def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: _size_2_t = 0, output_padding: _size_2_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_2_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, input: Tensor, output_size: Sequence[_int] | None = None) -> Tensor: ...
+    def __call__(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor: ...
 class ConvTranspose3d(_ConvTransposeNd):
     """(N, in, D, H, W) -> (N, out, D, H, W): the gradient of Conv3d with respect to its input.
 
@@ -57,76 +74,66 @@ class ConvTranspose3d(_ConvTransposeNd):
     possible sizes.
     """
 
+    def __init__(self, in_channels: _int, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: _size_3_t = 0, output_padding: _size_3_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_3_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
+    def forward(self, input: Tensor, output_size: Sequence[_int] | None = None) -> Tensor: ...
+    def __call__(self, input: Any, output_size: Sequence[_int] | None = None) -> Tensor: ...
 class LazyConv1d(_LazyConvXdMixin, Conv1d):
-    """Conv1d that finds `in_channels` at its first call."""
+    """Conv1d that finds `in_channels` at its first call, and is a Conv1d from then on."""
 
+    def __init__(self, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
     cls_to_become: type[Any]
 class LazyConv2d(_LazyConvXdMixin, Conv2d):
-    """Conv2d that finds `in_channels` at its first call."""
+    """Conv2d that finds `in_channels` at its first call, and is a Conv2d from then on."""
 
+    def __init__(self, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
     cls_to_become: type[Any]
 class LazyConv3d(_LazyConvXdMixin, Conv3d):
-    """Conv3d that finds `in_channels` at its first call."""
+    """Conv3d that finds `in_channels` at its first call, and is a Conv3d from then on."""
 
+    def __init__(self, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
     cls_to_become: type[Any]
 class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
-    """ConvTranspose1d that finds `in_channels` at its first call."""
+    """ConvTranspose1d that finds `in_channels` at its first call, and is a ConvTranspose1d from then on."""
 
+    def __init__(self, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: _size_1_t = 0, output_padding: _size_1_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_1_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
     cls_to_become: type[Any]
 class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
-    """ConvTranspose2d that finds `in_channels` at its first call."""
+    """ConvTranspose2d that finds `in_channels` at its first call, and is a ConvTranspose2d from then on."""
 
+    def __init__(self, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: _size_2_t = 0, output_padding: _size_2_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_2_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
     cls_to_become: type[Any]
 class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
-    """ConvTranspose3d that finds `in_channels` at its first call."""
+    """ConvTranspose3d that finds `in_channels` at its first call, and is a ConvTranspose3d from then on."""
 
+    def __init__(self, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: _size_3_t = 0, output_padding: _size_3_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_3_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
     cls_to_become: type[Any]
-class _Conv(_ConvNd):
-    """(N, in, {space}) -> (N, out, {space}), of another size in these; the batch dim may be missing.
-
-    weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
-    for a kernel of k elements. `padding` is a number (or one for each dim), "same" or "valid";
-    `padding_mode` zeros, reflect, replicate or circular.
-    """
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class _ConvNd(FunctionModule):
+class _ConvNd(Module):
     """What all convolutions share: sizes as tuples, weight, bias, their initialisation."""
 
     bias: Parameter
-    dilation: tuple[int, ...]
-    groups: int
-    in_channels: int
-    kernel_size: tuple[int, ...]
-    out_channels: int
-    output_padding: tuple[int, ...]
-    padding: str | tuple[int, ...]
+    dilation: tuple[_int, ...]
+    groups: _int
+    in_channels: _int
+    kernel_size: tuple[_int, ...]
+    out_channels: _int
+    output_padding: tuple[_int, ...]
+    padding: str | tuple[_int, ...]
     padding_mode: str
-    stride: tuple[int, ...]
-    transposed: bool
+    stride: tuple[_int, ...]
+    transposed: _bool
     weight: Parameter
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...], padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    def __init__(self, in_channels: _int, out_channels: _int, kernel_size: tuple[_int, ...], stride: tuple[_int, ...], padding: str | tuple[_int, ...], dilation: tuple[_int, ...], transposed: _bool, output_padding: tuple[_int, ...], groups: _int, bias: _bool, padding_mode: str, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
     def extra_repr(self) -> str: ...
     def reset_parameters(self) -> None: ...
 class _ConvTransposeNd(_ConvNd):
-    """(N, in, {space}) -> (N, out, {space}): the gradient of Conv{n}d with respect to its input.
+    """The base of transposed convolutions of 1, 2 and 3 dims: the size of a result can be chosen."""
 
-    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
-    possible sizes.
-    """
-
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, bias: bool = True, dilation: int | Sequence[int] = 1, padding_mode: str = 'zeros', device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
-    def forward(self, input: Tensor, output_size: int | None | Sequence[int | None] = None) -> Tensor: ...
-    def __call__(self, input: Tensor, output_size: int | None | Sequence[int | None] = None) -> Tensor: ...
 class _LazyConvXdMixin(LazyLayer):
     """Finds `in_channels` at the first call."""
 
-    out_channels: int
-    def __init__(self, out_channels: int, kernel_size: int | Sequence[int], *args: Any, device: str | int | _device | None = None, dtype: _dtype | None = None, bias: bool = True, **kwargs: Any) -> None: ...
-def _check(in_channels: int, out_channels: int, groups: int, stride: tuple[int, ...], padding: int | str | Sequence[int], padding_mode: str) -> None: ...
-def _pad_widths(padding: str | tuple[int, ...], kernel_size: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
+    groups: _int
+    kernel_size: tuple[_int, ...]
+def _check(in_channels: _int, out_channels: _int, groups: _int, stride: tuple[_int, ...], padding: _int | str | Sequence[_int], padding_mode: str) -> None: ...
+def _pad_widths(padding: str | tuple[_int, ...], kernel_size: tuple[_int, ...], dilation: tuple[_int, ...]) -> Any:
     """The padding as F.pad takes it: last dim first, before and after."""

@@ -9,31 +9,14 @@ import rushlight as torch
 from rushlight.__future__ import get_overwrite_module_params_on_conversion
 from rushlight._engine.core.callers import warn
 from rushlight._engine.dispatch.methods import _to_arguments
+from rushlight.nn.modules.tables import Tables
+from rushlight.types import Device
 
 
-def _cast(method: str, dtype: str) -> Any:
-    def cast(self: Any) -> Self:
-        return self._apply(lambda t: getattr(t, method)() if t.is_floating_point() else t)
-
-    return _named(cast, method, f"Cast the floating-point members to {dtype}.")
-
-
-def _move(method: str, where: str) -> Any:
-    def move(self: Any, device: Any = None) -> Self:
-        return self._apply(lambda t: getattr(t, method)(device))
-
-    return _named(move, method, f"Move to {where}.")
-
-
-def _named(function: Any, name: str, doc: str) -> Any:
-    function.__name__, function.__qualname__, function.__doc__ = name, f"Module.{name}", doc
-    return function
-
-
-class Conversion:
+class Conversion(Tables):
     """The part of Module that replaces the data of its parameters and buffers."""
 
-    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
+    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
         """Put every parameter, its gradient and every buffer through `fn`.
 
         A Parameter stays the same object (optimizers hold it) unless its data cannot be exchanged,
@@ -88,7 +71,7 @@ class Conversion:
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+    def to_empty(self, *, device: Device, recurse: bool = True) -> Self:
         """Move to a device without copying the values: the memory there is uninitialised."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
@@ -96,14 +79,37 @@ class Conversion:
         """Cast all parameters and buffers, also integer ones."""
         return self._apply(lambda t: t.type(dst_type))
 
-    float = _cast("float", "float32")
-    double = _cast("double", "float64")
-    half = _cast("half", "float16")
-    bfloat16 = _cast("bfloat16", "bfloat16")
-    cuda = _move("cuda", "a GPU")
-    ipu = _move("ipu", "an IPU")
-    xpu = _move("xpu", "an XPU")
-    mtia = _move("mtia", "an MTIA device")
+    def float(self) -> Self:
+        """Cast the floating-point members to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Self:
+        """Cast the floating-point members to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Self:
+        """Cast the floating-point members to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self) -> Self:
+        """Cast the floating-point members to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def cuda(self, device: Device = None) -> Self:
+        """Move to a GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def ipu(self, device: Device = None) -> Self:
+        """Move to an IPU."""
+        return self._apply(lambda t: t.ipu(device))
+
+    def xpu(self, device: Device = None) -> Self:
+        """Move to an XPU."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def mtia(self, device: Device = None) -> Self:
+        """Move to an MTIA device."""
+        return self._apply(lambda t: t.mtia(device))
 
     def cpu(self) -> Self:
         """Move to the CPU."""

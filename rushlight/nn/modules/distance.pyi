@@ -1,24 +1,29 @@
 # Written by `python tools/stubs.py`.
 """Distances between pairs of vectors."""
-from rushlight.nn.modules.function_module import FunctionModule
+from builtins import bool as _bool, float as _float, int as _int
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.module import Module
 from typing import Any
 
-class CosineSimilarity(FunctionModule):
-    """The cosine of the angle between x1 and x2 along `dim`, which disappears."""
+class CosineSimilarity(Module):
+    """The cosine of the angle between x1 and x2 along `dim`, which disappears: (*, D, *) -> (*, *)."""
 
-    dim: int
-    eps: float
-    def __init__(self, dim: int = 1, eps: float = 1e-08) -> None: ...
+    dim: _int
+    eps: _float
+    def __init__(self, dim: _int = 1, eps: _float = 1e-08) -> None: ...
     __constants__: list[Any]
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor: ...
-    def __call__(self, x1: Tensor, x2: Tensor) -> Tensor: ...
-class PairwiseDistance(FunctionModule):
-    """The p-norm of x1 - x2 + eps along the last dim: (N, D) or (D) -> (N) or a scalar."""
+    def __call__(self, x1: Any, x2: Any) -> Tensor: ...
+class PairwiseDistance(Module):
+    """The p-norm of x1 - x2 + eps along the last dim: (N, D) or (D) -> (N) or a scalar.
 
-    eps: float
-    keepdim: bool
-    def __init__(self, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> None: ...
+    `keepdim`: the last dim stays, with size 1.
+    """
+
+    eps: _float
+    keepdim: _bool
+    norm: _float
+    def __init__(self, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> None: ...
     __constants__: list[Any]
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor: ...
-    def __call__(self, x1: Tensor, x2: Tensor) -> Tensor: ...
+    def __call__(self, x1: Any, x2: Any) -> Tensor: ...

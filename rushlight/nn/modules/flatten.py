@@ -4,33 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.nn.modules.function_module import FunctionModule
+import rushlight as torch
+from rushlight import Tensor
+from rushlight.nn.modules.module import Module
 
 
-class Flatten(FunctionModule, function="torch.flatten", start_dim=1, end_dim=-1):
-    """Merge the dims from `start_dim` to `end_dim` into one."""
+class Flatten(Module):
+    """Merge the dims from `start_dim` to `end_dim` into one: (N, a, b) -> (N, a * b)."""
+
+    __constants__ = ["start_dim", "end_dim"]
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.flatten(input, self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class Unflatten(FunctionModule, function="torch.unflatten", dim=Any, unflattened_size=Any):
-    """Split the dim `dim` into dims of sizes `unflattened_size`."""
+class Unflatten(Module):
+    """Split the dim `dim` into dims of sizes `unflattened_size`: (N, a * b) -> (N, a, b).
 
-    def _post_init(self) -> None:
-        if isinstance(self.dim, int):
-            self._require((tuple, list), int, "ints")
-        elif isinstance(self.dim, str):
-            self._require(tuple, tuple, "tuples")
+    Of a named dim: its name, and pairs of names and sizes.
+    """
+
+    __constants__ = ["dim", "unflattened_size"]
+
+    def __init__(
+        self, dim: int | str, unflattened_size: tuple[int, ...] | list[int] | tuple[tuple[str, int], ...]
+    ) -> None:
+        super().__init__()
+        if isinstance(dim, int):
+            _check_elements(unflattened_size, (tuple, list), int, "ints")
+        elif isinstance(dim, str):
+            _check_elements(unflattened_size, (tuple,), tuple, "tuples")
         else:
             raise TypeError("invalid argument type for dim parameter")
+        self.dim = dim
+        self.unflattened_size = unflattened_size
 
-    def _require(self, outer: Any, inner: type, what: str) -> None:
-        size = self.unflattened_size
-        if not isinstance(size, outer):
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.unflatten(input, self.dim, self.unflattened_size)  # type: ignore[arg-type] # also names
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim!r}, unflattened_size={self.unflattened_size}"
+
+
+def _check_elements(size: object, outer: tuple[type, ...], inner: type, what: str) -> None:
+    """TypeError unless `size` is one of the types `outer`, and holds objects of the type `inner` alone."""
+    if not isinstance(size, outer):
+        raise TypeError(f"unflattened_size must be a tuple of {what}, but found type {type(size).__name__}")
+    elements: Any = size
+    for position, element in enumerate(elements):
+        if not isinstance(element, inner):
             raise TypeError(
-                f"unflattened_size must be a tuple of {what}, but found type {type(size).__name__}"
+                f"unflattened_size must be tuple of {what}, but found element of "
+                f"type {type(element).__name__} at pos {position}"
             )
-        for i, elem in enumerate(size):
-            if not isinstance(elem, inner):
-                raise TypeError(
-                    f"unflattened_size must be tuple of {what}, but found element of "
-                    f"type {type(elem).__name__} at pos {i}"
-                )

@@ -1,24 +1,32 @@
 # Written by `python tools/stubs.py`.
 """Flatten and Unflatten: merge dims into one, and split one dim."""
-from rushlight.nn.modules.function_module import FunctionModule
+from builtins import int as _int
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.module import Module
 from typing import Any
 
-class Flatten(FunctionModule):
-    """Merge the dims from `start_dim` to `end_dim` into one."""
+class Flatten(Module):
+    """Merge the dims from `start_dim` to `end_dim` into one: (N, a, b) -> (N, a * b)."""
 
-    end_dim: int
-    start_dim: int
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None: ...
+    end_dim: _int
+    start_dim: _int
+    def __init__(self, start_dim: _int = 1, end_dim: _int = -1) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class Unflatten(FunctionModule):
-    """Split the dim `dim` into dims of sizes `unflattened_size`."""
+    def __call__(self, input: Any) -> Tensor: ...
+class Unflatten(Module):
+    """Split the dim `dim` into dims of sizes `unflattened_size`: (N, a * b) -> (N, a, b).
 
-    dim: Any
-    unflattened_size: Any
-    def __init__(self, dim: Any, unflattened_size: Any) -> None: ...
+    Of a named dim: its name, and pairs of names and sizes.
+    """
+
+    dim: _int | str
+    unflattened_size: tuple[_int, ...] | list[_int] | tuple[tuple[str, _int], ...]
+    def __init__(self, dim: _int | str, unflattened_size: tuple[_int, ...] | list[_int] | tuple[tuple[str, _int], ...]) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+def _check_elements(size: object, outer: tuple[type, ...], inner: type, what: str) -> None:
+    """TypeError unless `size` is one of the types `outer`, and holds objects of the type `inner` alone."""

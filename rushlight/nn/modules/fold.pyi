@@ -1,30 +1,35 @@
 # Written by `python tools/stubs.py`.
-"""Fold and Unfold: between images and columns of sliding blocks. They are rows of nn/declared.tsv."""
-from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
+"""Fold and Unfold: between images and columns of sliding blocks.
+
+Sizes are one number for both dims, or one for each.
+"""
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.common_types import _size_any_t
+from rushlight.nn.modules.module import Module
 from typing import Any
 
-class Fold(FunctionModule):
+class Fold(Module):
     """Sum columns of blocks into an image: (N, C * kh * kw, L) -> (N, C, *output_size)."""
 
-    dilation: int | Sequence[int]
-    kernel_size: int | Sequence[int]
-    output_size: int | None | Sequence[int | None]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int]
-    def __init__(self, output_size: int | None | Sequence[int | None], kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> None: ...
+    dilation: _size_any_t
+    kernel_size: _size_any_t
+    output_size: _size_any_t
+    padding: _size_any_t
+    stride: _size_any_t
+    def __init__(self, output_size: _size_any_t, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0, stride: _size_any_t = 1) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class Unfold(FunctionModule):
+    def __call__(self, input: Any) -> Tensor: ...
+class Unfold(Module):
     """Take an image apart into columns of blocks: (N, C, H, W) -> (N, C * kh * kw, L)."""
 
-    dilation: int | Sequence[int]
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int]
-    def __init__(self, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1, padding: int | str | Sequence[int] = 0, stride: int | Sequence[int] = 1) -> None: ...
+    dilation: _size_any_t
+    kernel_size: _size_any_t
+    padding: _size_any_t
+    stride: _size_any_t
+    def __init__(self, kernel_size: _size_any_t, dilation: _size_any_t = 1, padding: _size_any_t = 0, stride: _size_any_t = 1) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...

@@ -12,6 +12,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight.nn.modules.tables import Tables
 from rushlight.utils.hooks import BackwardHook, RemovableHandle, add_hook
 
 
@@ -113,7 +114,7 @@ class _WrappedHook:
         self.__init__(state["hook"], module)  # type: ignore[misc]
 
 
-class Hooks:
+class Hooks(Tables):
     """The part of Module that runs hooks around forward and backward."""
 
     def register_forward_pre_hook(

@@ -4,10 +4,11 @@
 A module without hooks never gets here: Module.__call__ goes straight to forward().
 """
 from collections.abc import Callable
+from rushlight.nn.modules.tables import Tables
 from rushlight.utils.hooks import RemovableHandle
 from typing import Any
 
-class Hooks:
+class Hooks(Tables):
     """The part of Module that runs hooks around forward and backward."""
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

@@ -4,38 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import rushlight as torch
+from rushlight import Tensor
 from rushlight._engine.core.callers import warn
 from rushlight.nn import functional as F
 from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
-from rushlight.nn.modules.function_module import members
-from rushlight.nn.modules.lazy import lazy_forms
+from rushlight.types import Device
 
 
-class _InstanceNorm(
-    _NormBase,
-    function=None,
-    num_features=int,
-    eps=1e-5,
-    momentum=0.1,
-    affine=False,
-    track_running_stats=False,
-    device=None,
-    dtype=None,
-    bias=True,
-):
-    """Normalise each channel of {images} by itself.
+class _InstanceNorm(_NormBase):
+    """The base of instance normalisation over 1, 2 and 3 dims: its defaults and its forward."""
 
-    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
-    the running statistics instead of the sample's.
-    """
-
-    _takes = {1: (2, 3), 2: (3, 4), 3: (4, 5)}
-    momentum: float
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
-        return self._takes[self._dims][0]
+        raise NotImplementedError(f"{type(self).__name__} does not say how many dims a sample has")
 
-    def _apply_instance_norm(self, input: Any) -> Any:
+    def _apply_instance_norm(self, input: Tensor) -> Tensor:
         return F.instance_norm(
             input,
             self.running_mean,
@@ -56,7 +53,7 @@ class _InstanceNorm(
                     state_dict.pop(prefix + name)
         super()._modernise(state_dict, prefix, version, error_msgs)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         feature_dim = input.dim() - self._get_no_batch_dim()
         if input.size(feature_dim) != self.num_features:
@@ -86,7 +83,64 @@ def _unexpected_stats(names: list[str], klass: str) -> str:
     )
 
 
-InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = members(_InstanceNorm, 1, 2, 3)
-LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = lazy_forms(
-    _LazyNormBase, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
-)
+class InstanceNorm1d(_InstanceNorm):
+    """Normalise each channel of (N, C, L) or (C, L) by itself.
+
+    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
+    the running statistics instead of the sample's.
+    """
+
+    def _get_no_batch_dim(self) -> int:
+        return 2
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalise each channel of (N, C, H, W) or (C, H, W) by itself.
+
+    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
+    the running statistics instead of the sample's.
+    """
+
+    def _get_no_batch_dim(self) -> int:
+        return 3
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalise each channel of (N, C, D, H, W) or (C, D, H, W) by itself.
+
+    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
+    the running statistics instead of the sample's.
+    """
+
+    def _get_no_batch_dim(self) -> int:
+        return 4
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (4, 5):
+            raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
+
+
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
+    """InstanceNorm1d that finds `num_features` at its first call, and is an InstanceNorm1d from then on."""
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
+    """InstanceNorm2d that finds `num_features` at its first call, and is an InstanceNorm2d from then on."""
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
+    """InstanceNorm3d that finds `num_features` at its first call, and is an InstanceNorm3d from then on."""
+
+    cls_to_become = InstanceNorm3d

@@ -1,9 +1,10 @@
 # Written by `python tools/stubs.py`.
 """Instance normalisation: each channel of each sample by its own statistics."""
-from rushlight._engine.core.device import device as _device
+from builtins import bool as _bool, float as _float, int as _int
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
+from rushlight.types import Device
 from typing import Any
 
 class InstanceNorm1d(_InstanceNorm):
@@ -28,27 +29,21 @@ class InstanceNorm3d(_InstanceNorm):
     """
 
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    """InstanceNorm1d that finds `num_features` at its first call."""
+    """InstanceNorm1d that finds `num_features` at its first call, and is an InstanceNorm1d from then on."""
 
     cls_to_become: type[Any]
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    """InstanceNorm2d that finds `num_features` at its first call."""
+    """InstanceNorm2d that finds `num_features` at its first call, and is an InstanceNorm2d from then on."""
 
     cls_to_become: type[Any]
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    """InstanceNorm3d that finds `num_features` at its first call."""
+    """InstanceNorm3d that finds `num_features` at its first call, and is an InstanceNorm3d from then on."""
 
     cls_to_become: type[Any]
 class _InstanceNorm(_NormBase):
-    """Normalise each channel of {images} by itself.
+    """The base of instance normalisation over 1, 2 and 3 dims: its defaults and its forward."""
 
-    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
-    the running statistics instead of the sample's.
-    """
-
-    momentum: float
-    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False, track_running_stats: bool = False, device: str | int | _device | None = None, dtype: _dtype | None = None, *, bias: bool = True) -> None: ...
-    __constants__: list[Any]
+    def __init__(self, num_features: _int, eps: _float = 1e-05, momentum: _float = 0.1, affine: _bool = False, track_running_stats: _bool = False, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 def _unexpected_stats(names: list[str], klass: str) -> str: ...

@@ -88,6 +88,12 @@ class LazyLayer(LazyModuleMixin):
         if bias:
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
+    def _find(self, input: Any) -> int:
+        raise NotImplementedError(f"{type(self).__name__} does not say where it finds {self._finds}")
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        raise NotImplementedError(f"{type(self).__name__} does not say which shapes its parameters have")
+
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and getattr(self, self._finds) != 0:
             super().reset_parameters()  # type: ignore[misc]
@@ -100,19 +106,3 @@ class LazyLayer(LazyModuleMixin):
                 if getattr(self, name) is not None:
                     getattr(self, name).materialize(shape)
             self.reset_parameters()
-
-
-def lazy_forms(mixin: Any, *classes: type) -> list[Any]:
-    """LazyX of each class X: it finds an argument of X at its first call, and is an X from then on."""
-    return [
-        type(
-            f"Lazy{cls.__name__}",
-            (mixin, cls),
-            {
-                "__module__": cls.__module__,
-                "cls_to_become": cls,
-                "__doc__": f"{cls.__name__} that finds `{mixin._finds}` at its first call.",
-            },
-        )
-        for cls in classes
-    ]

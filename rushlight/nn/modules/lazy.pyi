@@ -25,5 +25,3 @@ class LazyModuleMixin:
         """Whether a parameter or buffer has no shape yet."""
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first call's arguments."""
-def lazy_forms(mixin: Any, *classes: type) -> list[Any]:
-    """LazyX of each class X: it finds an argument of X at its first call, and is an X from then on."""

@@ -1,6 +1,7 @@
 """Losses. `reduction` is "mean" (default), "sum" or "none": one value for each element.
 
-The arguments size_average and reduce are deprecated spellings of `reduction`.
+The arguments size_average and reduce are deprecated spellings of `reduction`. "Any shape": input and target
+have the same; the loss is a scalar, or with reduction="none" of that shape.
 """
 
 from __future__ import annotations
@@ -8,20 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+import rushlight as torch
+from rushlight import Tensor
 from rushlight._engine.core.callers import warn
 from rushlight.nn import _reduction, functional as F
 from rushlight.nn.modules.distance import PairwiseDistance
-from rushlight.nn.modules.function_module import FunctionModule, declared
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
+from rushlight.types import Device
 
 
-class _Loss(FunctionModule, function=None, inputs="input, target"):
+class _Loss(Module):
+    """The base of all losses, which keeps `reduction`."""
+
     __constants__ = ["reduction"]
-    _by_name = True
-    _shown = ""
+
+    reduction: str
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -32,10 +36,14 @@ class _Loss(FunctionModule, function=None, inputs="input, target"):
         self.reduction = reduction
 
 
-class _WeightedLoss(_Loss, function=None):
+class _WeightedLoss(_Loss):
+    """The base of losses with a weight for each class; it is a buffer."""
+
+    weight: Tensor | None
+
     def __init__(
         self,
-        weight: Any = None,
+        weight: Tensor | None = None,
         size_average: bool | None = None,
         reduce: bool | None = None,
         reduction: str = "mean",
@@ -44,18 +52,225 @@ class _WeightedLoss(_Loss, function=None):
         self.register_buffer("weight", weight)
 
 
-globals().update(declared(__name__, _Loss, _WeightedLoss))
+class L1Loss(_Loss):
+    """|input - target|. Any shape."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.l1_loss(input, target, reduction=self.reduction)
 
 
-class NLLLoss(
-    _WeightedLoss,
-    function="nll_loss",
-    weight=None,
-    size_average=None,
-    ignore_index=-100,
-    reduce=None,
-    reduction="mean",
-):
+class PoissonNLLLoss(_Loss):
+    """exp(input) - target * input; without `log_input`, input - target * log(input + eps). Any shape.
+
+    `full` adds Stirling's approximation of log(target!).
+    """
+
+    __constants__ = ["log_input", "full", "eps", "reduction"]
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return F.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """(log(var) + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2.
+
+    input (*, D), target the same; var the same, or with 1 in place of D or without it; a number for all.
+    """
+
+    __constants__ = ["full", "eps", "reduction"]
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(None, None, reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class KLDivLoss(_Loss):
+    """target * (log(target) - input), for log-probabilities; reduction "batchmean" too. Any shape.
+
+    `log_target`: the target is in log-space as well.
+    """
+
+    __constants__ = ["reduction"]
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class MSELoss(_Loss):
+    """(input - target)^2. Any shape."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class BCELoss(_WeightedLoss):
+    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities. Any shape.
+
+    `weight`: of each element, or what can be expanded to that.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets. Any shape."""
+
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+class HingeEmbeddingLoss(_Loss):
+    """input where target is 1; max(0, margin - input) where it is -1. Any shape."""
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """Hinge loss of several classes for each sample: (N, C) or (C); the target lists classes, then -1."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """d^2 / (2 * beta) where |d| = |input - target| < beta, else |d| - beta / 2. Any shape."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """d^2 / 2 where |d| = |input - target| < delta, else delta * (|d| - delta / 2). Any shape."""
+
+    __constants__ = ["reduction", "delta"]
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), targets 1 and -1. Any shape."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """-log_softmax(input)[target]: (N, C, *) and classes (N, *), or probabilities (N, C, *).
+
+    `weight` (C,): of each class. `ignore_index`: targets that do not count. `label_smoothing`:
+    mixes the target with the uniform distribution.
+    """
+
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class NLLLoss(_WeightedLoss):
     """-input[target], for log-probabilities (N, C, *) and classes (N, *).
 
     `weight` (C,): of each class. `ignore_index`: targets that do not count.
@@ -63,13 +278,29 @@ class NLLLoss(
 
     __constants__ = ["ignore_index", "reduction"]
 
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(
+            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
+        )
+
 
 class NLLLoss2d(NLLLoss):
     """Deprecated: NLLLoss takes images as well."""
 
     def __init__(
         self,
-        weight: Any = None,
+        weight: Tensor | None = None,
         size_average: bool | None = None,
         ignore_index: int = -100,
         reduce: bool | None = None,
@@ -84,91 +315,190 @@ class NLLLoss2d(NLLLoss):
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
-class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
-    """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets."""
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """BCE with logits, averaged over the classes: (N, C) and 0/1 targets (N, C).
+
+    `weight` (C,): of each class.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """1 - cos(x1, x2) where target is 1; max(0, cos(x1, x2) - margin) where it is -1.
+
+    x1, x2: (N, D) or (D); target: (N) or a scalar.
+    """
+
+    __constants__ = ["margin", "reduction"]
 
     def __init__(
         self,
-        weight: Any = None,
+        margin: float = 0.0,
         size_average: bool | None = None,
         reduce: bool | None = None,
         reduction: str = "mean",
-        pos_weight: Any = None,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-        self.register_buffer("pos_weight", pos_weight)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
-class MultiMarginLoss(
-    _WeightedLoss,
-    function="multi_margin_loss",
-    p=1,
-    margin=1.0,
-    weight=None,
-    size_average=None,
-    reduce=None,
-    reduction="mean",
-):
-    """Sum over the other classes of max(0, margin - input[target] + input[i])^p, over C."""
+class MarginRankingLoss(_Loss):
+    """max(0, -target * (input1 - input2) + margin), targets 1 and -1. All three of one shape, (N) or ()."""
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """Sum over the other classes of max(0, margin - input[target] + input[i])^p, over C: (N, C) and (N).
+
+    `p` is 1 or 2. `weight` (C,): of each class.
+    """
 
     __constants__ = ["p", "margin", "reduction"]
 
-    def _post_init(self) -> None:
-        if self.p not in (1, 2):
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
-        if self.weight is not None and self.weight.dim() != 1:
+        if weight is not None and weight.dim() != 1:
             raise ValueError(
-                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D instead"
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead"
             )
+        self.p = p
+        self.margin = margin
 
-
-def _check_margin(loss: Any) -> None:
-    if loss.margin <= 0:
-        raise ValueError(
-            f"{type(loss).__name__}: expected margin to be greater than 0, got {loss.margin} instead"
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
         )
 
 
-class TripletMarginLoss(
-    _Loss,
-    function="triplet_margin_loss",
-    inputs="anchor, positive, negative",
-    margin=1.0,
-    p=2.0,
-    eps=1e-6,
-    swap=False,
-    size_average=None,
-    reduce=None,
-    reduction="mean",
-):
-    """max(0, ||anchor - positive|| - ||anchor - negative|| + margin), in the p-norm.
+class TripletMarginLoss(_Loss):
+    """max(0, ||anchor - positive|| - ||anchor - negative|| + margin), in the p-norm: (N, D) or (D) each.
 
     `swap`: takes the negative's distance from the positive where that is smaller.
     """
 
-    _post_init = _check_margin
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        _check_margin("TripletMarginLoss", margin)
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
 
 
-class TripletMarginWithDistanceLoss(
-    _Loss, function="triplet_margin_with_distance_loss", inputs="anchor, positive, negative"
-):
-    """TripletMarginLoss with a distance of one's own (default: PairwiseDistance)."""
+class TripletMarginWithDistanceLoss(_Loss):
+    """TripletMarginLoss with a distance of one's own, by default PairwiseDistance: (N, D), (N, D) -> (N)."""
 
     __constants__ = ["margin", "swap", "reduction"]
 
     def __init__(
         self,
         *,
-        distance_function: Callable[[Any, Any], Any] | None = None,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
         margin: float = 1.0,
         swap: bool = False,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(None, None, reduction)
+        super().__init__(reduction=reduction)
+        _check_margin("TripletMarginWithDistanceLoss", margin)
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self.margin, self.swap = margin, swap
-        _check_margin(self)
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+def _check_margin(name: str, margin: float) -> None:
+    if margin <= 0:
+        raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
+
+
+class CTCLoss(_Loss):
+    """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or joined.
+
+    `blank`: the class of the blank. `zero_infinity`: impossible alignments count as 0. forward's
+    `input_lengths` and `target_lengths` (N,): how much of each sample is in use.
+    """
+
+    __constants__ = ["blank", "reduction"]
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            blank=self.blank,
+            reduction=self.reduction,
+            zero_infinity=self.zero_infinity,
+        )
 
 
 @dataclass
@@ -179,7 +509,7 @@ class LinearCrossEntropyOptions:
     batch_chunk_size: int | None = None
     chunking_method: str | None = "auto"
     acc_policy: str = "auto"
-    acc_dtype: Any = None
+    acc_dtype: torch.dtype | None = None
 
 
 class LinearCrossEntropyLoss(Module):
@@ -197,13 +527,13 @@ class LinearCrossEntropyLoss(Module):
         *,
         out_features: tuple[int, ...] = (),
         bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
         reduction: str = "mean",
-        weight: Any = None,
+        weight: Tensor | None = None,
         ignore_index: int | None = None,
         label_smoothing: float = 0.0,
-        options: Any = None,
+        options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__()
         self.reduction = reduction
@@ -213,10 +543,11 @@ class LinearCrossEntropyLoss(Module):
         )
         self.num_classes = num_classes
         self.out_features = tuple(out_features)
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
         self.options = options
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         shape = (self.num_classes, *self.out_features)
         bias = self.linear.bias
         return F.linear_cross_entropy(

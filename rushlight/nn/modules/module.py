@@ -68,8 +68,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     """
 
     dump_patches: bool = False
-    _version: int = 1
-    training: bool
+    _version = 1
     call_super_init: bool = False
     _lacking: dict[str, Any] = {}
     _compiled_call_impl: Callable[..., Any] | None = None
@@ -127,7 +126,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
 
     # --- registration -----------------------------------------------------------------------------
 
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -221,7 +220,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
             if "_buffers" not in own:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
             _forget(self, name, "_buffers")
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, getattr(value, "persistent", True))
         else:
             object.__setattr__(self, name, value)
 

@@ -9,11 +9,11 @@ Invariants: a name is in at most one of `_parameters`, `_buffers`, `_modules` an
 own attributes; what is in the first three is found by __getattr__.
 """
 from collections.abc import Callable
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.conversion import Conversion
 from rushlight.nn.modules.hooks import Hooks
 from rushlight.nn.modules.state import State
 from rushlight.nn.modules.tree import Tree
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Module(Tree, Hooks, State, Conversion):
@@ -26,7 +26,6 @@ class Module(Tree, Hooks, State, Conversion):
     call_super_init: bool
     dump_patches: bool
     forward: Callable[..., Any]
-    training: bool
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __delattr__(self, name: str) -> None: ...
@@ -38,7 +37,7 @@ class Module(Tree, Hooks, State, Conversion):
         """Add a child; None reserves the name."""
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile this module's calls in place; arguments as of torch.compile."""
-    def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
     def register_module(self, name: str, module: Any) -> None:
         """Same as add_module."""

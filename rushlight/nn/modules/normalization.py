@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from collections.abc import Sequence
 
 import rushlight as torch
-from rushlight.nn import init
-from rushlight.nn.modules.function_module import FunctionModule, declared
-from rushlight.nn.modules.utils import register_empty
+from rushlight import Tensor
+from rushlight.nn import functional as F, init
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import fill_affine, register_empty
+from rushlight.types import Device
 
 
-class CrossMapLRN2d(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.75, k=1):
+class LocalResponseNorm(Module):
+    """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta, for (N, C, *)."""
+
+    __constants__ = ["size", "alpha", "beta", "k"]
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
     """x / (k + alpha / size * sum of x^2 over neighbouring channels) ** beta, for (N, C, H, W).
 
     As in PyTorch the first channel, once it should leave the sum, stays in it: see
     LocalResponseNorm for the same without that.
     """
 
-    k: float
-    _shown = "size, alpha=, beta=, k="
+    __constants__ = ["size", "alpha", "beta", "k"]
 
-    def forward(self, input: Any) -> Any:
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         reach = (self.size - 1) // 2
@@ -31,103 +58,135 @@ class CrossMapLRN2d(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.
         total = torch.einsum("cj,njhw->nchw", summed.to(input.dtype), input * input)
         return input * (self.k + self.alpha / self.size * total) ** -self.beta
 
-
-def _shape(normalized_shape: Any) -> tuple[int, ...]:
-    if isinstance(normalized_shape, numbers.Integral):
-        return (int(normalized_shape),)
-    return tuple(normalized_shape)
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class _Affine(FunctionModule, function=None):
-    """A weight, which starts at 1, and a bias, which starts at 0; None where it is not wanted."""
+class LayerNorm(Module):
+    """Normalise over the last dims: (*, *normalized_shape) -> the same shape.
 
-    _handed = ("device", "dtype", "bias")
+    weight, bias: normalized_shape, 1 and 0; None without `elementwise_affine`, and the bias without `bias`.
+    """
 
-    def _make(self, shape: Any, device: Any, dtype: Any, bias: bool) -> None:
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
+    normalized_shape: tuple[int, ...]
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        shape = self.normalized_shape if elementwise_affine else None
         register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
-            value = getattr(self, name, None)
-            if value is not None:
-                fill(value)
+        """Weight 1, bias 0."""
+        fill_affine(self)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
-class LayerNorm(
-    _Affine,
-    function="layer_norm",
-    normalized_shape=Any,
-    eps=1e-5,
-    elementwise_affine=True,
-    bias=True,
-    device=None,
-    dtype=None,
-):
-    """Normalise over the last dims: (*, *normalized_shape) -> the same shape.
-
-    weight, bias: normalized_shape, 1 and 0.
-    """
-
-    _passed = ("normalized_shape", "weight", "bias", "eps")
-    _shown = "normalized_shape, eps=, elementwise_affine=, bias="
-
-    def _post_init(self, bias: bool, device: Any, dtype: Any) -> None:
-        self.normalized_shape = _shape(self.normalized_shape)
-        self._make(self.normalized_shape if self.elementwise_affine else None, device, dtype, bias)
-
-
-class GroupNorm(
-    _Affine,
-    function="group_norm",
-    num_groups=int,
-    num_channels=int,
-    eps=1e-5,
-    affine=True,
-    device=None,
-    dtype=None,
-    bias=True,
-):
+class GroupNorm(Module):
     """Normalise groups of channels: (N, C, *) -> the same shape.
 
-    weight, bias: (num_channels,), 1 and 0. ValueError where the groups do not divide the channels.
+    weight, bias: (num_channels,), 1 and 0; None without `affine`, and the bias without `bias`. ValueError
+    where the groups do not divide the channels.
     """
 
-    _passed = ("num_groups", "weight", "bias", "eps")
-    _keyword_only = ("bias",)
-    _shown = "num_groups, num_channels, eps=, affine=, bias="
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
-    def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
-        if self.num_channels % self.num_groups != 0:
-            raise ValueError(
-                f"num_channels ({self.num_channels}) must be divisible by num_groups ({self.num_groups})"
-            )
-        self._make(self.num_channels if self.affine else None, device, dtype, bias)
-
-
-class RMSNorm(
-    _Affine,
-    function="rms_norm",
-    inputs="x",
-    normalized_shape=Any,
-    eps=None,
-    elementwise_affine=True,
-    device=None,
-    dtype=None,
-):
-    """x / sqrt(mean(x^2) + eps) over the last dims: (*, *normalized_shape) -> the same shape.
-
-    weight: normalized_shape, 1. `eps=None`: the machine precision of the input's dtype.
-    """
-
-    eps: float | None
-    _passed = ("normalized_shape", "weight", "eps")
-    _shown = "normalized_shape, eps=, elementwise_affine="
-
-    def _post_init(self, device: Any, dtype: Any) -> None:
-        self.normalized_shape = _shape(self.normalized_shape)
-        register_empty(self, device, dtype, weight=self.normalized_shape if self.elementwise_affine else None)
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        shape = num_channels if affine else None
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
 
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        fill_affine(self)
 
-globals().update(declared(__name__))
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """x / sqrt(mean(x^2) + eps) over the last dims: (*, *normalized_shape) -> the same shape.
+
+    weight: normalized_shape, 1; None without `elementwise_affine`. `eps=None`: the machine precision of the
+    input's dtype.
+    """
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
+    normalized_shape: tuple[int, ...]
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        register_empty(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+        if self.elementwise_affine:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+def _shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(normalized_shape, numbers.Integral):
+        return (int(normalized_shape),)
+    return tuple(normalized_shape)  # type: ignore[arg-type] # an int is a numbers.Integral

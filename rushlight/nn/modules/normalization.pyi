@@ -1,80 +1,96 @@
 # Written by `python tools/stubs.py`.
 """Normalisation within a sample: LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm."""
+from builtins import bool as _bool, float as _float, int as _int
 from collections.abc import Sequence
-from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter
+from rushlight.types import Device
 from typing import Any
 
-class CrossMapLRN2d(FunctionModule):
+class CrossMapLRN2d(Module):
     """x / (k + alpha / size * sum of x^2 over neighbouring channels) ** beta, for (N, C, H, W).
 
     As in PyTorch the first channel, once it should leave the sum, stays in it: see
     LocalResponseNorm for the same without that.
     """
 
-    alpha: float
-    beta: float
-    k: float
-    size: int
-    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1) -> None: ...
+    alpha: _float
+    beta: _float
+    k: _float
+    size: _int
+    def __init__(self, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class GroupNorm(_Affine):
+    def __call__(self, input: Any) -> Tensor: ...
+class GroupNorm(Module):
     """Normalise groups of channels: (N, C, *) -> the same shape.
 
-    weight, bias: (num_channels,), 1 and 0. ValueError where the groups do not divide the channels.
+    weight, bias: (num_channels,), 1 and 0; None without `affine`, and the bias without `bias`. ValueError
+    where the groups do not divide the channels.
     """
 
-    affine: bool
-    eps: float
-    num_channels: int
-    num_groups: int
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None, *, bias: bool = True) -> None: ...
+    affine: _bool
+    bias: Parameter
+    eps: _float
+    num_channels: _int
+    num_groups: _int
+    weight: Parameter
+    def __init__(self, num_groups: _int, num_channels: _int, eps: _float = 1e-05, affine: _bool = True, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class LayerNorm(_Affine):
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+    def __call__(self, input: Any) -> Tensor: ...
+class LayerNorm(Module):
     """Normalise over the last dims: (*, *normalized_shape) -> the same shape.
 
-    weight, bias: normalized_shape, 1 and 0.
+    weight, bias: normalized_shape, 1 and 0; None without `elementwise_affine`, and the bias without `bias`.
     """
 
-    elementwise_affine: bool
-    eps: float
-    normalized_shape: int | Sequence[int]
-    def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    bias: Parameter
+    elementwise_affine: _bool
+    eps: _float
+    normalized_shape: tuple[_int, ...]
+    weight: Parameter
+    def __init__(self, normalized_shape: _int | Sequence[_int], eps: _float = 1e-05, elementwise_affine: _bool = True, bias: _bool = True, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class LocalResponseNorm(FunctionModule):
-    """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta."""
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+    def __call__(self, input: Any) -> Tensor: ...
+class LocalResponseNorm(Module):
+    """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta, for (N, C, *)."""
 
-    alpha: float
-    beta: float
-    k: float
-    size: int
-    def __init__(self, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> None: ...
+    alpha: _float
+    beta: _float
+    k: _float
+    size: _int
+    def __init__(self, size: _int, alpha: _float = 0.0001, beta: _float = 0.75, k: _float = 1.0) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class RMSNorm(_Affine):
+    def __call__(self, input: Any) -> Tensor: ...
+class RMSNorm(Module):
     """x / sqrt(mean(x^2) + eps) over the last dims: (*, *normalized_shape) -> the same shape.
 
-    weight: normalized_shape, 1. `eps=None`: the machine precision of the input's dtype.
+    weight: normalized_shape, 1; None without `elementwise_affine`. `eps=None`: the machine precision of the
+    input's dtype.
     """
 
-    elementwise_affine: bool
-    eps: float | None
-    normalized_shape: int | Sequence[int]
-    def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    elementwise_affine: _bool
+    eps: _float | None
+    normalized_shape: tuple[_int, ...]
+    weight: Parameter
+    def __init__(self, normalized_shape: _int | Sequence[_int], eps: _float | None = None, elementwise_affine: _bool = True, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, x: Tensor) -> Tensor: ...
-    def __call__(self, x: Tensor) -> Tensor: ...
-class _Affine(FunctionModule):
-    """A weight, which starts at 1, and a bias, which starts at 0; None where it is not wanted."""
-
-    def reset_parameters(self) -> None: ...
-def _shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]: ...
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+    def __call__(self, x: Any) -> Tensor: ...
+def _shape(normalized_shape: _int | Sequence[_int]) -> tuple[_int, ...]: ...

@@ -5,73 +5,243 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from rushlight import Tensor
 from rushlight.nn import functional as F
-from rushlight.nn.modules.function_module import FunctionModule, declared, members
-from rushlight.nn.modules.utils import _ntuple
+from rushlight.nn.common_types import _size_2_t, _size_4_t, _size_6_t
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import _ntuple, _pair, _quadruple
+
+_sextuple = _ntuple(6, "_sextuple")
 
 
-class _Pad(FunctionModule, function=None, padding=Any):
-    _members_init = True
-    _shown = "padding"
+class _CircularPadNd(Module):
+    """The base of circular padding; a class says in _check_input_dim which inputs it takes."""
 
-    def _post_init(self) -> None:
-        self.padding = _ntuple(2 * self._dims)(self.padding)
+    __constants__ = ["padding"]
 
-    def forward(self, input: Any) -> Any:
-        return F.pad(input, self.padding, mode=self._mode)
+    padding: tuple[int, ...]
 
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
 
-class _CircularPadNd(_Pad):
-    """Wrap around {last} of {images}."""
-
-    _mode = "circular"
-
-    def _check_input_dim(self, input: Any) -> None:
-        dims = len(self.padding) // 2
-        if input.dim() not in (dims + 1, dims + 2):
-            raise ValueError(f"expected {dims + 1}D or {dims + 2}D input (got {input.dim()}D input)")
-
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        return F.pad(input, self.padding, self._mode)
+        return F.pad(input, self.padding, "circular")
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
-CircularPad1d, CircularPad2d, CircularPad3d = members(_CircularPadNd, 1, 2, 3)
+class CircularPad1d(_CircularPadNd):
+    """Wrap around the last dim of (N, C, L) or (C, L)."""
+
+    padding: tuple[int, int]
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__()
+        self.padding = _pair(padding)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
 
 
-class _ConstantPadNd(_Pad, function=None, padding=Any, value=float):
-    """Put `value` around {last}."""
+class CircularPad2d(_CircularPadNd):
+    """Wrap around the last two dims of (N, C, H, W) or (C, H, W)."""
 
-    _shown = "padding=, value="
+    padding: tuple[int, int, int, int]
 
-    def forward(self, input: Any) -> Any:
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (3, 4):
+            raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
+
+
+class CircularPad3d(_CircularPadNd):
+    """Wrap around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
+
+    padding: tuple[int, int, int, int, int, int]
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (4, 5):
+            raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
+
+
+class _ConstantPadNd(Module):
+    """The base of padding with a value."""
+
+    __constants__ = ["padding", "value"]
+
+    value: float
+    padding: tuple[int, ...]
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
 
-
-ConstantPad1d, ConstantPad2d, ConstantPad3d = members(_ConstantPadNd, 1, 2, 3)
-
-
-class _ZeroPad:
-    """A constant pad whose value is 0 and is not shown."""
-
-    _shown = "padding"
-
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)  # type: ignore[call-arg]
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
 
 
-class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Put zeros around the last dim."""
+class ConstantPad1d(_ConstantPadNd):
+    """Put `value` around the last dim of (N, C, L) or (C, L)."""
+
+    padding: tuple[int, int]
+
+    def __init__(self, padding: _size_2_t, value: float) -> None:
+        super().__init__(value)
+        self.padding = _pair(padding)
 
 
-class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Put zeros around the last two dims."""
+class ConstantPad2d(_ConstantPadNd):
+    """Put `value` around the last two dims of (N, C, H, W) or (C, H, W)."""
+
+    padding: tuple[int, int, int, int]
+
+    def __init__(self, padding: _size_4_t, value: float) -> None:
+        super().__init__(value)
+        self.padding = _quadruple(padding)
 
 
-class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Put zeros around the last three dims."""
+class ConstantPad3d(_ConstantPadNd):
+    """Put `value` around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
+
+    padding: tuple[int, int, int, int, int, int]
+
+    def __init__(self, padding: _size_6_t, value: float) -> None:
+        super().__init__(value)
+        self.padding = _sextuple(padding)
 
 
-globals().update(declared(__name__, _Pad))
+class _ReflectionPadNd(Module):
+    """The base of reflection padding."""
+
+    __constants__ = ["padding"]
+
+    padding: tuple[int, ...]
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, mode="reflect")
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
+    """Mirror the last dim of (N, C, L) or (C, L) at the ends, without repeating these."""
+
+    padding: tuple[int, int]
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__()
+        self.padding = _pair(padding)
+
+
+class ReflectionPad2d(_ReflectionPadNd):
+    """Mirror the last two dims of (N, C, H, W) or (C, H, W) at the ends, without repeating these."""
+
+    padding: tuple[int, int, int, int]
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+
+class ReflectionPad3d(_ReflectionPadNd):
+    """Mirror the last three dims of (N, C, D, H, W) or (C, D, H, W) at the ends, without repeating these."""
+
+    padding: tuple[int, int, int, int, int, int]
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+
+class _ReplicationPadNd(Module):
+    """The base of replication padding."""
+
+    __constants__ = ["padding"]
+
+    padding: tuple[int, ...]
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, mode="replicate")
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
+    """Repeat the ends of the last dim of (N, C, L) or (C, L)."""
+
+    padding: tuple[int, int]
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__()
+        self.padding = _pair(padding)
+
+
+class ReplicationPad2d(_ReplicationPadNd):
+    """Repeat the ends of the last two dims of (N, C, H, W) or (C, H, W)."""
+
+    padding: tuple[int, int, int, int]
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+
+class ReplicationPad3d(_ReplicationPadNd):
+    """Repeat the ends of the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
+
+    padding: tuple[int, int, int, int, int, int]
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+
+class ZeroPad1d(ConstantPad1d):
+    """Put zeros around the last dim of (N, C, L) or (C, L)."""
+
+    padding: tuple[int, int]
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad2d(ConstantPad2d):
+    """Put zeros around the last two dims of (N, C, H, W) or (C, H, W)."""
+
+    padding: tuple[int, int, int, int]
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad3d(ConstantPad3d):
+    """Put zeros around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
+
+    padding: tuple[int, int, int, int, int, int]
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"

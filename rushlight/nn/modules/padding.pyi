@@ -3,106 +3,121 @@
 
 `padding` is one number for all sides, or (left, right, top, bottom, front, back), last dim first.
 """
-from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
+from builtins import float as _float, int as _int
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.common_types import _size_2_t, _size_4_t, _size_6_t
+from rushlight.nn.modules.module import Module
 from typing import Any
 
 class CircularPad1d(_CircularPadNd):
     """Wrap around the last dim of (N, C, L) or (C, L)."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int]
+    def __init__(self, padding: _size_2_t) -> None: ...
 class CircularPad2d(_CircularPadNd):
     """Wrap around the last two dims of (N, C, H, W) or (C, H, W)."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int, _int, _int]
+    def __init__(self, padding: _size_4_t) -> None: ...
 class CircularPad3d(_CircularPadNd):
     """Wrap around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int, _int, _int, _int, _int]
+    def __init__(self, padding: _size_6_t) -> None: ...
 class ConstantPad1d(_ConstantPadNd):
-    """Put `value` around the last dim."""
+    """Put `value` around the last dim of (N, C, L) or (C, L)."""
 
-    value: float
-    def __init__(self, padding: int | str | Sequence[int], value: float) -> None: ...
+    padding: tuple[_int, _int]
+    def __init__(self, padding: _size_2_t, value: _float) -> None: ...
 class ConstantPad2d(_ConstantPadNd):
-    """Put `value` around the last two dims."""
+    """Put `value` around the last two dims of (N, C, H, W) or (C, H, W)."""
 
-    value: float
-    def __init__(self, padding: int | str | Sequence[int], value: float) -> None: ...
+    padding: tuple[_int, _int, _int, _int]
+    def __init__(self, padding: _size_4_t, value: _float) -> None: ...
 class ConstantPad3d(_ConstantPadNd):
-    """Put `value` around the last three dims."""
+    """Put `value` around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
 
-    value: float
-    def __init__(self, padding: int | str | Sequence[int], value: float) -> None: ...
+    padding: tuple[_int, _int, _int, _int, _int, _int]
+    def __init__(self, padding: _size_6_t, value: _float) -> None: ...
 class ReflectionPad1d(_ReflectionPadNd):
-    """Mirror the last dim at the ends, without repeating these."""
+    """Mirror the last dim of (N, C, L) or (C, L) at the ends, without repeating these."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int]
+    def __init__(self, padding: _size_2_t) -> None: ...
 class ReflectionPad2d(_ReflectionPadNd):
-    """Mirror the last two dims at the ends, without repeating these."""
+    """Mirror the last two dims of (N, C, H, W) or (C, H, W) at the ends, without repeating these."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int, _int, _int]
+    def __init__(self, padding: _size_4_t) -> None: ...
 class ReflectionPad3d(_ReflectionPadNd):
-    """Mirror the last three dims at the ends, without repeating these."""
+    """Mirror the last three dims of (N, C, D, H, W) or (C, D, H, W) at the ends, without repeating these."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int, _int, _int, _int, _int]
+    def __init__(self, padding: _size_6_t) -> None: ...
 class ReplicationPad1d(_ReplicationPadNd):
-    """Repeat the ends of the last dim."""
+    """Repeat the ends of the last dim of (N, C, L) or (C, L)."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int]
+    def __init__(self, padding: _size_2_t) -> None: ...
 class ReplicationPad2d(_ReplicationPadNd):
-    """Repeat the ends of the last two dims."""
+    """Repeat the ends of the last two dims of (N, C, H, W) or (C, H, W)."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, _int, _int, _int]
+    def __init__(self, padding: _size_4_t) -> None: ...
 class ReplicationPad3d(_ReplicationPadNd):
-    """Repeat the ends of the last three dims."""
+    """Repeat the ends of the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
 
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
-class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Put zeros around the last dim."""
+    padding: tuple[_int, _int, _int, _int, _int, _int]
+    def __init__(self, padding: _size_6_t) -> None: ...
+class ZeroPad1d(ConstantPad1d):
+    """Put zeros around the last dim of (N, C, L) or (C, L)."""
 
-class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Put zeros around the last two dims."""
+    padding: tuple[_int, _int]
+    def __init__(self, padding: _size_2_t) -> None: ...
+    def extra_repr(self) -> str: ...
+class ZeroPad2d(ConstantPad2d):
+    """Put zeros around the last two dims of (N, C, H, W) or (C, H, W)."""
 
-class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Put zeros around the last three dims."""
+    padding: tuple[_int, _int, _int, _int]
+    def __init__(self, padding: _size_4_t) -> None: ...
+    def extra_repr(self) -> str: ...
+class ZeroPad3d(ConstantPad3d):
+    """Put zeros around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
 
-class _CircularPadNd(_Pad):
-    """Wrap around {last} of {images}."""
+    padding: tuple[_int, _int, _int, _int, _int, _int]
+    def __init__(self, padding: _size_6_t) -> None: ...
+    def extra_repr(self) -> str: ...
+class _CircularPadNd(Module):
+    """The base of circular padding; a class says in _check_input_dim which inputs it takes."""
 
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class _ConstantPadNd(_Pad):
-    """Put `value` around {last}."""
-
-    value: float
-    def __init__(self, padding: int | str | Sequence[int], value: float) -> None: ...
+    padding: tuple[_int, ...]
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class _Pad(FunctionModule):
-    padding: int | str | Sequence[int]
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class _ConstantPadNd(Module):
+    """The base of padding with a value."""
+
+    padding: tuple[_int, ...]
+    value: _float
+    def __init__(self, value: _float) -> None: ...
     __constants__: list[Any]
+    def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class _ReflectionPadNd(_Pad):
-    """Mirror {last} at the ends, without repeating these."""
+    def __call__(self, input: Any) -> Tensor: ...
+class _ReflectionPadNd(Module):
+    """The base of reflection padding."""
 
-class _ReplicationPadNd(_Pad):
-    """Repeat the ends of {last}."""
+    padding: tuple[_int, ...]
+    __constants__: list[Any]
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class _ReplicationPadNd(Module):
+    """The base of replication padding."""
 
-class _ZeroPad:
-    """A constant pad whose value is 0 and is not shown."""
-
-    def __init__(self, padding: int | str | Sequence[int]) -> None: ...
+    padding: tuple[_int, ...]
+    __constants__: list[Any]
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...

@@ -1,5 +1,39 @@
-"""PixelShuffle and PixelUnshuffle: between channels and space. They are rows of nn/declared.tsv."""
+"""PixelShuffle and PixelUnshuffle: between channels and space."""
 
-from rushlight.nn.modules.function_module import declared
+from __future__ import annotations
 
-globals().update(declared(__name__))
+from rushlight import Tensor
+from rushlight.nn import functional as F
+from rushlight.nn.modules.module import Module
+
+
+class PixelShuffle(Module):
+    """(*, C * r * r, H, W) -> (*, C, H * r, W * r); r is `upscale_factor`."""
+
+    __constants__ = ["upscale_factor"]
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """(*, C, H * r, W * r) -> (*, C * r * r, H, W); r is `downscale_factor`."""
+
+    __constants__ = ["downscale_factor"]
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"downscale_factor={self.downscale_factor}"

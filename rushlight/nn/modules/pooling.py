@@ -1,75 +1,537 @@
-"""Pooling over windows: maximum, average, p-norm, adaptive, fractional, and unpooling."""
+"""Pooling over windows: maximum, average, p-norm, adaptive, fractional, and unpooling.
+
+Sizes are one number for all dims, or one for each. Where `stride` is None, windows follow one another: it is
+the kernel size.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from rushlight import Tensor
 from rushlight.nn import functional as F
-from rushlight.nn.modules.function_module import FunctionModule, declared, members
-from rushlight.nn.modules.utils import _ntuple
+from rushlight.nn.common_types import (
+    _ratio_2_t,
+    _ratio_3_t,
+    _ratio_any_t,
+    _size_1_t,
+    _size_2_opt_t,
+    _size_2_t,
+    _size_3_opt_t,
+    _size_3_t,
+    _size_any_opt_t,
+    _size_any_t,
+)
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import _pair, _single, _triple
 
 
-class _Pool(FunctionModule, function=None):
-    """Windows that follow one another unless `stride` says otherwise."""
+class _MaxPoolNd(Module):
+    """The base of maximum pooling: its options."""
 
-    _shown = "kernel_size=, stride=, padding="
-    # Whether a size given as one number is kept as one for each dim.
-    _tuples = False
-
-    def _post_init(self) -> None:
-        if self.stride is None:
-            self.stride = self.kernel_size
-        for name in ("kernel_size", "stride", "padding") if self._tuples else ():
-            setattr(self, name, _ntuple(self._dims)(getattr(self, name)))
-
-
-class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None, padding=0):
-    """Put the values back where MaxPool{n}d's indices say; zeros elsewhere."""
-
-    __constants__: list[str] = []
-    _tuples = _members_init = True
-
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        return getattr(F, str(self._function))(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
-
-
-MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = members(_MaxUnpoolNd, 1, 2, 3)
-
-
-class _FractionalMaxPoolNd(FunctionModule, function="fractional_max_pool{}d"):
-    """Maximum over windows placed at random, so that the result of {images} has the wanted size or ratio."""
-
-    _by_name = True
-    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _shown = ""
+    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
 
     def __init__(
         self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        kernel_size: _size_any_t,
+        stride: _size_any_t | None = None,
+        padding: _size_any_t = 0,
+        dilation: _size_any_t = 1,
         return_indices: bool = False,
-        _random_samples: Any = None,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
-        sizes = _ntuple(self._dims)
-        self.kernel_size = sizes(kernel_size)
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPoolNd):
+    """Maximum over windows of (N, C, L) or (C, L); padding counts as -inf.
+
+    `return_indices` gives (result, indices), for MaxUnpool1d. `ceil_mode`: a last window that reaches over
+    the end counts as well.
+    """
+
+    kernel_size: _size_1_t
+    stride: _size_1_t
+    padding: _size_1_t
+    dilation: _size_1_t
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool1d(  # type: ignore[call-overload] # return_indices is not known here
+            input,
+            kernel_size=self.kernel_size,
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            return_indices=self.return_indices,
+            ceil_mode=self.ceil_mode,
+        )
+
+
+class MaxPool2d(_MaxPoolNd):
+    """Maximum over windows of (N, C, H, W) or (C, H, W); padding counts as -inf.
+
+    `return_indices` gives (result, indices), for MaxUnpool2d. `ceil_mode`: a last window that reaches over
+    the end counts as well.
+    """
+
+    kernel_size: _size_2_t
+    stride: _size_2_t
+    padding: _size_2_t
+    dilation: _size_2_t
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool2d(  # type: ignore[call-overload] # return_indices is not known here
+            input,
+            kernel_size=self.kernel_size,
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            return_indices=self.return_indices,
+            ceil_mode=self.ceil_mode,
+        )
+
+
+class MaxPool3d(_MaxPoolNd):
+    """Maximum over windows of (N, C, D, H, W) or (C, D, H, W); padding counts as -inf.
+
+    `return_indices` gives (result, indices), for MaxUnpool3d. `ceil_mode`: a last window that reaches over
+    the end counts as well.
+    """
+
+    kernel_size: _size_3_t
+    stride: _size_3_t
+    padding: _size_3_t
+    dilation: _size_3_t
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool3d(  # type: ignore[call-overload] # return_indices is not known here
+            input,
+            kernel_size=self.kernel_size,
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            return_indices=self.return_indices,
+            ceil_mode=self.ceil_mode,
+        )
+
+
+class _MaxUnpoolNd(Module):
+    """The base of unpooling: what is shown."""
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Put the values of (N, C, L) or (C, L) back where MaxPool1d's indices say; zeros elsewhere.
+
+    forward's `output_size` chooses among the sizes that pooling makes this one of.
+    """
+
+    def __init__(
+        self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _single(kernel_size)
+        self.stride = _single(stride if stride is not None else kernel_size)
+        self.padding = _single(padding)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Put the values of (N, C, H, W) or (C, H, W) back where MaxPool2d's indices say; zeros elsewhere.
+
+    forward's `output_size` chooses among the sizes that pooling makes this one of.
+    """
+
+    def __init__(
+        self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _pair(kernel_size)
+        self.stride = _pair(stride if stride is not None else kernel_size)
+        self.padding = _pair(padding)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Put the values of (N, C, D, H, W) or (C, D, H, W) back where MaxPool3d's indices say; zeros elsewhere.
+
+    forward's `output_size` chooses among the sizes that pooling makes this one of.
+    """
+
+    def __init__(
+        self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _triple(kernel_size)
+        self.stride = _triple(stride if stride is not None else kernel_size)
+        self.padding = _triple(padding)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class _AvgPoolNd(Module):
+    """The base of average pooling: what is shown."""
+
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
+    """Average over windows of (N, C, L) or (C, L).
+
+    `count_include_pad`: padding counts as zeros; else it does not count.
+    """
+
+    def __init__(
+        self,
+        kernel_size: _size_1_t,
+        stride: _size_1_t | None = None,
+        padding: _size_1_t = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _single(kernel_size)
+        self.stride = _single(stride if stride is not None else kernel_size)
+        self.padding = _single(padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
+        )
+
+
+class AvgPool2d(_AvgPoolNd):
+    """Average over windows of (N, C, H, W) or (C, H, W).
+
+    `count_include_pad`: padding counts as zeros; else it does not count. `divisor_override` divides instead
+    of the window's size.
+    """
+
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+
+    def __init__(
+        self,
+        kernel_size: _size_2_t,
+        stride: _size_2_t | None = None,
+        padding: _size_2_t = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class AvgPool3d(_AvgPoolNd):
+    """Average over windows of (N, C, D, H, W) or (C, D, H, W).
+
+    `count_include_pad`: padding counts as zeros; else it does not count. `divisor_override` divides instead
+    of the window's size.
+    """
+
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+
+    def __init__(
+        self,
+        kernel_size: _size_3_t,
+        stride: _size_3_t | None = None,
+        padding: _size_3_t = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+
+class FractionalMaxPool2d(Module):
+    """Maximum over windows placed at random, so that the result of (N, C, H, W) or (C, H, W) has
+    `output_size`, or `output_ratio` times the input's size. One of the two is given.
+
+    `_random_samples`: where the windows are, numbers in [0, 1) of shape (N, C, 2).
+    """
+
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+
+    def __init__(
+        self,
+        kernel_size: _size_2_t,
+        output_size: _size_2_t | None = None,
+        output_ratio: _ratio_2_t | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _pair(kernel_size)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = sizes(output_size) if output_size is not None else None
-        self.output_ratio = sizes(output_ratio) if output_ratio is not None else None
-        name = type(self).__name__
-        if output_size is None and output_ratio is None:
-            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
-        if output_size is not None and output_ratio is not None:
-            raise ValueError("only one of output_size and output_ratio may be specified")
-        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
-            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self.output_size = _pair(output_size) if output_size is not None else None
+        self.output_ratio = _pair(output_ratio) if output_ratio is not None else None
+        _check_size_or_ratio("FractionalMaxPool2d", output_size, output_ratio)
+
+    def forward(self, input: Tensor) -> Any:
+        return F.fractional_max_pool2d(  # type: ignore[call-overload] # return_indices is not known here
+            input,
+            kernel_size=self.kernel_size,
+            return_indices=self.return_indices,
+            output_size=self.output_size,
+            output_ratio=self.output_ratio,
+            _random_samples=self._random_samples,
+        )
 
 
-FractionalMaxPool2d, FractionalMaxPool3d = members(_FractionalMaxPoolNd, 2, 3)
+class FractionalMaxPool3d(Module):
+    """Maximum over windows placed at random, so that the result of (N, C, D, H, W) or (C, D, H, W) has
+    `output_size`, or `output_ratio` times the input's size. One of the two is given.
+
+    `_random_samples`: where the windows are, numbers in [0, 1) of shape (N, C, 3).
+    """
+
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+
+    def __init__(
+        self,
+        kernel_size: _size_3_t,
+        output_size: _size_3_t | None = None,
+        output_ratio: _ratio_3_t | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _triple(kernel_size)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = _triple(output_size) if output_size is not None else None
+        self.output_ratio = _triple(output_ratio) if output_ratio is not None else None
+        _check_size_or_ratio("FractionalMaxPool3d", output_size, output_ratio)
+
+    def forward(self, input: Tensor) -> Any:
+        return F.fractional_max_pool3d(  # type: ignore[call-overload] # return_indices is not known here
+            input,
+            kernel_size=self.kernel_size,
+            return_indices=self.return_indices,
+            output_size=self.output_size,
+            output_ratio=self.output_ratio,
+            _random_samples=self._random_samples,
+        )
 
 
-globals().update(declared(__name__, _Pool))
+def _check_size_or_ratio(
+    name: str, output_size: _size_any_t | None, output_ratio: _ratio_any_t | None
+) -> None:
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+    if output_size is not None and output_ratio is not None:
+        raise ValueError("only one of output_size and output_ratio may be specified")
+    if output_ratio is not None and not all(0 < ratio < 1 for ratio in _single(output_ratio)):
+        raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+
+class _LPPoolNd(Module):
+    """The base of p-norm pooling: its options."""
+
+    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: _size_any_t,
+        stride: _size_any_t | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """(sum of x^p over each window)^(1/p) of (N, C, L) or (C, L); p is `norm_type`."""
+
+    kernel_size: _size_1_t
+    stride: _size_1_t | None
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPoolNd):
+    """(sum of x^p over each window)^(1/p) of (N, C, H, W) or (C, H, W); p is `norm_type`."""
+
+    kernel_size: _size_2_t
+    stride: _size_2_t | None
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPoolNd):
+    """(sum of x^p over each window)^(1/p) of (N, C, D, H, W) or (C, D, H, W); p is `norm_type`."""
+
+    kernel_size: _size_3_t
+    stride: _size_3_t | None
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class _AdaptiveMaxPoolNd(Module):
+    """The base of adaptive maximum pooling: its options."""
+
+    __constants__ = ["output_size", "return_indices"]
+
+    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """Maximum over windows of (N, C, L) or (C, L), chosen so that the result has `output_size`.
+
+    `return_indices` gives (result, indices), for MaxUnpool1d.
+    """
+
+    output_size: _size_1_t
+
+    def forward(self, input: Tensor) -> Any:
+        size, return_indices = self.output_size, self.return_indices
+        return F.adaptive_max_pool1d(input, size, return_indices)  # type: ignore[call-overload] # as above
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """Maximum over windows of (N, C, H, W) or (C, H, W), chosen so that the result has `output_size`.
+
+    None as one of its sizes keeps the input's. `return_indices` gives (result, indices), for MaxUnpool2d.
+    """
+
+    output_size: _size_2_opt_t
+
+    def forward(self, input: Tensor) -> Any:
+        size, return_indices = self.output_size, self.return_indices
+        return F.adaptive_max_pool2d(input, size, return_indices)  # type: ignore[call-overload] # as above
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """Maximum over windows of (N, C, D, H, W) or (C, D, H, W), chosen so that the result has `output_size`.
+
+    None as one of its sizes keeps the input's. `return_indices` gives (result, indices), for MaxUnpool3d.
+    """
+
+    output_size: _size_3_opt_t
+
+    def forward(self, input: Tensor) -> Any:
+        size, return_indices = self.output_size, self.return_indices
+        return F.adaptive_max_pool3d(input, size, return_indices)  # type: ignore[call-overload] # as above
+
+
+class _AdaptiveAvgPoolNd(Module):
+    """The base of adaptive average pooling: its option."""
+
+    __constants__ = ["output_size"]
+
+    def __init__(self, output_size: _size_any_opt_t) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """Average over windows of (N, C, L) or (C, L), chosen so that the result has `output_size`."""
+
+    output_size: _size_1_t
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """Average over windows of (N, C, H, W) or (C, H, W), chosen so that the result has `output_size`.
+
+    None as one of its sizes keeps the input's.
+    """
+
+    output_size: _size_2_opt_t
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)  # type: ignore[arg-type] # None keeps a size
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """Average over windows of (N, C, D, H, W) or (C, D, H, W), chosen so that the result has `output_size`.
+
+    None as one of its sizes keeps the input's.
+    """
+
+    output_size: _size_3_opt_t
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)  # type: ignore[arg-type] # None keeps a size

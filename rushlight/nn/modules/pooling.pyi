@@ -1,235 +1,284 @@
 # Written by `python tools/stubs.py`.
-"""Pooling over windows: maximum, average, p-norm, adaptive, fractional, and unpooling."""
-from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
+"""Pooling over windows: maximum, average, p-norm, adaptive, fractional, and unpooling.
+
+Sizes are one number for all dims, or one for each. Where `stride` is None, windows follow one another: it is
+the kernel size.
+"""
+from builtins import bool as _bool, float as _float, int as _int
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.common_types import _ratio_2_t, _ratio_3_t, _ratio_any_t, _size_1_t, _size_2_opt_t, _size_2_t, _size_3_opt_t, _size_3_t, _size_any_opt_t, _size_any_t
+from rushlight.nn.modules.module import Module
 from typing import Any
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Average over windows of (N, C, L) or (C, L), chosen so that the result has `output_size`.
+    """Average over windows of (N, C, L) or (C, L), chosen so that the result has `output_size`."""
 
-    None keeps one of several dims.
-    """
-
+    output_size: _size_1_t
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Average over windows of (N, C, H, W) or (C, H, W), chosen so that the result has `output_size`.
 
-    None keeps one of several dims.
+    None as one of its sizes keeps the input's.
     """
 
+    output_size: _size_2_opt_t
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Average over windows of (N, C, D, H, W) or (C, D, H, W), chosen so that the result has `output_size`.
 
-    None keeps one of several dims.
+    None as one of its sizes keeps the input's.
     """
 
+    output_size: _size_3_opt_t
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Maximum over windows of (N, C, L) or (C, L), chosen so that the result has `output_size`.
 
-    None keeps one of several dims.
+    `return_indices` gives (result, indices), for MaxUnpool1d.
     """
 
+    output_size: _size_1_t
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Maximum over windows of (N, C, H, W) or (C, H, W), chosen so that the result has `output_size`.
 
-    None keeps one of several dims.
+    None as one of its sizes keeps the input's. `return_indices` gives (result, indices), for MaxUnpool2d.
     """
 
+    output_size: _size_2_opt_t
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Maximum over windows of (N, C, D, H, W) or (C, D, H, W), chosen so that the result has `output_size`.
 
-    None keeps one of several dims.
+    None as one of its sizes keeps the input's. `return_indices` gives (result, indices), for MaxUnpool3d.
     """
 
+    output_size: _size_3_opt_t
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class AvgPool1d(_Pool):
-    """Average over windows of (N, C, L) or (C, L)."""
+    def __call__(self, input: Any) -> Tensor: ...
+class AvgPool1d(_AvgPoolNd):
+    """Average over windows of (N, C, L) or (C, L).
 
-    ceil_mode: bool
-    count_include_pad: bool
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> None: ...
-    __constants__: list[Any]
+    `count_include_pad`: padding counts as zeros; else it does not count.
+    """
+
+    ceil_mode: _bool
+    count_include_pad: _bool
+    kernel_size: Any
+    padding: Any
+    stride: Any
+    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0, ceil_mode: _bool = False, count_include_pad: _bool = True) -> None: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class AvgPool2d(_AvgPoolNd):
-    """Average over windows of (N, C, H, W) or (C, H, W); `divisor_override` divides instead of their size."""
+    """Average over windows of (N, C, H, W) or (C, H, W).
 
-    ceil_mode: bool
-    count_include_pad: bool
-    divisor_override: int | None
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> None: ...
+    `count_include_pad`: padding counts as zeros; else it does not count. `divisor_override` divides instead
+    of the window's size.
+    """
+
+    ceil_mode: _bool
+    count_include_pad: _bool
+    divisor_override: _int | None
+    kernel_size: _size_2_t
+    padding: _size_2_t
+    stride: Any
+    def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> None: ...
+    __constants__: list[Any]
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class AvgPool3d(_AvgPoolNd):
-    """Average over windows of (N, C, D, H, W) or (C, D, H, W); `divisor_override` divides instead of their size."""
+    """Average over windows of (N, C, D, H, W) or (C, D, H, W).
 
-    ceil_mode: bool
-    count_include_pad: bool
-    divisor_override: int | None
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> None: ...
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Maximum over windows placed at random, so that the result of (N, C, H, W) or (C, H, W) has the wanted size or ratio."""
-
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Maximum over windows placed at random, so that the result of (N, C, D, H, W) or (C, D, H, W) has the wanted size or ratio."""
-
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class LPPool1d(_LPPoolNd):
-    """(sum of x^p over each window)^(1/p) of (N, C, L) or (C, L); `stride` is the kernel size by default."""
-
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class LPPool2d(_LPPoolNd):
-    """(sum of x^p over each window)^(1/p) of (N, C, H, W) or (C, H, W); `stride` is the kernel size by default."""
-
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class LPPool3d(_LPPoolNd):
-    """(sum of x^p over each window)^(1/p) of (N, C, D, H, W) or (C, D, H, W); `stride` is the kernel size by default."""
-
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class MaxPool1d(_MaxPoolNd):
-    """Maximum over windows of (N, C, L) or (C, L); padding counts as -inf.
-
-    `stride` is the kernel size by default. `return_indices` gives (result, indices), for MaxUnpool1d.
+    `count_include_pad`: padding counts as zeros; else it does not count. `divisor_override` divides instead
+    of the window's size.
     """
 
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class MaxPool2d(_MaxPoolNd):
-    """Maximum over windows of (N, C, H, W) or (C, H, W); padding counts as -inf.
-
-    `stride` is the kernel size by default. `return_indices` gives (result, indices), for MaxUnpool2d.
-    """
-
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class MaxPool3d(_MaxPoolNd):
-    """Maximum over windows of (N, C, D, H, W) or (C, D, H, W); padding counts as -inf.
-
-    `stride` is the kernel size by default. `return_indices` gives (result, indices), for MaxUnpool3d.
-    """
-
-    def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
-class MaxUnpool1d(_MaxUnpoolNd):
-    """Put the values back where MaxPool1d's indices say; zeros elsewhere."""
-
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0) -> None: ...
-class MaxUnpool2d(_MaxUnpoolNd):
-    """Put the values back where MaxPool2d's indices say; zeros elsewhere."""
-
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0) -> None: ...
-class MaxUnpool3d(_MaxUnpoolNd):
-    """Put the values back where MaxPool3d's indices say; zeros elsewhere."""
-
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0) -> None: ...
-class _AdaptiveAvgPoolNd(FunctionModule):
-    """Average over windows of {images}, chosen so that the result has `output_size`.
-
-    None keeps one of several dims.
-    """
-
-    output_size: int | None | Sequence[int | None]
-    def __init__(self, output_size: int | None | Sequence[int | None]) -> None: ...
+    ceil_mode: _bool
+    count_include_pad: _bool
+    divisor_override: _int | None
+    kernel_size: _size_3_t
+    padding: _size_3_t
+    stride: Any
+    def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None) -> None: ...
     __constants__: list[Any]
-class _AdaptiveMaxPoolNd(FunctionModule):
-    """Maximum over windows of {images}, chosen so that the result has `output_size`.
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class FractionalMaxPool2d(Module):
+    """Maximum over windows placed at random, so that the result of (N, C, H, W) or (C, H, W) has
+    `output_size`, or `output_ratio` times the input's size. One of the two is given.
 
-    None keeps one of several dims.
+    `_random_samples`: where the windows are, numbers in [0, 1) of shape (N, C, 2).
     """
-
-    output_size: int | None | Sequence[int | None]
-    return_indices: bool
-    def __init__(self, output_size: int | None | Sequence[int | None], return_indices: bool = False) -> None: ...
-    __constants__: list[Any]
-class _AvgPoolNd(_Pool):
-    """Average over windows of {images}; `divisor_override` divides instead of their size."""
-
-    ceil_mode: bool
-    count_include_pad: bool
-    divisor_override: int | None
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> None: ...
-    __constants__: list[Any]
-class _FractionalMaxPoolNd(FunctionModule):
-    """Maximum over windows placed at random, so that the result of {images} has the wanted size or ratio."""
 
     kernel_size: Any
     output_ratio: Any
     output_size: Any
-    return_indices: bool
-    def __init__(self, kernel_size: int | Sequence[int], output_size: int | None | Sequence[int | None] = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Any = None) -> None: ...
+    return_indices: _bool
+    def __init__(self, kernel_size: _size_2_t, output_size: _size_2_t | None = None, output_ratio: _ratio_2_t | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> None: ...
     __constants__: list[Any]
-class _LPPoolNd(FunctionModule):
-    """(sum of x^p over each window)^(1/p) of {images}; `stride` is the kernel size by default."""
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class FractionalMaxPool3d(Module):
+    """Maximum over windows placed at random, so that the result of (N, C, D, H, W) or (C, D, H, W) has
+    `output_size`, or `output_ratio` times the input's size. One of the two is given.
 
-    ceil_mode: bool
-    kernel_size: int | Sequence[int]
-    norm_type: float
-    stride: int | Sequence[int] | None
-    def __init__(self, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> None: ...
-    __constants__: list[Any]
-class _MaxPoolNd(_Pool):
-    """Maximum over windows of {images}; padding counts as -inf.
-
-    `stride` is the kernel size by default. `return_indices` gives (result, indices), for MaxUnpool{n}d.
+    `_random_samples`: where the windows are, numbers in [0, 1) of shape (N, C, 3).
     """
 
-    ceil_mode: bool
-    dilation: int | Sequence[int]
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    return_indices: bool
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0, dilation: int | Sequence[int] = 1, return_indices: bool = False, ceil_mode: bool = False) -> None: ...
+    kernel_size: Any
+    output_ratio: Any
+    output_size: Any
+    return_indices: _bool
+    def __init__(self, kernel_size: _size_3_t, output_size: _size_3_t | None = None, output_ratio: _ratio_3_t | None = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> None: ...
     __constants__: list[Any]
-class _MaxUnpoolNd(_Pool):
-    """Put the values back where MaxPool{n}d's indices say; zeros elsewhere."""
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class LPPool1d(_LPPoolNd):
+    """(sum of x^p over each window)^(1/p) of (N, C, L) or (C, L); p is `norm_type`."""
 
-    kernel_size: int | Sequence[int]
-    padding: int | str | Sequence[int]
-    stride: int | Sequence[int] | None
-    def __init__(self, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | str | Sequence[int] = 0) -> None: ...
-    def forward(self, input: Tensor, indices: Tensor, output_size: int | None | Sequence[int | None] = None) -> Tensor: ...
-    def __call__(self, input: Tensor, indices: Tensor, output_size: int | None | Sequence[int | None] = None) -> Tensor: ...
-class _Pool(FunctionModule):
-    """Windows that follow one another unless `stride` says otherwise."""
+    kernel_size: _size_1_t
+    stride: _size_1_t | None
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class LPPool2d(_LPPoolNd):
+    """(sum of x^p over each window)^(1/p) of (N, C, H, W) or (C, H, W); p is `norm_type`."""
 
+    kernel_size: _size_2_t
+    stride: _size_2_t | None
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class LPPool3d(_LPPoolNd):
+    """(sum of x^p over each window)^(1/p) of (N, C, D, H, W) or (C, D, H, W); p is `norm_type`."""
+
+    kernel_size: _size_3_t
+    stride: _size_3_t | None
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class MaxPool1d(_MaxPoolNd):
+    """Maximum over windows of (N, C, L) or (C, L); padding counts as -inf.
+
+    `return_indices` gives (result, indices), for MaxUnpool1d. `ceil_mode`: a last window that reaches over
+    the end counts as well.
+    """
+
+    dilation: _size_1_t
+    kernel_size: _size_1_t
+    padding: _size_1_t
+    stride: _size_1_t
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class MaxPool2d(_MaxPoolNd):
+    """Maximum over windows of (N, C, H, W) or (C, H, W); padding counts as -inf.
+
+    `return_indices` gives (result, indices), for MaxUnpool2d. `ceil_mode`: a last window that reaches over
+    the end counts as well.
+    """
+
+    dilation: _size_2_t
+    kernel_size: _size_2_t
+    padding: _size_2_t
+    stride: _size_2_t
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class MaxPool3d(_MaxPoolNd):
+    """Maximum over windows of (N, C, D, H, W) or (C, D, H, W); padding counts as -inf.
+
+    `return_indices` gives (result, indices), for MaxUnpool3d. `ceil_mode`: a last window that reaches over
+    the end counts as well.
+    """
+
+    dilation: _size_3_t
+    kernel_size: _size_3_t
+    padding: _size_3_t
+    stride: _size_3_t
+    def forward(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Put the values of (N, C, L) or (C, L) back where MaxPool1d's indices say; zeros elsewhere.
+
+    forward's `output_size` chooses among the sizes that pooling makes this one of.
+    """
+
+    kernel_size: Any
+    padding: Any
+    stride: Any
+    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0) -> None: ...
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[_int] | None = None) -> Tensor: ...
+    def __call__(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor: ...
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Put the values of (N, C, H, W) or (C, H, W) back where MaxPool2d's indices say; zeros elsewhere.
+
+    forward's `output_size` chooses among the sizes that pooling makes this one of.
+    """
+
+    kernel_size: Any
+    padding: Any
+    stride: Any
+    def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0) -> None: ...
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[_int] | None = None) -> Tensor: ...
+    def __call__(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor: ...
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Put the values of (N, C, D, H, W) or (C, D, H, W) back where MaxPool3d's indices say; zeros elsewhere.
+
+    forward's `output_size` chooses among the sizes that pooling makes this one of.
+    """
+
+    kernel_size: Any
+    padding: Any
+    stride: Any
+    def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0) -> None: ...
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[_int] | None = None) -> Tensor: ...
+    def __call__(self, input: Any, indices: Any, output_size: list[_int] | None = None) -> Tensor: ...
+class _AdaptiveAvgPoolNd(Module):
+    """The base of adaptive average pooling: its option."""
+
+    output_size: _size_any_opt_t
+    def __init__(self, output_size: _size_any_opt_t) -> None: ...
+    __constants__: list[Any]
+    def extra_repr(self) -> str: ...
+class _AdaptiveMaxPoolNd(Module):
+    """The base of adaptive maximum pooling: its options."""
+
+    output_size: _size_any_opt_t
+    return_indices: _bool
+    def __init__(self, output_size: _size_any_opt_t, return_indices: _bool = False) -> None: ...
+    __constants__: list[Any]
+    def extra_repr(self) -> str: ...
+class _AvgPoolNd(Module):
+    """The base of average pooling: what is shown."""
+
+    __constants__: list[Any]
+    def extra_repr(self) -> str: ...
+class _LPPoolNd(Module):
+    """The base of p-norm pooling: its options."""
+
+    ceil_mode: _bool
+    kernel_size: _size_any_t
+    norm_type: _float
+    stride: _size_any_t | None
+    def __init__(self, norm_type: _float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: _bool = False) -> None: ...
+    __constants__: list[Any]
+    def extra_repr(self) -> str: ...
+class _MaxPoolNd(Module):
+    """The base of maximum pooling: its options."""
+
+    ceil_mode: _bool
+    dilation: _size_any_t
+    kernel_size: _size_any_t
+    padding: _size_any_t
+    return_indices: _bool
+    stride: Any
+    def __init__(self, kernel_size: _size_any_t, stride: _size_any_t | None = None, padding: _size_any_t = 0, dilation: _size_any_t = 1, return_indices: _bool = False, ceil_mode: _bool = False) -> None: ...
+    __constants__: list[Any]
+    def extra_repr(self) -> str: ...
+class _MaxUnpoolNd(Module):
+    """The base of unpooling: what is shown."""
+
+    def extra_repr(self) -> str: ...
+def _check_size_or_ratio(name: str, output_size: _size_any_t | None, output_ratio: _ratio_any_t | None) -> None: ...

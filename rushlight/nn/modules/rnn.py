@@ -75,7 +75,7 @@ class RNNBase(Module):
         suffix = f"_l{layer}{'_reverse' if direction else ''}"
         out = self.proj_size or self.hidden_size
         rows = _GATES[self.mode] * self.hidden_size
-        shapes = {
+        shapes: dict[str, tuple[int, ...]] = {
             "weight_ih": (rows, out * self._directions() if layer else self.input_size),
             "weight_hh": (rows, out),
         }
@@ -208,7 +208,8 @@ class RNNBase(Module):
         )
 
     def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
-        dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
+        dims = 3 if batched else 2
+        state: tuple[Any, ...] = hx if self.mode == "LSTM" else (hx,)
         which = "batched" if batched else "unbatched"
         if any(s.dim() != dims for s in state):
             if self.mode == "LSTM":
@@ -232,7 +233,7 @@ class RNNBase(Module):
 
 
 def _is_probability(p: Any) -> bool:
-    return isinstance(p, numbers.Number) and not isinstance(p, bool) and 0 <= p <= 1
+    return isinstance(p, numbers.Real) and not isinstance(p, bool) and 0 <= float(p) <= 1
 
 
 def _check_sizes(rnn: RNNBase) -> None:
@@ -420,7 +421,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        return self._step(torch.lstm_cell, input, hx, 2)
+        return self._step(torch.lstm_cell, input, hx, 2)  # type: ignore[no-any-return] # two states
 
 
 class GRUCell(RNNCellBase):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
+from rushlight import Tensor
 from rushlight.nn import functional as F, init
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import changed
 from rushlight.nn.parameter import Parameter
+from rushlight.types import Device
 
 
 def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> int | None:
@@ -19,12 +21,12 @@ def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> i
     return padding_idx + num_embeddings if padding_idx < 0 else padding_idx
 
 
-class _Table(FunctionModule, function=None):
+class _Table(Module):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
-    _handed = ("_weight", "_freeze", "device", "dtype")
-
-    def _make_weight(self, given: Any, freeze: bool, device: Any, dtype: Any) -> None:
+    def _make_weight(
+        self, given: Tensor | None, freeze: bool, device: Device, dtype: torch.dtype | None
+    ) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if given is None:
             self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype), requires_grad=not freeze)
@@ -35,7 +37,7 @@ class _Table(FunctionModule, function=None):
             self.weight = Parameter(given, requires_grad=not freeze)
 
     @classmethod
-    def _around(cls, embeddings: Any, **options: Any) -> Any:
+    def _around(cls, embeddings: Tensor, **options: Any) -> Any:
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -51,32 +53,57 @@ class _Table(FunctionModule, function=None):
                 self.weight[self.padding_idx].fill_(0)
 
 
-class Embedding(
-    _Table,
-    function="embedding",
-    num_embeddings=int,
-    embedding_dim=int,
-    padding_idx=None,
-    max_norm=None,
-    norm_type=2.0,
-    scale_grad_by_freq=False,
-    sparse=False,
-    _weight=None,
-    _freeze=False,
-    device=None,
-    dtype=None,
-):
+class Embedding(_Table):
     """Rows of a table: integers (*) -> (*, embedding_dim).
 
     weight: (num_embeddings, embedding_dim) from N(0, 1). The row `padding_idx` starts at zero and
     gets no gradient. `max_norm`: rows are shrunk in place, when read, to that `norm_type`-norm.
     """
 
-    _passed = ("weight", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ]
 
-    def _post_init(self, _weight: Any, _freeze: bool, device: Any, dtype: Any) -> None:
-        self.padding_idx = _padding_index(self.padding_idx, self.num_embeddings, "Padding_idx")
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = _padding_index(padding_idx, num_embeddings, "Padding_idx")
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
         self._make_weight(_weight, _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
 
     def extra_repr(self) -> str:
         return f"{self.num_embeddings}, {self.embedding_dim}" + changed(
@@ -86,16 +113,16 @@ class Embedding(
     @classmethod
     def from_pretrained(
         cls,
-        embeddings: Any,
+        embeddings: Tensor,
         freeze: bool = True,
         padding_idx: int | None = None,
         max_norm: float | None = None,
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
-    ) -> "Embedding":
+    ) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        return cls._around(
+        made: Embedding = cls._around(
             embeddings,
             _freeze=freeze,
             padding_idx=padding_idx,
@@ -104,24 +131,10 @@ class Embedding(
             scale_grad_by_freq=scale_grad_by_freq,
             sparse=sparse,
         )
+        return made
 
 
-class EmbeddingBag(
-    _Table,
-    function="embedding_bag",
-    num_embeddings=int,
-    embedding_dim=int,
-    max_norm=None,
-    norm_type=2.0,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    _weight=None,
-    include_last_offset=False,
-    padding_idx=None,
-    device=None,
-    dtype=None,
-):
+class EmbeddingBag(_Table):
     """Sum, mean or maximum of rows of a table, for each bag of indices.
 
     (B, N) gives B bags of N; (N,) with `offsets` (B,), where each bag starts. Result:
@@ -129,12 +142,49 @@ class EmbeddingBag(
     left out.
     """
 
-    def _post_init(self, _weight: Any, device: Any, dtype: Any) -> None:
-        self.padding_idx = _padding_index(self.padding_idx, self.num_embeddings, "padding_idx")
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "mode",
+        "sparse",
+        "include_last_offset",
+        "padding_idx",
+    ]
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        self.padding_idx = _padding_index(padding_idx, num_embeddings, "padding_idx")
         self._make_weight(_weight, False, device, dtype)
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
-        return F.embedding_bag(
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
+        bags: Any = F.embedding_bag(
             input,
             self.weight,
             offsets,
@@ -147,6 +197,7 @@ class EmbeddingBag(
             self.include_last_offset,
             self.padding_idx,
         )
+        return bags  # type: ignore[no-any-return] # one tensor
 
     def extra_repr(self) -> str:
         return (
@@ -159,7 +210,7 @@ class EmbeddingBag(
     @classmethod
     def from_pretrained(
         cls,
-        embeddings: Any,
+        embeddings: Tensor,
         freeze: bool = True,
         max_norm: float | None = None,
         norm_type: float = 2.0,
@@ -168,9 +219,9 @@ class EmbeddingBag(
         sparse: bool = False,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-    ) -> "EmbeddingBag":
+    ) -> EmbeddingBag:
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-        made: Any = cls._around(
+        made: EmbeddingBag = cls._around(
             embeddings,
             max_norm=max_norm,
             norm_type=norm_type,

@@ -1,9 +1,10 @@
 # Written by `python tools/stubs.py`.
 """Look-up tables: Embedding and EmbeddingBag."""
-from rushlight._engine.core.device import device as _device
+from builtins import bool as _bool, float as _float, int as _int
 from rushlight._engine.core.dtype import dtype as _dtype
-from rushlight.nn.modules.function_module import FunctionModule
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.module import Module
+from rushlight.types import Device
 from typing import Any
 
 class Embedding(_Table):
@@ -13,21 +14,21 @@ class Embedding(_Table):
     gets no gradient. `max_norm`: rows are shrunk in place, when read, to that `norm_type`-norm.
     """
 
-    embedding_dim: int
-    max_norm: Any
-    norm_type: float
-    num_embeddings: int
+    embedding_dim: _int
+    max_norm: _float | None
+    norm_type: _float
+    num_embeddings: _int
     padding_idx: Any
-    scale_grad_by_freq: bool
-    sparse: bool
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Any = None, max_norm: Any = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Any = None, _freeze: bool = False, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    scale_grad_by_freq: _bool
+    sparse: _bool
+    def __init__(self, num_embeddings: _int, embedding_dim: _int, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, sparse: _bool = False, _weight: Tensor | None = None, _freeze: _bool = False, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Embedding:
+    def from_pretrained(cls, embeddings: Tensor, freeze: _bool = True, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Embedding:
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class EmbeddingBag(_Table):
     """Sum, mean or maximum of rows of a table, for each bag of indices.
 
@@ -36,25 +37,25 @@ class EmbeddingBag(_Table):
     left out.
     """
 
-    embedding_dim: int
-    include_last_offset: bool
-    max_norm: Any
+    embedding_dim: _int
+    include_last_offset: _bool
+    max_norm: _float | None
     mode: str
-    norm_type: float
-    num_embeddings: int
+    norm_type: _float
+    num_embeddings: _int
     padding_idx: Any
-    scale_grad_by_freq: bool
-    sparse: bool
-    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: Any = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, _weight: Any = None, include_last_offset: bool = False, padding_idx: Any = None, device: str | int | _device | None = None, dtype: _dtype | None = None) -> None: ...
+    scale_grad_by_freq: _bool
+    sparse: _bool
+    def __init__(self, num_embeddings: _int, embedding_dim: _int, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, mode: str = 'mean', sparse: _bool = False, _weight: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None, device: Device = None, dtype: _dtype | None = None) -> None: ...
     __constants__: list[Any]
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor: ...
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None) -> EmbeddingBag:
+    def from_pretrained(cls, embeddings: Tensor, freeze: _bool = True, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, mode: str = 'mean', sparse: _bool = False, include_last_offset: _bool = False, padding_idx: _int | None = None) -> EmbeddingBag:
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-    def __call__(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor: ...
-class _Table(FunctionModule):
+    def __call__(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Tensor: ...
+class _Table(Module):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
     def reset_parameters(self) -> None: ...
-def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> int | None: ...
+def _padding_index(padding_idx: _int | None, num_embeddings: _int, name: str) -> _int | None: ...

@@ -9,6 +9,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.callers import warn
 from rushlight.nn.modules.hooks import _WrappedHook
+from rushlight.nn.modules.tables import Tables
 from rushlight.nn.parameter import Parameter, is_lazy
 from rushlight.utils.hooks import RemovableHandle, add_hook
 
@@ -26,7 +27,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
-class State:
+class State(Tables):
     """The part of Module that reads and writes state dicts."""
 
     # --- writing ----------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 # Written by `python tools/stubs.py`.
 """state_dict() and load_state_dict(): a module's persistent tensors by dotted path."""
 from collections.abc import Callable, Mapping
+from rushlight.nn.modules.tables import Tables
 from rushlight.utils.hooks import RemovableHandle
 from typing import Any
 
-class State:
+class State(Tables):
     """The part of Module that reads and writes state dicts."""
 
     def get_extra_state(self) -> Any:

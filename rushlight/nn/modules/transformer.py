@@ -15,6 +15,7 @@ from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.normalization import LayerNorm
+from rushlight.nn.multihead_attention import _canonical_mask, _none_or_dtype
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
@@ -23,7 +24,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 def _get_seq_len(src: Any, batch_first: bool) -> int:
-    return src.size(0 if src.dim() == 2 or not batch_first else 1)
+    return int(src.size(0 if src.dim() == 2 or not batch_first else 1))
 
 
 def _get_clones(module: Any, n: int) -> ModuleList:
@@ -175,10 +176,10 @@ class TransformerEncoder(Module):
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
         """src (S, N, E); masks as of nn.MultiheadAttention."""
-        padding = F._canonical_mask(
-            src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(mask), "mask", src.dtype
+        padding = _canonical_mask(
+            src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(mask), "mask", src.dtype
         )
-        mask = F._canonical_mask(mask, "mask", None, "", src.dtype, check_other=False)
+        mask = _canonical_mask(mask, "mask", None, "", src.dtype, check_other=False)
         causal = _detect_is_causal_mask(
             mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first)
         )
@@ -215,7 +216,9 @@ def _why_not_nested(layer: Any) -> str:
     attention = layer.self_attn
     reasons = {
         ".norm_first was True": layer.norm_first,
-        ".self_attn.batch_first was not True(use batch_first for better inference performance)": not attention.batch_first,
+        ".self_attn.batch_first was not True(use batch_first for better inference performance)": (
+            not attention.batch_first
+        ),
         ".self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
         ".self_attn was passed bias=False": attention.in_proj_bias is None,
         ".activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
@@ -333,10 +336,10 @@ class TransformerEncoderLayer(_Layer):
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
     ) -> Any:
         """Masks as of nn.MultiheadAttention."""
-        padding = F._canonical_mask(
-            src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(src_mask), "src_mask", src.dtype
+        padding = _canonical_mask(
+            src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(src_mask), "src_mask", src.dtype
         )
-        mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, check_other=False)
+        mask = _canonical_mask(src_mask, "src_mask", None, "", src.dtype, check_other=False)
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)

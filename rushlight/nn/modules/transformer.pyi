@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from rushlight._engine.core.device import device as _device
 from rushlight._engine.core.dtype import dtype as _dtype
+from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
-from rushlight._engine.tensors.tensor import Tensor
 from typing import Any
 
 class Transformer(Module):
@@ -26,7 +26,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: str | int | _device | None = None, dtype: _dtype | None = None) -> Any:
         """(sz, sz): -inf above the diagonal, 0 elsewhere."""
-    def __call__(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
+    def __call__(self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None, src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
 class TransformerDecoder(Module):
     """`num_layers` copies of a layer, and a norm at the end."""
 
@@ -37,7 +37,7 @@ class TransformerDecoder(Module):
     __constants__: list[Any]
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:
         """tgt (T, N, E), memory (S, N, E); masks as of nn.MultiheadAttention."""
-    def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
+    def __call__(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor: ...
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the memory and a feed-forward network, with residuals and norms.
 
@@ -46,7 +46,7 @@ class TransformerDecoderLayer(_Layer):
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:
         """Masks as of nn.MultiheadAttention."""
-    def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None, tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
+    def __call__(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor: ...
 class TransformerEncoder(Module):
     """`num_layers` copies of a layer, and a norm at the end."""
 
@@ -60,7 +60,7 @@ class TransformerEncoder(Module):
     __constants__: list[Any]
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
         """src (S, N, E); masks as of nn.MultiheadAttention."""
-    def __call__(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor: ...
+    def __call__(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Tensor: ...
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network, each with a residual and a norm.
 
@@ -69,7 +69,7 @@ class TransformerEncoderLayer(_Layer):
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
         """Masks as of nn.MultiheadAttention."""
-    def __call__(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor: ...
+    def __call__(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Tensor: ...
 class _Layer(Module):
     """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""
 

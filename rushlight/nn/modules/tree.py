@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import rushlight as torch
 from rushlight._engine.tensors.gradient import zero_gradient
+from rushlight.nn.modules.tables import Tables
 
 if TYPE_CHECKING:
     from rushlight._engine.tensors.tensor import Tensor
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from rushlight.nn.parameter import Parameter
 
 
-class Tree:
+class Tree(Tables):
     """The part of Module that deals with its children and all members below."""
 
     # --- by path ----------------------------------------------------------------------------------
@@ -26,7 +27,7 @@ class Tree:
             module = _member(module, name)
             if not isinstance(module, Tree):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return module
+        return module  # type: ignore[no-any-return] # a Tree is a Module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a dotted path; `strict` demands that one is there already."""
@@ -57,7 +58,7 @@ class Tree:
         found = _member(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        return found  # type: ignore[no-any-return] # buffers are tensors
 
     # --- walking ----------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class Tree:
         """Call `fn(module)` on every module below and then on this one."""
         for module in self.children():
             module.apply(fn)
-        fn(self)
+        fn(self)  # type: ignore[arg-type] # a Tree is a Module
         return self
 
     def train(self, mode: bool = True) -> Self:

@@ -1,12 +1,13 @@
 # Written by `python tools/stubs.py`.
 """A module as a tree: walking it, finding members by path, applying functions, printing it."""
 from collections.abc import Callable, Iterator
-from rushlight.nn.modules.module import Module
-from rushlight.nn.parameter import Parameter
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.tables import Tables
+from rushlight.nn.parameter import Parameter
 from typing import Any, Self
 
-class Tree:
+class Tree(Tables):
     """The part of Module that deals with its children and all members below."""
 
     def __repr__(self) -> str: ...

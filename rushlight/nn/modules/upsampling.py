@@ -4,49 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight import Tensor
+from rushlight.nn import functional as F
+from rushlight.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
+from rushlight.nn.modules.module import Module
 
 
-class Upsample(
-    FunctionModule,
-    function="interpolate",
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-):
-    """Resize to `size`, or by `scale_factor`; modes as of F.interpolate."""
+class Upsample(Module):
+    """Resize to `size`, or by `scale_factor`; one of them is given. Modes as of F.interpolate.
+
+    (N, C, L), (N, C, H, W) or (N, C, D, H, W) -> the same with other sizes.
+    """
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
-    align_corners: bool | None
-    recompute_scale_factor: bool | None
-    _by_name = True
 
-    def _post_init(self) -> None:
+    def __init__(
+        self,
+        size: _size_any_t | None = None,
+        scale_factor: _ratio_any_t | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
         self.name = type(self).__name__
-        factor = self.scale_factor
-        if isinstance(factor, tuple):
-            self.scale_factor = tuple(map(float, factor))
+        self.size = size
+        if isinstance(scale_factor, tuple):
+            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
         else:
-            self.scale_factor = float(factor) if factor else None
+            self.scale_factor = float(scale_factor) if scale_factor else None
+        self.mode = mode
+        self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.interpolate(
+            input,
+            size=self.size,
+            scale_factor=self.scale_factor,
+            mode=self.mode,
+            align_corners=self.align_corners,
+            recompute_scale_factor=self.recompute_scale_factor,
+        )
 
     def extra_repr(self) -> str:
-        size = (
-            f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
-        )
-        return f"{size}, mode={self.mode!r}"
+        if self.scale_factor is not None:
+            return f"scale_factor={self.scale_factor!r}, mode={self.mode!r}"
+        return f"size={self.size!r}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample with mode="nearest"."""
+    """Upsample of (N, C, H, W) with mode="nearest"."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample with mode="bilinear", align_corners=True."""
+    """Upsample of (N, C, H, W) with mode="bilinear", align_corners=True."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,28 +1,33 @@
 # Written by `python tools/stubs.py`.
 """Upsample: resize (N, C, L), (N, C, H, W) or (N, C, D, H, W) by interpolation."""
-from collections.abc import Sequence
-from rushlight.nn.modules.function_module import FunctionModule
+from builtins import bool as _bool
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
+from rushlight.nn.modules.module import Module
 from typing import Any
 
-class Upsample(FunctionModule):
-    """Resize to `size`, or by `scale_factor`; modes as of F.interpolate."""
+class Upsample(Module):
+    """Resize to `size`, or by `scale_factor`; one of them is given. Modes as of F.interpolate.
 
-    align_corners: bool | None
+    (N, C, L), (N, C, H, W) or (N, C, D, H, W) -> the same with other sizes.
+    """
+
+    align_corners: _bool | None
     mode: str
-    recompute_scale_factor: bool | None
+    name: Any
+    recompute_scale_factor: _bool | None
     scale_factor: Any
-    size: Sequence[int] | int | None
-    def __init__(self, size: Sequence[int] | int | None = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> None: ...
+    size: _size_any_t | None
+    def __init__(self, size: _size_any_t | None = None, scale_factor: _ratio_any_t | None = None, mode: str = 'nearest', align_corners: _bool | None = None, recompute_scale_factor: _bool | None = None) -> None: ...
     __constants__: list[Any]
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
-    def __call__(self, input: Tensor) -> Tensor: ...
+    def __call__(self, input: Any) -> Tensor: ...
 class UpsamplingBilinear2d(Upsample):
-    """Upsample with mode="bilinear", align_corners=True."""
+    """Upsample of (N, C, H, W) with mode="bilinear", align_corners=True."""
 
-    def __init__(self, size: Sequence[int] | int | None = None, scale_factor: Any = None) -> None: ...
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None: ...
 class UpsamplingNearest2d(Upsample):
-    """Upsample with mode="nearest"."""
+    """Upsample of (N, C, H, W) with mode="nearest"."""
 
-    def __init__(self, size: Sequence[int] | int | None = None, scale_factor: Any = None) -> None: ...
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None: ...

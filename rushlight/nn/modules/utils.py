@@ -7,6 +7,7 @@ from itertools import repeat
 from typing import Any
 
 import rushlight as torch
+from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
 
@@ -44,6 +45,14 @@ def register_empty(module: Any, device: Any, dtype: Any, **shapes: Any) -> None:
         module.register_parameter(
             name, None if shape is None else Parameter(torch.empty(shape, device=device, dtype=dtype))
         )
+
+
+def fill_affine(module: Any) -> None:
+    """A normalisation's weight becomes 1, its bias 0, where there is one."""
+    if module.weight is not None:
+        init.ones_(module.weight)
+    if module.bias is not None:
+        init.zeros_(module.bias)
 
 
 def changed(module: Any, **defaults: Any) -> str:

@@ -20,5 +20,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     """Strip a prefix from all keys, in place: "module.weight" becomes "weight"."""
 def each_once(change: Callable[[Any], Any], query: Tensor, key: Tensor, value: Any) -> tuple[Any, Any, Any]:
     """All three changed; equal inputs stay one object, so that they are projected together."""
+def fill_affine(module: Any) -> None:
+    """A normalisation's weight becomes 1, its bias 0, where there is one."""
 def register_empty(module: Any, device: str | int | _device, dtype: _dtype, **shapes: Any) -> None:
     """Register a Parameter of each shape, its values not set yet; None reserves the name."""

@@ -11,4 +11,6 @@ from rushlight.nn.parallel.parallel_apply import parallel_apply as parallel_appl
 from rushlight.nn.parallel.replicate import replicate as replicate
 from rushlight.nn.parallel.scatter_gather import scatter as scatter
 from rushlight.nn.parallel import scatter_gather as scatter_gather
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['DataParallel', 'DistributedDataParallel', 'data_parallel', 'gather', 'parallel_apply',
+    'replicate', 'scatter']

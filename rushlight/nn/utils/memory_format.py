@@ -18,8 +18,9 @@ def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
 
 
 def _convert(module: Any, memory_format: Any, classes: tuple[type, ...]) -> Any:
-    for m in module.modules():
-        if isinstance(m, classes):
-            weight = m.weight.detach().clone(memory_format=torch.contiguous_format)
-            m.weight.data = weight.contiguous(memory_format=memory_format)
+    for child in module.modules():
+        if isinstance(child, classes):
+            weight: Any = child.weight  # type: ignore[attr-defined] # they are convolutions
+            dense = weight.detach().clone(memory_format=torch.contiguous_format)
+            weight.data = dense.contiguous(memory_format=memory_format)
     return module

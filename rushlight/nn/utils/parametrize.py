@@ -152,7 +152,7 @@ def _inject_new_class(module: Any) -> None:
             "Save state_dict(), and register the parametrizations again before loading it."
         )
 
-    body = {"__getstate__": __getstate__}
+    body: dict[str, Any] = {"__getstate__": __getstate__}
     if "__deepcopy__" not in vars(cls):
         body["__deepcopy__"] = __deepcopy__
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), body)

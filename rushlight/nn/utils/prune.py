@@ -91,10 +91,11 @@ def _hook_of(module: Any, name: str) -> tuple[Any, Any]:
     return None, None
 
 
-def _combined(name: str, earlier: Any, method: Any) -> "PruningContainer":
+def _combined(name: str, earlier: Any, method: Any) -> PruningContainer:
     """One method that applies both."""
-    container = earlier
-    if not isinstance(earlier, PruningContainer):
+    if isinstance(earlier, PruningContainer):
+        container = earlier
+    else:
         container = PruningContainer()
         container._tensor_name = name
         container.add_pruning_method(earlier)
@@ -173,30 +174,40 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
+def _validate_pruning_amount_init(amount: Any) -> None:
+    """TypeError and ValueError for what is neither a number of entries nor a share of them."""
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if float(amount) < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1):
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+        )
+
+
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    """ValueError for more entries than there are."""
+    if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}"
+        )
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many of `tensor_size` entries an amount is."""
+    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
 class _Amount(BasePruningMethod):
     """Methods told how much to prune: a number of entries, or a share of them."""
 
     def __init__(self, amount: Any) -> None:
-        if not isinstance(amount, numbers.Real):
-            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        _validate_pruning_amount_init(amount)
         self.amount = amount
-        if amount < 0 or (not self._is_number() and amount > 1):
-            raise ValueError(
-                f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
-            )
-
-    def _is_number(self) -> bool:
-        return isinstance(self.amount, numbers.Integral)
 
     def _count(self, size: int) -> int:
         """How many of `size` to prune."""
-        if not self._is_number():
-            return round(self.amount * size)
-        if self.amount > size:
-            raise ValueError(
-                f"amount={self.amount} should be smaller than the number of parameters to prune={size}"
-            )
-        return int(self.amount)
+        _validate_pruning_amount(self.amount, size)
+        return _compute_nparams_toprune(self.amount, size)
 
 
 class RandomUnstructured(_Amount):
@@ -215,7 +226,9 @@ class L1Unstructured(_Amount):
     PRUNING_TYPE = "unstructured"
 
     @classmethod
-    def apply(cls, module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+    def apply(  # type: ignore[override] # its arguments are its own
+        cls, module: Any, name: str, amount: Any, importance_scores: Any = None
+    ) -> Any:
         """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
         return super().apply(module, name, amount, importance_scores=importance_scores)
 
@@ -275,7 +288,7 @@ class LnStructured(_Structured):
     """Prunes the channels along a dim with the smallest n-norm."""
 
     @classmethod
-    def apply(
+    def apply(  # type: ignore[override] # its arguments are its own
         cls, module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
     ) -> Any:
         """Prune a parameter of a module; `importance_scores` (default: itself) decide."""

@@ -8,15 +8,7 @@ from typing import Any
 
 import rushlight as torch
 
-_Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
-
-
-def _moved(name: str) -> Any:
-    def move(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._with(getattr(self.data, name)(*args, **kwargs))
-
-    move.__name__, move.__doc__ = name, f"The data put through Tensor.{name}()."
-    return move
+_Fields = namedtuple("_Fields", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
 
 
 class PackedSequence(_Fields):
@@ -46,27 +38,72 @@ class PackedSequence(_Fields):
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def _with(self, data: Any) -> "PackedSequence":
+    def _with(self, data: Any) -> PackedSequence:
         if data is self.data:
             return self
         moved = (
             None if index is None else index.to(data.device, non_blocking=False)
             for index in (self.sorted_indices, self.unsorted_indices)
         )
-        return type(self)(data, self.batch_sizes, *moved)
+        made: PackedSequence = type(self)(data, self.batch_sizes, *moved)
+        return made
 
-    to, cpu, cuda, pin_memory, double, float, half, long, int, short, char, byte = map(
-        _moved, "to cpu cuda pin_memory double float half long int short char byte".split()
-    )
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.to()."""
+        return self._with(self.data.to(*args, **kwargs))
+
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.cpu()."""
+        return self._with(self.data.cpu(*args, **kwargs))
+
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.cuda()."""
+        return self._with(self.data.cuda(*args, **kwargs))
+
+    def pin_memory(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.pin_memory()."""
+        return self._with(self.data.pin_memory(*args, **kwargs))
+
+    def double(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.double()."""
+        return self._with(self.data.double(*args, **kwargs))
+
+    def float(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.float()."""
+        return self._with(self.data.float(*args, **kwargs))
+
+    def half(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.half()."""
+        return self._with(self.data.half(*args, **kwargs))
+
+    def long(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.long()."""
+        return self._with(self.data.long(*args, **kwargs))
+
+    def int(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.int()."""
+        return self._with(self.data.int(*args, **kwargs))
+
+    def short(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.short()."""
+        return self._with(self.data.short(*args, **kwargs))
+
+    def char(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.char()."""
+        return self._with(self.data.char(*args, **kwargs))
+
+    def byte(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data put through Tensor.byte()."""
+        return self._with(self.data.byte(*args, **kwargs))
 
     @property
     def is_cuda(self) -> bool:
         """Whether the data is on a GPU."""
-        return self.data.is_cuda
+        return bool(self.data.is_cuda)
 
     def is_pinned(self) -> bool:
         """Whether the data is in page-locked memory."""
-        return self.data.is_pinned()
+        return bool(self.data.is_pinned())
 
 
 def invert_permutation(permutation: Any) -> Any:
@@ -99,7 +136,8 @@ def pack_padded_sequence(
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     data, batch_sizes = _pack(input, lengths, batch_first)
-    return PackedSequence(data, batch_sizes, order, None)
+    packed: PackedSequence = PackedSequence(data, batch_sizes, order, None)
+    return packed
 
 
 def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:

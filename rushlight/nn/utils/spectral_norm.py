@@ -52,7 +52,7 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     @staticmethod
-    def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> "SpectralNorm":
+    def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Replace a parameter by `name`_orig, with buffers `name`_u and `name`_v."""
         check_new(module, SpectralNorm, name)
         fn = SpectralNorm(name, n_power_iterations, dim, eps)

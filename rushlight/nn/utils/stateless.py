@@ -40,8 +40,8 @@ functional_call = renamed(
     _functional_call,
     "functional_call",
     (
-        "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
-        "torch.func.functional_call instead which is a drop-in replacement for this API."
+        "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please "
+        "use torch.func.functional_call instead which is a drop-in replacement for this API."
     ),
 )
 

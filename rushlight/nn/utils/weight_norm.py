@@ -58,7 +58,7 @@ class WeightNorm:
         return scaled(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
     @staticmethod
-    def apply(module: Any, name: str, dim: int | None) -> "WeightNorm":
+    def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
         """Replace a parameter by its length and direction; RuntimeError where that is done."""
         check_new(module, WeightNorm, name)
         fn = WeightNorm(name, dim)

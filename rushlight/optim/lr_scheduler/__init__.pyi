@@ -6,6 +6,7 @@ from rushlight.optim.lr_scheduler.simple import ConstantLR as ConstantLR
 from rushlight.optim.lr_scheduler.cosine import CosineAnnealingLR as CosineAnnealingLR
 from rushlight.optim.lr_scheduler.cosine import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
 from rushlight.optim.lr_scheduler.cyclic import CyclicLR as CyclicLR
+from rushlight.optim.lr_scheduler.base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from rushlight.optim.lr_scheduler.simple import ExponentialLR as ExponentialLR
 from rushlight.optim.lr_scheduler.base import LRScheduler as LRScheduler
 from rushlight.optim.lr_scheduler.simple import LambdaLR as LambdaLR
@@ -18,4 +19,8 @@ from rushlight.optim.lr_scheduler.composed import ReduceLROnPlateau as ReduceLRO
 from rushlight.optim.lr_scheduler.composed import SequentialLR as SequentialLR
 from rushlight.optim.lr_scheduler.simple import StepLR as StepLR
 from rushlight.optim.lr_scheduler.base import _LRScheduler as _LRScheduler
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['ChainedScheduler', 'ConstantLR', 'CosineAnnealingLR', 'CosineAnnealingWarmRestarts', 'CyclicLR',
+    'EPOCH_DEPRECATION_WARNING', 'ExponentialLR', 'LRScheduler', 'LambdaLR', 'LinearLR', 'MultiStepLR',
+    'MultiplicativeLR', 'OneCycleLR', 'PolynomialLR', 'ReduceLROnPlateau', 'SequentialLR', 'StepLR',
+    '_LRScheduler']

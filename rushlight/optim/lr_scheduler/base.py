@@ -13,12 +13,11 @@ from rushlight._engine.core.recording import replayed
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.optim.optimizer import Optimizer
 
-EPOCH_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated "
-    "where possible. Please use `scheduler.step()` to step the scheduler. During the "
-    "deprecation, if epoch is different from None, the closed form is used instead of the "
-    "new chainable form, where available. Please open an issue if you are unable to "
-    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
+    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from "
+    "None, the closed form is used instead of the new chainable form, where available. Please open an issue "
+    "if you are unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 
 
@@ -122,7 +121,7 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warn(EPOCH_WARNING, UserWarning)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:

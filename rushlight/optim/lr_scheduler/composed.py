@@ -7,7 +7,7 @@ from bisect import bisect_right
 from typing import Any
 
 from rushlight._engine.core.callers import warn
-from rushlight.optim.lr_scheduler.base import EPOCH_WARNING, LRScheduler, set_lr
+from rushlight.optim.lr_scheduler.base import EPOCH_DEPRECATION_WARNING, LRScheduler, set_lr
 from rushlight.optim.optimizer import Optimizer
 
 
@@ -145,7 +145,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warn(EPOCH_WARNING, UserWarning)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self.last_epoch = epoch
         if self.is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rushlight.optim.lr_scheduler.base import LRScheduler, copy_lr, set_lr, state_of
@@ -154,6 +155,14 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
     return math.prod(given.values())
 
 
+def _even(x: float) -> float:
+    return 1.0
+
+
+def _halved(x: float) -> float:
+    return 1 / (2.0 ** (x - 1))
+
+
 class CyclicLR(_Momenta):
     """Up and down between base_lr and max_lr, in step_size_up and step_size_down steps."""
 
@@ -201,9 +210,12 @@ class CyclicLR(_Momenta):
         """How far a cycle (or step) x may rise, from 0 to 1."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        if self.mode == "triangular":
-            return 1.0
-        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
+        return self._scale_fn_ref(x)
+
+    @property
+    def _scale_fn_ref(self) -> Callable[[float], float]:
+        """The mode's own scale function."""
+        return {"triangular": _even, "triangular2": _halved}.get(self.mode) or partial(pow, self.gamma)
 
     def get_lr(self) -> list[Any]:
         """One rate per group; sets the groups' momenta as well."""

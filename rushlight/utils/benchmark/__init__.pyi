@@ -14,4 +14,6 @@ from rushlight.utils.benchmark.utils.timer import timer as timer
 from rushlight.utils.benchmark.utils.common import trim_sigfig as trim_sigfig
 from rushlight.utils.benchmark.utils.common import unit_to_english as unit_to_english
 from rushlight.utils.benchmark import utils as utils
-__all__: list[str]
+def __dir__() -> list[str]: ...
+__all__ = ['Colorize', 'Compare', 'Language', 'Measurement', 'TaskSpec', 'Timer', 'ordered_unique',
+    'select_unit', 'set_torch_threads', 'timer', 'trim_sigfig', 'unit_to_english']

@@ -4,4 +4,4 @@ from rushlight._engine.lazy import homes, lazy_names, public
 
 _HOMES = homes("rushlight.utils.data")
 __getattr__, __dir__ = lazy_names(globals(), _HOMES)
-__all__ = public(_HOMES)  # noqa: PLE0605
+__all__ = public(_HOMES)

@@ -17,7 +17,7 @@ _HEADER = struct.Struct("<QB")
 _READ = 1 << 16
 # The ends that this process talks through: a forked child has no use for them, and as long as it
 # held them its siblings would not notice the end of this process.
-_OPEN: "weakref.WeakSet[Channel]" = weakref.WeakSet()
+_OPEN: weakref.WeakSet[Channel] = weakref.WeakSet()
 
 
 def _close_inherited() -> None:
@@ -41,7 +41,7 @@ class Channel:
         self._read = bytearray()
         self._descriptors: deque[int] = deque()
 
-    def ours(self) -> "Channel":
+    def ours(self) -> Channel:
         """This end, for use in the main process."""
         self._socket.setblocking(False)
         _OPEN.add(self)

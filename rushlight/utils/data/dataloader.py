@@ -90,13 +90,7 @@ class DataLoader(Generic[T_co]):
                 "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
             )
         if sampler is None:
-            sampler = (
-                _Endless()
-                if self._iterable
-                else SequentialSampler(dataset)
-                if not shuffle
-                else RandomSampler(dataset, generator=generator)
-            )
+            sampler = self._default_sampler(bool(shuffle))
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -108,6 +102,13 @@ class DataLoader(Generic[T_co]):
         self._loaded: dict[str, Any] | None = None
         self.__initialized = True
         self.check_worker_number_rationality()
+
+    def _default_sampler(self, shuffle: bool) -> Any:
+        if self._iterable:
+            return _Endless()
+        if shuffle:
+            return RandomSampler(self.dataset, generator=self.generator)
+        return SequentialSampler(self.dataset)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and self.__initialized:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, Generic, Iterable, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
@@ -21,14 +21,14 @@ class Dataset(Generic[T_co]):
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: "Dataset[Any]") -> "ConcatDataset[Any]":
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset[Any]:
         return ConcatDataset([self, other])
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Subclass with __iter__()."""
 
-    def __add__(self, other: Dataset[Any]) -> "ChainDataset[Any]":  # type: ignore[override]
+    def __add__(self, other: Dataset[Any]) -> ChainDataset[Any]:  # type: ignore[override]
         return ChainDataset([self, other])
 
 
@@ -93,13 +93,18 @@ def _items(dataset: Any, indices: list[Any]) -> Any:
 class ConcatDataset(Dataset[T_co]):
     """Datasets one after the other."""
 
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Where each of a sequence of datasets ends."""
+        return list(itertools.accumulate(len(d) for d in sequence))
+
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(d, IterableDataset) for d in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+        self.cumulative_sizes = self.cumsum(self.datasets)
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
@@ -170,7 +175,7 @@ def _whole(dataset: Any, fractions: Sequence[float]) -> list[int]:
     for i, f in enumerate(fractions):
         if f < 0 or f > 1:
             raise ValueError(f"Fraction at index {i} is not between 0 and 1")
-        sizes.append(int(math.floor(len(dataset) * f)))
+        sizes.append(math.floor(len(dataset) * f))
     for i in range(len(dataset) - sum(sizes)):
         sizes[i % len(sizes)] += 1
     for i, n in enumerate(sizes):

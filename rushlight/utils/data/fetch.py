@@ -29,7 +29,7 @@ class Recipe:
     collate_fn: Any
     drop_last: bool
 
-    def fetcher(self) -> "MapFetcher | IterableFetcher":
+    def fetcher(self) -> MapFetcher | IterableFetcher:
         """What fetches for one pass over the dataset."""
         return IterableFetcher(self) if self.iterable else MapFetcher(self)
 

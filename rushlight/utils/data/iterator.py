@@ -6,6 +6,7 @@ the worker whose turn it is and is given out n-th (unless in_order=False).
 
 from __future__ import annotations
 
+import collections.abc
 import itertools
 import time
 import weakref
@@ -36,8 +37,9 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._num_workers, self._timeout = loader.num_workers, loader.timeout
         self._recipe = _recipe(loader)
+        self._pins = loader.pin_memory and torch.cuda.is_available()
         if loader.pin_memory:
-            _warn_of_pinning(loader.pin_memory_device)
+            _warn_of_pinning(loader.pin_memory_device, self._pins)
         self._begin(loader)
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
@@ -60,7 +62,7 @@ class _BaseDataLoaderIter:
             resume.restore_default(self._resumed)
             self._resumed = None
 
-    def __iter__(self) -> "_BaseDataLoaderIter":
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def __len__(self) -> int:
@@ -69,6 +71,8 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         try:
             data = spanned(self._span, self._next_data)
+            if self._pins:
+                data = pin(data)
         except StopIteration:
             self._progress.ended = True
             raise
@@ -99,12 +103,30 @@ class _BaseDataLoaderIter:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
 
 
-def _warn_of_pinning(device: str) -> None:
+def pin(data: Any) -> Any:
+    """A batch whose tensors, also those in containers, lie in page-locked memory."""
+    if isinstance(data, torch.Tensor):
+        return data.pin_memory()
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, collections.abc.Mapping):
+        items = {name: pin(value) for name, value in data.items()}
+        return type(data)(items)  # type: ignore[call-arg]
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(pin, data))
+    if isinstance(data, (list, tuple)):
+        return type(data)(map(pin, data))
+    return data.pin_memory() if hasattr(data, "pin_memory") else data
+
+
+def _warn_of_pinning(device: str, there: bool) -> None:
     if device:
         warn(
             "pin_memory_device is deprecated, the current accelerator will be used as the device,"
             f"ignore pin_memory_device='{device}'."
         )
+    if there:
+        return
     warn(
         "'pin_memory' argument is set as true but no accelerator is found, then device pinned "
         "memory won't be used."
@@ -157,9 +179,9 @@ def ahead(loader: Any) -> _BaseDataLoaderIter:
     """What workers give, by them or, where nobody could tell and it is faster, made here."""
     if loader.prefetch_factor <= 0:
         raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
-    if loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None:
-        if 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
-            return _SingleProcessDataLoaderIter(loader)
+    plain = loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None
+    if plain and 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
+        return _SingleProcessDataLoaderIter(loader)
     return _MultiProcessingDataLoaderIter(loader)
 
 
@@ -237,7 +259,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         room = 2 * self._group * self._num_workers
         while self._sent < self._foreseen and self._sent - self._due + self._group <= room:
             self._send_next(min(self._group, self._foreseen - self._sent))
-        if self._group == 1 or self._sent >= self._foreseen and self._sent - self._due < self._ahead:
+        if self._group == 1 or (self._sent >= self._foreseen and self._sent - self._due < self._ahead):
             self._send_next(1)
 
     def _send_next(self, count: int) -> None:

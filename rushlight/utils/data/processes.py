@@ -128,7 +128,7 @@ class Processes:
             member.process.join(_GRACE)
         return found
 
-    def _look(self, awaited: "_Member") -> None:
+    def _look(self, awaited: _Member) -> None:
         """RuntimeError if a worker is dead that should not be."""
         for m in self._members:
             # Only at the second look: what it sent last may just have come in.

@@ -12,7 +12,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def _check_positive(name: str, value: Any, bools: bool = False) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) and not bools or value <= 0:
+    if not isinstance(value, int) or (isinstance(value, bool) and not bools) or value <= 0:
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
 
 

@@ -74,8 +74,8 @@ class Threads:
 def _live(
     job: Job,
     number: int,
-    tasks: "queue.SimpleQueue[Any]",
-    results: "queue.SimpleQueue[Any]",
+    tasks: queue.SimpleQueue[Any],
+    results: queue.SimpleQueue[Any],
     stopping: threading.Event,
 ) -> None:
     try:
@@ -90,5 +90,5 @@ def _live(
                     status, data = answer
                     results.put((number, task, status, (lambda d=data: d) if status == "data" else data))
                     del answer, data
-    except BaseException as error:  # noqa: BLE001 - told to whoever waits for a batch
+    except BaseException as error:
         results.put((number, -1, "died", error))

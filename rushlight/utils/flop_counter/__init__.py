@@ -104,7 +104,7 @@ class FlopCounterMode(state.Interpreter):
         """By module ("Global": all together) and op."""
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
-    def __enter__(self) -> "FlopCounterMode":
+    def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
         self.mod_tracker.__enter__()
         super().__enter__()
@@ -127,7 +127,7 @@ class FlopCounterMode(state.Interpreter):
         own = row.name in ROWS
         if not own and (row.kind != "composite" or row.vjp is not None):
             return state.interpret(row, call, args, kwargs)
-        before, within = self._silent or self._quiet and not torch.is_grad_enabled(), self._within
+        before, within = self._silent or (self._quiet and not torch.is_grad_enabled()), self._within
         given = _given(row, args, kwargs) if own or row.name in _ASKED else {}
         silent = bool(given) and uncounted(row.name, given)
         kept, self._silent = self._silent, before or silent or own

@@ -16,13 +16,14 @@ def folds(a: Any, b: Any) -> bool:
     """Whether PyTorch multiplies batches by a matrix as one product."""
     many, one = (a, b) if a.dim() >= b.dim() else (b.mT, a)
     strides, shape = many.stride(), many.shape
-    return (
-        many.dim() < 3
-        or one.dim() < 3
+    return many.dim() < 3 or (
+        one.dim() < 3
         and (
             one.requires_grad
-            or a.dim() != 2
-            and all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(many.dim() - 2))
+            or (
+                a.dim() != 2
+                and all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(many.dim() - 2))
+            )
         )
     )
 
@@ -116,7 +117,7 @@ ROWS: dict[str, Callable[..., Counts]] = {
 def uncounted(row: str, given: dict[str, Any]) -> bool:
     """Whether PyTorch runs this op by a kernel that it does not count."""
     if row == "scaled_dot_product_attention":
-        q, k, v, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
+        q, _, v, mask = (given[name] for name in ("query", "key", "value", "attn_mask"))
         return (
             q.dim() == 4
             and q.shape[-1] == v.shape[-1]
@@ -126,5 +127,5 @@ def uncounted(row: str, given: dict[str, Any]) -> bool:
     if row == "lstm":
         return given["input"].dtype is not torch.float64
     if row == "matmul":
-        return given["other"].dim() == 1 or given["input"].dim() == 1 and given["other"].dim() != 2
-    return row == "bilinear" or row == "linear" and given["weight"].dim() != 2
+        return given["other"].dim() == 1 or (given["input"].dim() == 1 and given["other"].dim() != 2)
+    return row == "bilinear" or (row == "linear" and given["weight"].dim() != 2)

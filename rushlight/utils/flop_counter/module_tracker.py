@@ -62,7 +62,7 @@ class ModuleTracker:
         self.parents.discard(name)
         self._watch(result, lambda grads: self._enter_backward(name))
 
-    def __enter__(self) -> "ModuleTracker":
+    def __enter__(self) -> ModuleTracker:
         modules = torch.nn.modules.module
         self._hooks = [
             modules.register_module_forward_pre_hook(self._before),

@@ -16,7 +16,7 @@ class _SimpleSegmentationModel(nn.Module):
     """A head on the backbone's last features, and maybe one on earlier ones, at the size of the image."""
 
     def __init__(
-        self, backbone: nn.Module, classifier: nn.Module, aux_classifier: "nn.Module | None" = None
+        self, backbone: nn.Module, classifier: nn.Module, aux_classifier: nn.Module | None = None
     ) -> None:
         super().__init__()
         self.backbone, self.classifier, self.aux_classifier = backbone, classifier, aux_classifier
@@ -42,7 +42,7 @@ def of_resnet(name: str, weights: Any, aux: bool) -> tuple[nn.Module, int, int]:
     return IntermediateLayerGetter(model, wanted), 2048, 1024
 
 
-def of_mobilenet(weights: Any, last: str, before: "str | None") -> tuple[nn.Module, int, int]:
+def of_mobilenet(weights: Any, last: str, before: str | None) -> tuple[nn.Module, int, int]:
     """MobileNetV3's features by the names `last` and `before` (an eighth of the size), and their channels."""
     model = mobilenetv3.mobilenet_v3_large(weights=weights, dilated=True).features
     halving = [i for i, block in enumerate(model) if getattr(block, "_is_cn", False)]
@@ -56,7 +56,7 @@ def builder(make: Callable[..., Any], name: str, backbone: str, **fixed: Any) ->
     """A function of torchvision's, of make(weights of the backbone, number of classes, **kwargs)."""
 
     def complete(
-        num_classes: "int | None" = None, weights_backbone: Any = "IMAGENET1K_V1", **kwargs: Any
+        num_classes: int | None = None, weights_backbone: Any = "IMAGENET1K_V1", **kwargs: Any
     ) -> Any:
         chosen = _api.get_model_weights(backbone).verify(weights_backbone)
         return make(chosen, 21 if num_classes is None else num_classes, **kwargs)

@@ -83,13 +83,13 @@ def _complete(features: Any, num_classes: int, aux_loss: Any) -> DeepLabV3:
 
 
 def _of(name: str) -> Any:
-    def make(weights: Any, num_classes: int, aux_loss: "bool | None" = None) -> DeepLabV3:
+    def make(weights: Any, num_classes: int, aux_loss: bool | None = None) -> DeepLabV3:
         return _complete(of_resnet(name, weights, bool(aux_loss)), num_classes, aux_loss)
 
     return builder(make, f"deeplabv3_{name}", name, aux_loss=True)
 
 
-def _mobile(weights: Any, num_classes: int, aux_loss: "bool | None" = None) -> DeepLabV3:
+def _mobile(weights: Any, num_classes: int, aux_loss: bool | None = None) -> DeepLabV3:
     return _complete(of_mobilenet(weights, "out", "aux" if aux_loss else None), num_classes, aux_loss)
 
 

@@ -26,7 +26,7 @@ class FCNHead(nn.Sequential):
         )
 
 
-def _fcn(name: str, weights: Any, num_classes: int, aux_loss: "bool | None" = None) -> FCN:
+def _fcn(name: str, weights: Any, num_classes: int, aux_loss: bool | None = None) -> FCN:
     backbone, last, before = of_resnet(name, weights, bool(aux_loss))
     aux = FCNHead(before, num_classes) if aux_loss else None
     return FCN(backbone, FCNHead(last, num_classes), aux)

@@ -16,6 +16,7 @@ from rushlight import nn
 from rushlight._engine.core.pytree import flatten
 from rushlight_vision import transforms as v1
 from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms.transforms import Transform as Module
 from rushlight_vision.transforms.v2 import functional
 from rushlight_vision.tv_tensors import Image, Mask, TVTensor, wrap
 
@@ -69,16 +70,26 @@ class _Sample(Transform):
         return wrap(found, like=inpt) if meant else found
 
 
-class RandomChoice(v1.RandomChoice):
+class Compose(v1.Compose, nn.Module):
+    """One after the other."""
+
+    __call__ = nn.Module.__call__
+
+
+class RandomChoice(v1.RandomChoice, nn.Module):
     """One of them, drawn by torch's generator."""
+
+    __call__ = nn.Module.__call__
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
         weights = torch.tensor(self.p or [1.0] * len(self.transforms))
         return (self.transforms[int(torch.multinomial(weights / weights.sum(), 1))],)
 
 
-class RandomOrder(v1.RandomOrder):
+class RandomOrder(v1.RandomOrder, nn.Module):
     """All of them, in an order drawn by torch's generator."""
+
+    __call__ = nn.Module.__call__
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
         return [self.transforms[i] for i in torch.randperm(len(self.transforms)).tolist()]
@@ -146,6 +157,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'torchvision.transforms.v2' has no attribute {name!r} in Rushlight")
     single = getattr(v1, name)
     if hasattr(single, "does"):
+        if not issubclass(single, nn.Module):
+            single = type(name, (single, Module), {})
         same = {"__doc__": single.__doc__, "__module__": __name__, "__repr__": single.__repr__}
         single = type(name, (_Sample, single), same)
     globals()[name] = single

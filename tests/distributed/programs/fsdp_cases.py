@@ -1,5 +1,6 @@
 """Cases of FullyShardedDataParallel, fully_shard and DTensor, for two or four ranks: prints {case: what this rank got}.
-Runs under both frameworks."""
+Runs under both frameworks.
+"""
 
 import functools
 import json
@@ -245,9 +246,8 @@ def summoned():
             with torch.no_grad():
                 for p in m.parameters():
                     p.mul_(0.5)
-        with FSDP.summon_full_params(m, writeback=False):
-            with torch.no_grad():
-                m.module.last.weight.zero_() if name == "flat" else None
+        with FSDP.summon_full_params(m, writeback=False), torch.no_grad():
+            m.module.last.weight.zero_() if name == "flat" else None
         found[name] += [whole(m), sum(p.numel() for p in m.parameters())]
     return found
 

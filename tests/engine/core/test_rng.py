@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from fractions import Fraction
 from typing import Any
@@ -18,7 +19,7 @@ from rushlight._engine.numerics import (
     random_integers,
     rejection_samplers,
 )
-from rushlight._engine.numerics.rng import DEFAULT_SEED, Engine
+from rushlight._engine.numerics.rng import DEFAULT_SEED, Engine, Few
 
 Array = np.ndarray[Any, Any]
 _FLOATS = (dtype.float32, dtype.float64, dtype.float16, dtype.bfloat16)
@@ -275,3 +276,23 @@ def test_nothing_is_drawn_for_nothing() -> None:
     random_integers.permutation(engine, 1, dtype.int64)
     random_integers.integers(engine, 0, dtype.int64, 0, 9)
     assert np.array_equal(engine.get_state(), before)
+
+
+def test_who_looks_at_the_words_does_not_hold_numpys_lock() -> None:
+    """Before NumPy 2.4 that lock is not re-entrant: NumPy's own draws would wait for it for ever."""
+    engine, free = Engine(1), []
+
+    def make(words: Array) -> Array:
+        def attempt() -> None:
+            free.append(engine._numpy.lock.acquire(timeout=5))
+            engine._numpy.lock.release()
+
+        other = threading.Thread(target=attempt)
+        other.start()
+        other.join()
+        return words
+
+    assert engine.take(Few(make), (3,)).tolist() == Engine(1).single_words(3).tolist()
+    with engine.lock, engine.exclusive():
+        make(np.zeros(1, np.uint32))
+    assert free and all(free)

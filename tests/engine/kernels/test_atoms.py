@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.derive.exactness import EXACT, NUMPY_ALONE
 from rushlight._engine.derive.reference import evaluate
 from rushlight._engine.kernels.emit.atom_code import EMITTERS
-from rushlight._engine.kernels.loops.pointwise import pointwise
+from rushlight._engine.kernels.loops.pointwise import Pointwise, pointwise
+from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import m, symbol
 
 pytestmark = pytest.mark.usefixtures("llvm")
@@ -355,3 +357,62 @@ def test_unknown_atoms_stay_on_numpy():
     kernel = pointwise((m.digamma(X),), (("x", "float32"),), ("float32",))
     assert not kernel.compile_now()
     np.testing.assert_allclose(kernel(np.float32([1.0])), [-0.57721566], rtol=1e-6)
+
+
+def _any_bits(d, count, seed):
+    """Numbers of a dtype: any bits, some near 1, and special ones."""
+    rng, of = np.random.default_rng(seed), dt.BY_NAME[d].np
+    if d == "bool":
+        return rng.integers(0, 2, count).astype(bool)
+    bits = rng.integers(0, 256, count * of.itemsize, dtype=np.uint8).view(of).copy()
+    with np.errstate(all="ignore"):
+        near = (rng.standard_normal(count) * 10 ** rng.uniform(-3, 3, count)).astype(of)
+        special = np.array(SPECIALS if d in FLOATS else [0, 1, 2, 3, 7, 100]).astype(of)
+    bits[::3], bits[::7] = near[::3], rng.choice(special, len(bits[::7]))
+    return bits
+
+
+def _other_bits(a, b):
+    """Where two arrays differ, nan being nan."""
+    nan = (
+        np.zeros(a.shape, bool)
+        if a.dtype.kind in "iub"
+        else np.isnan(a.astype("f8")) & np.isnan(b.astype("f8"))
+    )
+    return (a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}")) & ~nan
+
+
+@pytest.mark.parametrize("d", (*FLOATS, *INTS, "uint16", "uint32", "uint64", "bool"))
+@pytest.mark.parametrize("name", sorted(EXACT & set(EMITTERS)))
+def test_exact_atoms_have_numpys_bits(name, d):
+    """For any operands: so a kernel may begin with NumPy."""
+    root, count = expression(name), OPERANDS.get(name, 1)
+    arrays = [_any_bits(d, 6000, seed) for seed in range(count)]
+    env = dict(zip("xyz", arrays, strict=False))
+    if (name in DIVISIONS and d not in FLOATS) or (d == "bool" and name in ("sub", "neg", "shift_left")):
+        return  # on NumPy, or not an op
+    try:
+        out = evaluate((root,), {n: a[:1] for n, a in env.items()}, d)[0].dtype
+    except TypeError:  # bits of floats
+        return
+    out = d if d in ("float16", "bfloat16") and out == np.float32 else dt.from_numpy_dtype(out).name
+    kernel = Pointwise((root,), tuple((n, d) for n in env), (out,))
+    assert kernel.exact and kernel.compile_now()
+    assert not _other_bits(kernel.fn(*arrays), kernel.reference(*arrays)).any()
+    turned = [np.repeat(a, 2)[::2] for a in arrays]
+    assert not _other_bits(kernel.fn(*turned), kernel.reference(*turned)).any()
+
+
+@pytest.mark.parametrize("source", (*FLOATS, *INTS, "uint16", "uint32", "uint64", "bool"))
+def test_exact_conversions_have_numpys_bits(source):
+    a = _any_bits(source, 6000, 0)
+    for to in (*FLOATS, *INTS, "uint16", "uint32", "uint64", "bool"):
+        kernel = Pointwise((X,), (("x", source),), (to,))
+        assert kernel.compile_now()
+        if kernel.exact:
+            assert not _other_bits(kernel.fn(a), kernel.reference(a)).any(), to
+
+
+def test_which_atoms_numpy_computes_alone():
+    assert set(ATOMS) - set(EMITTERS) - EXACT == NUMPY_ALONE
+    assert not {"exp", "pow", "fma", "tanh", "reduce", "at", "fetch"} & EXACT

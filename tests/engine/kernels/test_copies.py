@@ -57,7 +57,7 @@ def test_topk_is_the_beginning_of_a_stable_sort(dtype, largest):
         x[0, 3] = x[0, 900] = float("nan")
         x[1], x[2, :700], x[3] = float("nan"), float("inf"), -float("inf")
     for k in (1, 10, 31, 32, 500):
-        values, order = torch.topk(x, k, -1, largest)
+        order = torch.topk(x, k, -1, largest)[1]
         expected = torch.sort(x, -1, descending=largest, stable=True)
         assert torch.equal(order, expected[1][:, :k])
         assert torch.equal(torch.topk(x.T.contiguous(), k, 0, largest)[1], order.T)

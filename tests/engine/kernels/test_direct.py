@@ -44,7 +44,7 @@ def test_reductions(name, of):
                     found += 1
                     with np.errstate(all="ignore"):
                         same(run(a), np.asarray(function.reduce(a, axes, a.dtype, None, keepdim)))
-    assert found or name.startswith("logical") and of != "?"
+    assert found or (name.startswith("logical") and of != "?")
 
 
 def test_kernels():

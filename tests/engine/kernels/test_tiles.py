@@ -48,7 +48,7 @@ def test_tiles_and_columns_agree(seed, monkeypatch):
     calls = _calls(draw.choice((1, 2, 2, 3)), dtype, draw, last=seed % 5 == 0)
     torch.nn.functional.conv1d  # opens the door, which knows the compiler
     found = [call() for call in calls]
-    monkeypatch.setattr(convolution, "machine", lambda *_: lambda *_: None)
+    monkeypatch.setattr(convolution, "service", lambda *_: lambda *_: None)
     for call, a in zip(calls, found, strict=True):
         expected = call()
         assert a.shape == expected.shape and a.dtype == expected.dtype

@@ -10,17 +10,17 @@ import numpy as np
 _rng = np.random.default_rng(7)
 
 
-def N(*shape):  # noqa: N802 - short, since it is on every line
+def N(*shape):
     """Normal data."""
     return _rng.normal(size=shape)
 
 
-def U(low, high, *shape):  # noqa: N802
+def U(low, high, *shape):
     """Uniform data."""
     return _rng.uniform(low, high, size=shape)
 
 
-def I(high, *shape):  # noqa: N802, E743
+def I(high, *shape):  # noqa: E743
     """Indices below high."""
     return _rng.integers(0, high, size=shape)
 
@@ -36,12 +36,12 @@ class Sample:
     meta: bool = True
 
 
-def S(name="plain", *, smooth=True, twice=True, meta=True, **arguments):  # noqa: N802
+def S(name="plain", *, smooth=True, twice=True, meta=True, **arguments):
     """A sample from keywords."""
     return Sample(name, tuple(arguments.items()), smooth, twice, meta)
 
 
-def P(*shape):  # noqa: N802
+def P(*shape):
     """Matrices with a safe inverse: dominated by their diagonals, no two eigenvalues alike."""
     n = shape[-1]
     return 0.3 * _rng.normal(size=shape) + np.eye(n) * (2 + np.arange(n))

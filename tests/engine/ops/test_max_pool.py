@@ -12,7 +12,7 @@ rng = np.random.default_rng(5)
 @pytest.fixture(params=["machine code", "NumPy"])
 def way(request, monkeypatch):
     if request.param == "NumPy":
-        monkeypatch.setattr(pooling, "machine", lambda *_: lambda *_: None)
+        monkeypatch.setattr(pooling, "service", lambda *_: lambda *_: None)
 
 
 def test_sums_at_places(way):

@@ -19,7 +19,7 @@ from .archives import tensor
 ROOT = str(Path(torch.__file__).parents[1])
 
 
-def python(code: str, *args: str) -> "subprocess.Popen[bytes]":
+def python(code: str, *args: str) -> subprocess.Popen[bytes]:
     head = f"import sys; sys.path.insert(0, {ROOT!r}); import numpy as np\nimport rushlight as torch\n"
     return subprocess.Popen(
         [sys.executable, "-c", head + code, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -65,7 +65,7 @@ atexit.register(torch.save, data, "/dev/null")
 """,
         str(path),
     )
-    said, errors = found.communicate(timeout=60)
+    _, errors = found.communicate(timeout=60)
     assert found.returncode == 0 and not errors
     first, second = torch.load(path)
     assert (first == torch.arange(10_000_000)).all() and (second == 1).all() and only(tmp_path) == ["a.pt"]

@@ -221,8 +221,8 @@ def storage_pickle(size: int, stride: int, offset: int, count: int = 4) -> bytes
     pickler.dump(Named(_rebuild_tensor_v2, place, offset, (size,), (stride,), False, None))
     return (
         buffer.getvalue()
-        .replace(b"crushlight.serialize.rebuild\n", b"ctorch._utils\n")
-        .replace(b"crushlight.tensor.typed\n", b"ctorch\n")
+        .replace(b"crushlight._engine.serialization.rebuild\n", b"ctorch._utils\n")
+        .replace(b"crushlight._engine.tensors.storages.typed\n", b"ctorch\n")
     )
 
 

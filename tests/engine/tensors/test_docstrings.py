@@ -8,6 +8,6 @@ from pathlib import Path
 import rushlight as torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "goldens"))
-from docstring_behaviours import DOCSTRINGS  # noqa: E402
+from docstring_behaviours import DOCSTRINGS
 
 test_as_recorded = DOCSTRINGS.compared(torch)

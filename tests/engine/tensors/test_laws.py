@@ -274,7 +274,7 @@ def test_setting_by_mask_and_positions(case: tuple[Any, Array], data: Any) -> No
 @given(tensors(), st.data())
 def test_gradients_through_views_and_writes(case: tuple[Any, Array], data: Any) -> None:
     """y = x.clone(), a view of y overwritten by 2 w: the rest of x and all of w get gradients."""
-    t, a = case
+    t, _ = case
     x = t.clone().requires_grad_()
     dim = data.draw(st.integers(0, t.dim() - 1))
     index = data.draw(st.integers(0, t.size(dim) - 1))
@@ -300,6 +300,6 @@ def test_what_is_printed_can_be_read_again(a: Array) -> None:
         a = np.round(np.nan_to_num(np.clip(a, -9, 9)), 4)
     t = torch.from_numpy(a)
     names = {"tensor": torch.tensor, "torch": torch, "nan": math.nan, "inf": math.inf}
-    back = eval(repr(t), names)  # noqa: S307 - our own repr
+    back = eval(repr(t), names)
     assert back.dtype is t.dtype and back.shape == t.shape
     np.testing.assert_allclose(back.numpy(), a, atol=1e-4)

@@ -8,6 +8,6 @@ from pathlib import Path
 import rushlight as torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "goldens"))
-from tensor_behaviours import TENSOR  # noqa: E402
+from tensor_behaviours import TENSOR
 
 test_as_recorded = TENSOR.compared(torch)

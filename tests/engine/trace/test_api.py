@@ -92,7 +92,7 @@ def test_the_compiler_namespace():
     torch._dynamo.config.suppress_errors = True
     torch._dynamo.reset()
     with pytest.raises(AttributeError, match="torch.compiler"):
-        torch.compiler.nothing  # noqa: B018
+        torch.compiler.nothing
 
 
 def test_explanations():

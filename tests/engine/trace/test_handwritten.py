@@ -100,7 +100,7 @@ def test_scratch_memory_is_shared_by_the_layers_of_a_program():
             x = F.conv2d(x, w, padding=1)
         return x * y
 
-    run, program = compiled(stack, torch.randn(1, 8, 40, 40), torch.ones(1))
+    _, program = compiled(stack, torch.randn(1, 8, 40, 40), torch.ones(1))
     stages = [s for step in program.forward.steps if isinstance(step, Run) for s in step.stages]
     room = {
         id(a.base)

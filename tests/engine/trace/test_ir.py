@@ -63,7 +63,7 @@ def compiled_step(size=8):
             ("float64", "bfloat16"),
         ),
         (
-            (m.where(X < math.inf, X, m.where(Y > math.nan, -0.0, const(-math.inf))),),
+            (m.where(math.inf > X, X, m.where(math.nan < Y, -0.0, const(-math.inf))),),
             (("x", "float32"), ("y", "int64")),
             ("float32",),
         ),

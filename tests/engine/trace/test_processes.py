@@ -12,7 +12,7 @@ STEP = """
 import hashlib, sys
 import rushlight as torch
 from rushlight import nn
-from rushlight.compiler import target
+from rushlight._engine.kernels.emit import target
 made, assemble = [], target.assemble
 target.assemble = lambda *given, **how: made.append(1) or assemble(*given, **how)
 torch.set_num_threads(int(sys.argv[1]))

@@ -135,10 +135,8 @@ def test_compiled_equals_eager(seed, backward):
         assert [t.stride() for t in wanted[:2]] == [t.stride() for t in found[:2]]
         for a, b in zip(wanted, found, strict=True):
             assert a.dtype == b.dtype and a.shape == b.shape
-            assert (
-                torch.equal(a, b)
-                or torch.equal(a.isnan(), b.isnan())
-                and torch.equal(a.nan_to_num(), b.nan_to_num())
+            assert torch.equal(a, b) or (
+                torch.equal(a.isnan(), b.isnan()) and torch.equal(a.nan_to_num(), b.nan_to_num())
             )
     report = str(torch.explain(compiled))
     assert "replayed 3 times" in report, report

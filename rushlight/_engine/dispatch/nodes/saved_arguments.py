@@ -54,15 +54,15 @@ class Saved:
             [v.__class__ for v in self._values.values()]
         )
 
-    def packed(self, pack: Callable[[Tensor, int], Any]) -> "Saved":
+    def packed(self, pack: Callable[[Tensor, int], Any]) -> Saved:
         """The same with pack(tensor, number of the result, -1 for arguments) for each kept tensor."""
         return self._mapped(Kept, lambda kept, number: pack(kept.tensor, number))
 
-    def opened(self, kind: type, node: Any) -> "Saved":
+    def opened(self, kind: type, node: Any) -> Saved:
         """What `packed` was made of, its items of class `kind` restored."""
         return self._mapped(kind, lambda item, number: Kept(item.restore(node)))
 
-    def _mapped(self, kind: type, change: Callable[[Any, int], Any]) -> "Saved":
+    def _mapped(self, kind: type, change: Callable[[Any, int], Any]) -> Saved:
         def changed(value: Any, number: int = -1) -> Any:
             if value.__class__ is KeptList:
                 return KeptList([changed(v) for v in value.items])

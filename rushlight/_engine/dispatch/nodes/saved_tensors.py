@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._engine.tensors.tensor import Tensor, alias
+from rushlight._engine.tensors.tensor import BELOW, Tensor, alias, storage
 
 
 def version_of(t: Tensor) -> int:
@@ -22,9 +22,32 @@ def version_of(t: Tensor) -> int:
     return s.version
 
 
-# A result to be kept by its own node: the same data without the node, to make no cycle. With its place in
-# the graph again it is what gradients of gradients need.
-result_alias = reattach = alias
+# A result to be kept by its own node: the same data without the node, to make no cycle.
+result_alias = alias
+
+
+def reattach(t: Tensor, node: Any, number: int = 0) -> Tensor:
+    """Such a result at its place in the graph again, which gradients of gradients need."""
+    if t.__class__ is Tensor or t.__class__ not in BELOW:
+        return alias(t, node, number)
+    found = twin(t)
+    found._g, found._i = node, number
+    return found
+
+
+def twin(t: Tensor) -> Tensor:
+    """The same tensor outside the graph, of its class, with all that it holds."""
+    other: Tensor = object.__new__(type(t))
+    other._s = storage(t)
+    other._a, other._k, other._g, other._i = t._a, t._k, None, 0
+    other.__dict__.update(t.__dict__)
+    for cls in type(t).__mro__[: type(t).__mro__.index(Tensor)]:  # slots of a program's own class
+        own = cls.__dict__.get("__slots__", ())
+        for slot in (own,) if isinstance(own, str) else own:
+            if hasattr(t, slot):
+                setattr(other, slot, getattr(t, slot))
+    version_of(t)
+    return other
 
 
 def check_version(node: Any, t: Tensor, version: int) -> Tensor:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.core.layout import Layout, contiguous_strides
 from rushlight._engine.ops.table import ROWS, Row
+from rushlight._engine.tensors.tensor import BELOW
 
 
 def view_rule(row: Row) -> Callable[..., Any]:
@@ -17,13 +19,15 @@ def view_rule(row: Row) -> Callable[..., Any]:
     def rule(s: Any, grad: Any) -> Any:
         shape = s.shape(row.params[0].name)
         rest = [getattr(s, p.name) for p in row.params[1:]]
-        if not row.options.get("overlaps"):
+        if grad.__class__ in BELOW and f"{row.name}_scatter" in ROWS:  # writes to its views leave no node
+            return ROWS[f"{row.name}_scatter"](grad.new_zeros(shape), grad, *rest)
+        if not row.options.get("overlaps") and grad.__class__ not in BELOW:
             into = grad.new_zeros(shape)
             row(into, *rest).copy_(grad)
             return into
         places = _places(row, shape, rest)
         flat = grad.new_zeros(int(np.prod(shape)))
-        return flat.index_add(0, places, grad.reshape(-1)).reshape(shape)
+        return flat.index_add(0, places.to(grad.device), grad.reshape(-1)).reshape(shape)
 
     return rule
 
@@ -51,7 +55,7 @@ def index_rule(row: Row) -> Callable[..., Any]:
         rest = [getattr(s, n) for n in names]
         arrays = [v._a if isinstance(v, Tensor) else v for v in rest]
         coordinates = tuple(
-            wrap(np.asarray(c)) if not isinstance(c, slice) else c for c in row.body(shape, *arrays)
+            wrap(asarray(c)) if not isinstance(c, slice) else c for c in row.body(shape, *arrays)
         )
         into = grad.new_zeros(shape)
         return ROWS["index_put"](into, coordinates, grad, True), *[None] * others

@@ -8,14 +8,16 @@ floating-point flags) are spared NumPy's errstate.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch.away import home_of, home_run
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, key, made
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.declared import Rules
@@ -39,8 +41,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     arguments = [f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p) for p in row.params]
     whole = by_keyword(row, body) if by_name else body
     meta, grads = (
-        " or ".join(_any_of(p, fact) for p in operands) or "False"
-        for fact in ("_k.on_meta", "_g is not None")
+        " or ".join(_any_of(p, fact) for p in operands) or "False" for fact in ("_k.away", "_g is not None")
     )
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
     if hasattr(body, "way"):
@@ -49,17 +50,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         scope["_TAKEN"], scope["_taken"] = refusal(row)
         lines.insert(0, f"    if {row.params[0].name}._k not in _TAKEN:\n        _taken({names})")
     found = f"_found = _body({', '.join(arguments)})"
-    lines += (
-        [f"    {found}"]
-        if row.options.get("quiet")
-        else [
-            "    _token = _hush()",
-            "    try:",
-            f"        {found}",
-            "    finally:",
-            "        _restore(_token)",
-        ]
-    )
+    lines += _quietly(found, bool(row.options.get("quiet")))
     lines += [
         "    if _found is NotImplemented:",
         f"        return _otherwise({names})",
@@ -75,7 +66,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     text = "\n".join([*lines, "    return _out", ""])
     scope |= {
-        "_meta": _on_meta(row, whole, rules, otherwise),
+        "_meta": _elsewhere(row, whole, rules, otherwise),
         "_hush": hush,
         "_restore": restore,
         "_otherwise": otherwise,
@@ -90,6 +81,23 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         "_LOCAL": LOCAL,
         "_record": None if rules is None else rules.record,
     }
+    return _compiled(row, names, text, scope)
+
+
+def _quietly(statement: str, already: bool) -> list[str]:
+    """A statement without NumPy's floating-point warnings; `already`: it gives none by itself."""
+    if already:
+        return [f"    {statement}"]
+    return [
+        "    _token = _hush()",
+        "    try:",
+        f"        {statement}",
+        "    finally:",
+        "        _restore(_token)",
+    ]
+
+
+def _compiled(row: Row, names: str, text: str, scope: dict[str, Any]) -> Run:
     run = compile_function(f"def {row.name}({names}):\n{text}", row.name, scope)
     # The door runs these lines itself.
     run.text, run.scope, run.checks = text, scope, True  # type: ignore[attr-defined]
@@ -98,7 +106,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
 
 def _is_operand(p: Param) -> bool:
     """Whether an argument may be a tensor or hold some."""
-    return p.is_tensor or p.is_list or p.type == "Any" and p.name != "generator"
+    return p.is_tensor or p.is_list or (p.type == "Any" and p.name != "generator")
 
 
 def _by_way(
@@ -187,7 +195,7 @@ def silent(row: Row, body: Run) -> Run:
     return again
 
 
-@lru_cache(maxsize=None)
+@cache
 def by_keyword(row: Row, body: Run) -> Run:
     """`body` called with the row's arguments in order, keyword-only ones by name."""
     if not any(p.keyword_only for p in row.params):
@@ -197,11 +205,12 @@ def by_keyword(row: Row, body: Run) -> Run:
     return compile_function(text, "call", {"_body": body}, f"arguments of {row.name}")
 
 
-def _on_meta(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
-    """The runner where an operand is on the meta device."""
+def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
+    """The runner where an operand is on the meta device, or on another than the CPU."""
 
     def run(*values: Any) -> Any:
-        out = meta_run(row, body, values)
+        home = home_of(values)
+        out = meta_run(row, body, values) if home is None else home_run(home, row, body, values)
         if out is NotImplemented:
             return otherwise(*values)
         if rules is not None and tracked(values):
@@ -223,6 +232,8 @@ def tracked(values: Sequence[Any]) -> bool:
 
 def wrapped(found: Any) -> Any:
     """An array-level result as tensors."""
+    if is_away(found):
+        return wrap(found)
     if isinstance(found, (tuple, list)):
         items = [wrap(f) if f.__class__ is np.ndarray else wrapped(f) for f in found]
         return items if found.__class__ is list else tuple.__new__(found.__class__, items)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import Several
 from rushlight._engine.dispatch import node_names
 from rushlight._engine.dispatch.nodes import transposed
 from rushlight._engine.dispatch.nodes.declared import Rules
@@ -14,6 +15,7 @@ from rushlight._engine.dispatch.runners.plans import planner
 from rushlight._engine.dispatch.runners.reductions import reduce_runner
 from rushlight._engine.dispatch.runners.views import view_runner
 from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.tensor import Tensor
 
 Run = Callable[..., Any]
 
@@ -22,10 +24,8 @@ def runner(row: Row) -> Run:
     """The function that runs a row on checked arguments."""
     run = _RUNNERS[row.kind](row)
     run = _refusing(row, run) if row.refuse and not getattr(run, "checks", False) else run
-    planned = (
-        row.kind in ("view", "reduce")
-        or row.kind == "composite"
-        and (row.options.get("planned") or row.name.startswith("conv"))
+    planned = row.kind in ("view", "reduce") or (
+        row.kind == "composite" and (row.options.get("planned") or row.name.startswith("conv"))
     )
     return planner(row, run) if planned else run
 
@@ -73,7 +73,10 @@ def _fused_or_body(row: Row, body: Callable[..., Any]) -> Run:
 def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -> Any:
     body = by_keyword(row, row.body)
     if rules is None or not tracked(values):
-        return body(*values)
+        out = body(*values)
+        if row.options.get("views") and values[0].__class__ is Tensor:
+            _mark_several(out)
+        return out
     before, LOCAL.enabled = LOCAL.enabled, False
     try:
         out = body(*values)
@@ -86,6 +89,14 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
         for part in out:
             part._b = (values[0], None, called, None)
     return out
+
+
+def _mark_several(parts: Any) -> None:
+    """Note that views come from one call, in the step that plans take again."""
+    for part in parts:
+        base, again, rest, step = part._b
+        again = Several(again)
+        part._b = (base, again, rest, step and (step[0], again, *step[2:]))
 
 
 def mapped_runner(row: Row) -> Run:

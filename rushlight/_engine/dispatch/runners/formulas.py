@@ -19,12 +19,13 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.device import META
+from rushlight._engine.core.device import CPU, META
 from rushlight._engine.core.layout import broadcast_shapes, result_room
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names as names
+from rushlight._engine.dispatch.away import Launch, home_of
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_result, place
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
@@ -47,7 +48,9 @@ def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, befor
         LENIENCE.passed, text = True, None
     text = refusals.get(CATEGORY[given.category]) if text is None else text
     marks = "" if text is None else text[len(text.rstrip("?*!")) :]
-    if text is None or of is not None and ("?" in marks and not of.size or "*" in marks and not of.ndim):
+    if text is None or (
+        of is not None and (("?" in marks and not of.size) or ("*" in marks and not of.ndim))
+    ):
         return
     text = text.rstrip("?*!")
     if before and ("!" in marks or "implemented for '" in text):
@@ -82,10 +85,23 @@ class Entry:
         self.large: Callable[..., Any] = kernel.large
         self.scalar_np = scalar_np
         self.complex_ = complex_
-        kernel.on_ready(self._ready)
+        if result.home is not None:
+            run = partial(computed, kernel, result, tuple(copied))
+            self.fn = self.large = Launch(result.home, kernel, run)
+        else:
+            kernel.on_ready(self._ready)
 
     def _ready(self, ufunc: Callable[..., Any]) -> None:
         self.fn = ufunc
+
+
+def computed(kernel: Any, result: Kind, copied: Sequence[int], arrays: Sequence[Array], out: Any) -> Any:
+    """A kernel's result on the host's arrays, laid out as `Formula.compute` does; in `out` if there is
+    one.
+    """
+    out = result_room(arrays, result.np, copied) if out is None else out
+    run = kernel.large if any([a.size >= BIG for a in arrays]) else kernel.fn
+    return run(*arrays) if out is None else run(*arrays, out=out)
 
 
 class Formula:
@@ -182,10 +198,10 @@ class Formula:
         from rushlight._engine.kernels.loops.pointwise import pointwise
 
         kernel = pointwise((root,), tuple(ins), (result.name,))
-        on_meta = any(isinstance(v, Tensor) and v._k.on_meta for v in values)
-        if on_meta:
-            refuse_devices(values, pointwise=True)
-        out = kind(result, META) if on_meta else kind(result)
+        on_meta, home = any(isinstance(v, Tensor) and v._k.on_meta for v in values), home_of(values)
+        if on_meta or home is not None:
+            refuse_devices(values, pointwise=on_meta)
+        out = kind(result, META if on_meta else CPU if home is None else home.where)
         complex_ = compute.is_complex
         nodes = names.variant(
             self.nodes, self.label, {**self.fixed, **dict(zip(self.operands, values, strict=True))}
@@ -245,7 +261,7 @@ class Formula:
     def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            out = result_room(arrays, entry.kind.np, entry.copied)
+            out = result_room(arrays, entry.kind.np, entry.copied) if entry.kind.home is None else None
             run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:
@@ -413,7 +429,7 @@ def gradient_formula(
     return Formula(name, expression, tuple(fresh.values()), promoting=promoting), names
 
 
-_all: "weakref.WeakSet[Formula]" = weakref.WeakSet()
+_all: weakref.WeakSet[Formula] = weakref.WeakSet()
 
 
 def _forget() -> None:

@@ -18,8 +18,9 @@ from rushlight._engine.dispatch.generated_code import key
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners.by_kind import runner
 from rushlight._engine.ops import signature
-from rushlight._engine.ops.table import Row
+from rushlight._engine.ops.table import REFUSALS, Row
 from rushlight._engine.tensors.storages.storage import whole
+from rushlight._engine.tensors.tensor import Tensor
 
 _EXACT = {"int | Tensor": "int", "int": "int", "bool": "bool", "float": "float", "str": "str"}
 
@@ -51,6 +52,12 @@ def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any
         bound = arguments.bind(row, args, kwargs)
         if out is None:
             return run(*bound.values())
+        if (
+            "asked" in REFUSALS.get(f"{row.name}/out", ())
+            and bound["dtype"] is None
+            and isinstance(out, Tensor)
+        ):
+            bound["dtype"] = out._k.dtype
         return out_arguments.compute_into(row.name, out, list(bound.values()), lambda: run(*bound.values()))
 
     return with_out

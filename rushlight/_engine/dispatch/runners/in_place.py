@@ -21,13 +21,13 @@ from rushlight._engine.dispatch.out_arguments import overwrite
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword, silent
 from rushlight._engine.dispatch.runners.formulas import Formula, check_dtype
-from rushlight._engine.dispatch.runners.meta import arrays_of
+from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
 from rushlight._engine.numerics.rng import OF_THREAD, default_engine
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.kind import CPU_KINDS
 from rushlight._engine.tensors.lazy_views import place
-from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._engine.tensors.tensor import Tensor, alias, storage
 
 # Plain tensors of one kind that are outside the graph; whatever else comes takes the general way.
 _FAST = """
@@ -221,7 +221,14 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
         target, rest = _target(row, args, kwargs)
         refuse_inference(target)
-        seen = function(row)(target, *rest, **kwargs)
+        before = target
+        if getattr(target, "_b", None) is not None and type(target) is Tensor:
+            # From now on it is a view of the view that it was.
+            before = alias(target, target._g, target._i)
+            before._b = target._b
+        seen = function(row)(before, *rest, **kwargs)
+        if before is not target:
+            target._b = seen._b
         if target._g is not None and LOCAL.enabled:
             check_writable(target, True)
             target._g, target._i = seen._g, seen._i
@@ -245,7 +252,9 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
-        if not tracked and into is not None and not target._k.on_meta:
+        if any(v._k.home is not target._k.home for v in operands):
+            refuse_devices(operands, row=row)
+        if not tracked and into is not None and not target._k.away:
             refuse_overlap(target, operands)
             check_dtype(row.refuse, target._k.dtype, target._a)
             return _written(into, target, arguments.bind(row, (target, *rest), kwargs))

@@ -16,7 +16,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, track_view
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
-from rushlight._engine.core.recording import TAPE, constant, settle
+from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import overrides
 from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
 from rushlight._engine.dispatch.methods import copy_, fill_
@@ -27,6 +27,7 @@ from rushlight._engine.numerics.advanced_indexing import view
 from rushlight._engine.ops.indexing.reads import BASIC
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.indexing import FULL, WHOLE, Plan, parse
+from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias, storage, wrap, wrap_view
@@ -67,7 +68,7 @@ def _plain_key(index: Any) -> Any:
     rest: Any = WHOLE
     for item in index:
         cls = item.__class__
-        if cls is int or cls is slice and item.step is None:
+        if cls is int or (cls is slice and item.step is None):
             continue
         if item is not ... or not rest:
             return None
@@ -111,9 +112,8 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         for a in args
         if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__
     ]
-    foreign = (
-        foreign
-        or CLASSES.asked
+    foreign = foreign or (
+        CLASSES.asked
         and [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(a.__class__, "__torch_function__")]
     )
     if not foreign:
@@ -211,10 +211,27 @@ def _arrays(indices: Indices) -> list[Any]:
     return [None if i is None else i._a for i in indices]
 
 
+def _home(self: Tensor, indices: Indices) -> Any:
+    """The device that an index is read or written on: indices may lie on the CPU, or where the tensor
+    does.
+    """
+    escape("an index on a CUDA device")
+    home = self._k.home
+    for i in indices:
+        if i is not None and i._k.home is not None and i._k.home is not home:
+            raise RuntimeError(
+                "indices should be either on cpu or on the same device as the indexed tensor "
+                f"({self._k.device})"
+            )
+    return home
+
+
 def _read(self: Tensor, indices: Indices) -> Tensor:
     if self._k.on_meta:
         shape = advanced_indexing.understand(self._l.shape, _arrays(indices)).result
         out = wrap(meta_array(shape, self._k.np), self._k)
+    elif self._k.home is not None or any(i is not None and i._k.home is not None for i in indices):
+        out = wrap(_home(self, indices).run_read(self._a, _arrays(indices)), self._k)
     else:
         out = wrap(advanced_indexing.read(self._a, _arrays(indices)), self._k)
         if TAPE:
@@ -250,7 +267,7 @@ def _refuse_value(self: Tensor, value: Any) -> None:
 def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     """The short way: no gradients, plain memory, a value that NumPy takes as it is; else False."""
     a, shared = self._m, self._s
-    if 0 in a.strides or self._k.special or shared is not None and shared.inference:
+    if 0 in a.strides or self._k.special or (shared is not None and shared.inference):
         return False
     if isinstance(value, Tensor):
         if value._k is not self._k or value._s is shared is not None:
@@ -319,7 +336,10 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
         through(lambda own: _put(own, indices, value), target, value)
         return
     if not isinstance(value, Tensor):
-        value = wrap(constant(number(value, target._k.dtype)), target._k)
+        value = wrap(
+            constant(number(value, target._k.dtype)),
+            kind(target._k.dtype) if (target._k.home is not None) else target._k,
+        )
     elif value._l.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
     if not (MODES and _interpreted()):
@@ -334,6 +354,17 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
     lookup("Tensor", "index_put_")(target, indices, value)
 
 
+def _placed_on(target: Tensor, value: Tensor) -> None:
+    """Values lie where the tensor does, or are a single one of the CPU."""
+    if value._k.home is not target._k.home and (value._a.ndim or value._k.home is not None):
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but got values is on "
+            f"{value._k.device}, different from other tensors on {target._k.device} (when "
+            f"checking "
+            "argument in method wrapper_CUDA__index_put_impl_)"
+        )
+
+
 def _only_mask(indices: Indices) -> bool:
     given = [i for i in indices if i is not None]
     return len(given) == 1 and given[0]._l.dtype.kind == "b"
@@ -341,7 +372,8 @@ def _only_mask(indices: Indices) -> bool:
 
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
-    if target._k is not value._k:
+    if target._k.dtype is not value._k.dtype or target._k.on_meta is not value._k.on_meta:
+        advanced_indexing.fitting(target._a.shape, indices, value._a.shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{target._k.dtype.legacy} for the destination and "
@@ -349,8 +381,12 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
         )
     if 0 not in target._l.strides:
         check_writable(target, False)
-    if not target._k.on_meta:
-        settle()
+    settle()
+    if target._k.home is not None:
+        _placed_on(target, value)
+        escape("an index on a CUDA device")
+        target._k.home.write(advanced_indexing.write, (target._a, indices, value._a))
+    elif not target._k.on_meta:
         advanced_indexing.write(target._a, indices, value._a)
         if TAPE:
             TAPE[-1].write(advanced_indexing.write, (target._a, indices, value._a), (target, value))

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,10 @@ def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     return as_meta(found)
 
 
-def refuse_devices(values: Sequence[Any], pointwise: bool = False) -> None:
+def refuse_devices(values: Sequence[Any], pointwise: bool = False, row: Row | None = None) -> None:
     """RuntimeError unless the tensors lie on one device; one of the CPU without dims goes with any other.
 
-    The words are those of PyTorch's pointwise ops, or those of the others.
+    The words are those of PyTorch's pointwise ops on meta, of a row's kernel on CUDA, or those of the others.
     """
     if not CLASSES.below:
         return  # an op on wrappers, which lie nowhere, beside tensors that do
@@ -45,6 +46,8 @@ def refuse_devices(values: Sequence[Any], pointwise: bool = False) -> None:
     if found is None or not _brought(values):
         return
     one, two = found
+    if row is not None:
+        raise RuntimeError(import_module("rushlight._engine.dispatch.device_words").told(row, values, found))
     if pointwise:
         raise RuntimeError(f"Tensor on device {two} is not on the expected device {one}!")
     raise RuntimeError(

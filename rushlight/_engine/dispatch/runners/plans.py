@@ -197,11 +197,8 @@ def _plain(p: Param, value: Any) -> bool:
     if p.is_list:
         return all(isinstance(t, Tensor) and not t._k.special for t in value)
     return (
-        value.__class__ in _PLAIN
-        and (value.__class__ is not float or value != 0 or value is p.default)
-        or value.__class__ is tuple
-        and all(v.__class__ is int for v in value)
-    )
+        value.__class__ in _PLAIN and (value.__class__ is not float or value != 0 or value is p.default)
+    ) or (value.__class__ is tuple and all(v.__class__ is int for v in value))
 
 
 def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, list[Any]]:

@@ -9,12 +9,13 @@ and other operands go by a plan that was learnt from a call with arguments of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.core.accelerator import asarray
 from rushlight._engine.dispatch import arguments, interpreters as state, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
@@ -112,7 +113,7 @@ SCOPE: dict[str, Any] = {
     "PLAIN": state.PLAIN,
     "BIG": BIG,
     "ndarray": np.ndarray,
-    "asarray": np.asarray,
+    "asarray": asarray,
     "LOCAL": LOCAL,
     "NUMBERS": NUMBERS,
     "scalar": scalar,
@@ -212,7 +213,7 @@ def _planned(
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any]:
     """What makes plans for arguments of these classes; those of None are no operands."""
     given = [f"v{i}" for i in range(len(classes))]
@@ -241,10 +242,10 @@ def _plain(p: signature.Param, value: Any) -> bool:
     """Whether all arguments of this one's class (of this value, for an attribute) take the same way."""
     if p.is_tensor:
         return (
-            value.__class__ in state.PLAIN or value is None or p.takes_number and value.__class__ in NUMBERS
+            value.__class__ in state.PLAIN or value is None or (p.takes_number and value.__class__ in NUMBERS)
         )
     if p.is_number:
-        return value is p.default or value.__class__ in NUMBERS and not _same_number(value, p.default)
+        return value is p.default or (value.__class__ in NUMBERS and not _same_number(value, p.default))
     return not p.is_list and value.__class__ in (bool, int, float, str, type(None))
 
 

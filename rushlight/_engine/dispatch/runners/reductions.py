@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -13,7 +14,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.derive.reference import program
 from rushlight._engine.dispatch.generated_code import forget, keep
@@ -111,7 +112,10 @@ class Reducer:
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
         if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
             by_numpy = total
-            total = lambda a: np.asarray(by_numpy(a), order="C")
+
+            def total(a):
+                return np.asarray(by_numpy(a), order="C")
+
         if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
             return total
         if self.finish is not None:
@@ -244,11 +248,13 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    return t.reshape(kept) if LOCAL.enabled or TAPE or WRAPPED else wrap(t._a.reshape(kept), t._k)
+    if LOCAL.enabled or TAPE or WRAPPED or t._k.away:
+        return t.reshape(kept)  # type: ignore[no-any-return]
+    return wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.on_meta or TAPE or WRAPPED:
+    if LOCAL.enabled or t._k.away or TAPE or WRAPPED:
         found: Tensor = t.expand(shape)
         return found
     return wrap(np.broadcast_to(t._a, shape), t._k)
@@ -309,6 +315,10 @@ class _Once:
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
+        if of.home is not None:
+            escape("an op on a CUDA device")
+            way = partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result)
+            return wrap(of.home.run_reduction(found, way, a, (axes, keepdim, compute, result))), None
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
             TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))

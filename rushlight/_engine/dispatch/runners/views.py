@@ -29,6 +29,20 @@ Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
 _new, _reference = object.__new__, weakref.ref
 
 
+class Seen:
+    """NumPy's way to a view, for arrays of a device."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, a: Any, *args: Any) -> Any:
+        return a.seen(self.function, *args)
+
+
+def _relaid(a: Any, *how: Any) -> Any:
+    return a.relaid(*how)
+
+
 def see(step: Step, t: Tensor) -> Tensor:
     """The view of `t`; a step is (kind, again(t, *rest), rest, function(array, *args), args)."""
     s = t._s
@@ -64,7 +78,10 @@ def view_runner(row: Row) -> Run:
         return run(t, *rest) if t.__class__ not in WRAPPED else row(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        way = NotImplemented if native is None else native(t._m, *rest)
+        home = t._k.home
+        way = NotImplemented if native is None else native(t._m if home is None else t._m.outline(), *rest)
+        if home is not None and way is not NotImplemented:
+            way = (Seen(way[0]), *way[1:])
         *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
         of = from_numpy_dtype(way[0](t._m, *way[1]).dtype)  # of complex numbers' parts it is another
         out = see((t._k.plain if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)
@@ -89,6 +106,10 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
         from rushlight._engine.tensors.meta import meta_array
 
         array = meta_array(layout.sizes, a.dtype, layout.strides)
+    elif t._k.home is not None:
+        if extent(layout) * step > a.nbytes:
+            return _beyond(t, layout)
+        return _relaid, (layout.sizes, strides, layout.offset * step), True
     elif a.flags.c_contiguous and a.dtype.isbuiltin == 1 and layout.offset >= 0 and extent(layout) <= a.size:
         return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
     else:
@@ -99,3 +120,14 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
             storage(t).bytes(a), a.dtype, layout.sizes, layout.strides, t.storage_offset() + layout.offset
         )
     return lambda a: array, (), False
+
+
+def _beyond(t: Tensor, layout: Layout) -> tuple[Run, tuple[Any, ...], bool]:
+    """The view of a device's array that may reach beyond what its base sees, though not beyond the
+    storage.
+    """
+    a = t._m
+    array = strided(
+        storage(t).bytes(a), a.dtype, layout.sizes, layout.strides, t.storage_offset() + layout.offset
+    )
+    return lambda _: array, (), False

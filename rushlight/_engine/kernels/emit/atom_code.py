@@ -14,6 +14,7 @@ from rushlight._engine.kernels.emit import vector_math as vm
 from rushlight._engine.kernels.emit.lanes import Lane, is_float
 from rushlight._engine.kernels.emit.llvm_ir import BITS
 from rushlight._engine.kernels.emit.polynomials import PRECISIONS
+from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.ops.atoms import POWERS
 
 Emitter = Callable[..., Lane]
@@ -31,10 +32,6 @@ LLVM = {
     "float32": "float",
     "float64": "double",
 }
-
-
-class Unsupported(Exception):
-    """There is no machine code for an atom at a dtype."""
 
 
 def unsigned(d: str) -> bool:

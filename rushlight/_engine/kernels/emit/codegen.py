@@ -1,18 +1,12 @@
-"""From a kernel's meaning to something callable: the one door to the emitters.
+"""From a kernel's meaning to its LLVM IR: one writer per form of kernels.
 
-Imported when the first kernel is hot, so that a program that compiles nothing does not load them.
-Each function gives None where there is no machine code: without llvmlite, or for an atom or dtype
-that no emitter knows.
+Each raises Unsupported for an atom or dtype that no emitter knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-
-from rushlight._engine.core import dtype as dt
-from rushlight._engine.kernels.emit.atom_code import Unsupported
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.scalar_code import (
     Meaning,
@@ -22,37 +16,10 @@ from rushlight._engine.kernels.emit.scalar_code import (
     pointwise_body,
     record,
 )
-from rushlight._engine.kernels.emit.target import available
 from rushlight._engine.kernels.loops import row_body
 from rushlight._engine.kernels.loops.column_loops import SEVERAL
 from rushlight._engine.kernels.loops.row_plan import Plan, wide
-from rushlight._engine.kernels.runtime import native
-from rushlight._engine.numerics.ufunc import from_loop
 from rushlight._engine.ops.expressions import const, m, substitute, symbol
-
-Writer = Callable[[Module, str], None]
-
-
-def _address(kind: str, meaning: Meaning, extra: str, write: Writer) -> int | None:
-    if not available():
-        return None
-    try:
-        check(meaning, meaning.types())
-        return native.address(kind, f"{meaning.text()} {extra}", write)
-    except Unsupported:
-        return None
-
-
-def _ufunc(address: int | None, meaning: Meaning, name: str, signature: str | None = None) -> np.ufunc | None:
-    if address is None:
-        return None
-    return from_loop(
-        name,
-        address,
-        [dt.BY_NAME[d].np for _, d in meaning.inputs],
-        [dt.BY_NAME[d].np for d in meaning.out_dtypes],
-        signature,
-    )
 
 
 def _inner_loop(module: Module, name: str, shared: str) -> None:
@@ -89,53 +56,31 @@ def _strip(
     )
 
 
-def _write_pointwise(meaning: Meaning) -> Writer:
-    def write(module: Module, name: str) -> None:
-        _strip(module, f"{name}_desc", meaning)
-        _inner_loop(module, name, "rl_pointwise")
-
-    return write
-
-
-def pointwise_ufunc(meaning: Meaning) -> np.ufunc | None:
-    """Expressions over broadcast arrays."""
-    address = _address("pointwise", meaning, "", _write_pointwise(meaning))
-    return _ufunc(address, meaning, "kernel")
+def pointwise(module: Module, name: str, meaning: Meaning) -> None:
+    """Expressions over broadcast arrays, as NumPy's inner loop."""
+    check(meaning, meaning.types())
+    _strip(module, f"{name}_desc", meaning)
+    _inner_loop(module, name, "rl_pointwise")
 
 
-def pointwise_ir(meaning: Meaning) -> str:
-    """The LLVM IR of a pointwise kernel, for reading."""
-    return native.ir(_write_pointwise(meaning))
-
-
-def list_descriptor(meaning: Meaning, scalars: Sequence[str], targets: Sequence[int]) -> int | None:
-    """The descriptor of an update for rl_multi: results go to the inputs numbered `targets`."""
-    return _address(
-        "multi",
-        meaning,
-        f"targets {targets} scalars {scalars}",
-        lambda module, name: _strip(module, name, meaning, scalars, targets),
-    )
-
-
-def strip_descriptor(meaning: Meaning) -> int | None:
-    """The descriptor of a strip, for rl_add_rows."""
-    return _address("strip", meaning, "", lambda module, name: _strip(module, name, meaning))
+def descriptor(
+    module: Module, name: str, meaning: Meaning, scalars: Sequence[str] = (), targets: Sequence[int] = ()
+) -> None:
+    """The descriptor of a strip: of rl_add_rows, or of rl_multi, where results go to the inputs `targets`."""
+    check(meaning, meaning.types())
+    _strip(module, name, meaning, scalars, targets)
 
 
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str, lanes: int = 0) -> np.ufunc | None:
+def rows(module: Module, name: str, meaning: Meaning, roles: tuple[str, ...], lanes: int = 0) -> None:
     """Row expressions; `roles` are "vector" or "scalar"."""
-
-    def write(module: Module, name: str) -> None:
-        plan = Plan(meaning, roles, lanes)
-        row_body.write(module, plan)
-        module.functions.append(record(f"{name}_desc", _row_parts(plan)))
-        _inner_loop(module, name, "rl_rows")
-
-    return _ufunc(_address("rows", meaning, f"{roles}{lanes or ''}", write), meaning, "row_kernel", signature)
+    check(meaning, meaning.types())
+    plan = Plan(meaning, roles, lanes)
+    row_body.write(module, plan)
+    module.functions.append(record(f"{name}_desc", _row_parts(plan)))
+    _inner_loop(module, name, "rl_rows")
 
 
 def _row_parts(plan: Plan) -> list[int | str]:
@@ -148,19 +93,16 @@ def _row_parts(plan: Plan) -> list[int | str]:
 # --- columns --------------------------------------------------------------------------------------
 
 
-def column_ufunc(
-    meaning: Meaning, roles: tuple[str, ...], sums: tuple[str, ...], signature: str
-) -> np.ufunc | None:
+def columns(
+    module: Module, name: str, meaning: Meaning, roles: tuple[str, ...], sums: tuple[str, ...]
+) -> None:
     """Sums over rows, in dtypes `sums`; `roles` are "matrix", "perrow" or "percol"."""
-
-    def write(module: Module, name: str) -> None:
-        scalars = [n for (n, _), role in zip(meaning.inputs, roles, strict=True) if role == "perrow"]
-        _column_strips(module, meaning, sums, scalars)
-        module.functions.append(record(f"{name}_desc", _column_parts(meaning, roles, sums, scalars)))
-        module.functions.append("declare void @rl_strip(ptr, ptr, ptr, ptr, i64)")
-        _inner_loop(module, name, "rl_columns")
-
-    return _ufunc(_address("columns", meaning, str(roles), write), meaning, "column_kernel", signature)
+    check(meaning, meaning.types())
+    scalars = [n for (n, _), role in zip(meaning.inputs, roles, strict=True) if role == "perrow"]
+    _column_strips(module, meaning, sums, scalars)
+    module.functions.append(record(f"{name}_desc", _column_parts(meaning, roles, sums, scalars)))
+    module.functions.append("declare void @rl_strip(ptr, ptr, ptr, ptr, i64)")
+    _inner_loop(module, name, "rl_columns")
 
 
 def _column_strips(module: Module, meaning: Meaning, sums: tuple[str, ...], scalars: list[str]) -> None:

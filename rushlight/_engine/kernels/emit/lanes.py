@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rushlight._engine.kernels.emit.llvm_ir import Function
 
-Number = Union[int, float]
+Number = int | float
 _FLOATS = ("float", "double", "half")
 
 
@@ -17,7 +17,7 @@ def is_float(kind: str) -> bool:
     return kind in _FLOATS
 
 
-def _operator(method: str, op: str) -> Callable[["Lane", "Lane | Number"], "Lane"]:
+def _operator(method: str, op: str) -> Callable[[Lane, Lane | Number], Lane]:
     """What Python's operator calls: a method, with the instruction's name."""
     return lambda self, b: getattr(self, method)(op, b)  # type: ignore[no-any-return]
 
@@ -38,16 +38,16 @@ class Lane:
         """The LLVM type."""
         return f"<{self.f.width} x {self.kind}>"
 
-    def other(self, operand: "Lane | Number") -> "Lane":
+    def other(self, operand: Lane | Number) -> Lane:
         """An operand as a Lane of this kind."""
         return operand if isinstance(operand, Lane) else self.f.const(self.kind, operand)
 
-    def arithmetic(self, op: str, b: "Lane | Number") -> "Lane":
+    def arithmetic(self, op: str, b: Lane | Number) -> Lane:
         """An operation: add, sub, mul, div."""
         prefix = "f" if is_float(self.kind) else ""
         return self.f.lanes(self.kind, f"{prefix}{op} {self!r}, {self.other(b).name}")
 
-    def mirrored(self, op: str, b: "Lane | Number") -> "Lane":
+    def mirrored(self, op: str, b: Lane | Number) -> Lane:
         """The operation with this as its second operand."""
         return self.other(b).arithmetic(op, self)
 
@@ -56,21 +56,21 @@ class Lane:
     __mul__, __rmul__ = _operator("arithmetic", "mul"), _operator("mirrored", "mul")
     __truediv__, __rtruediv__ = _operator("arithmetic", "div"), _operator("mirrored", "div")
 
-    def __neg__(self) -> "Lane":
+    def __neg__(self) -> Lane:
         if is_float(self.kind):
             return self.f.lanes(self.kind, f"fneg {self!r}")
         return 0 - self
 
-    def bits(self, op: str, b: "Lane | Number") -> "Lane":
+    def bits(self, op: str, b: Lane | Number) -> Lane:
         """A bit operation: and, or, xor, shl, lshr, ashr."""
         return self.f.lanes(self.kind, f"{op} {self!r}, {self.other(b).name}")
 
     __and__, __or__, __xor__ = _operator("bits", "and"), _operator("bits", "or"), _operator("bits", "xor")
 
-    def __invert__(self) -> "Lane":
+    def __invert__(self) -> Lane:
         return self.bits("xor", 1 if self.kind == "i1" else -1)
 
-    def compare(self, relation: str, b: "Lane | Number", unsigned: bool = False) -> "Lane":
+    def compare(self, relation: str, b: Lane | Number, unsigned: bool = False) -> Lane:
         """A mask: relation is eq, ne, lt, le, gt, ge (nan compares false, but for ne)."""
         if is_float(self.kind):
             code = "fcmp " + ("une" if relation == "ne" else "o" + relation)
@@ -83,15 +83,15 @@ class Lane:
     __lt__, __le__ = _operator("compare", "lt"), _operator("compare", "le")
     __gt__, __ge__ = _operator("compare", "gt"), _operator("compare", "ge")
 
-    def equal(self, b: "Lane | Number") -> "Lane":
+    def equal(self, b: Lane | Number) -> Lane:
         """The mask of equal lanes."""
         return self.compare("eq", b)
 
-    def is_nan(self) -> "Lane":
+    def is_nan(self) -> Lane:
         """The mask of nans."""
         return self.f.lanes("i1", f"fcmp uno {self!r}, {self.name}")
 
-    def where(self, a: "Lane | Number", b: "Lane | Number") -> "Lane":
+    def where(self, a: Lane | Number, b: Lane | Number) -> Lane:
         """For a mask: `a` where it is set, else `b`; one of them must be a Lane."""
         like = a if isinstance(a, Lane) else b
         if not isinstance(like, Lane):
@@ -99,23 +99,23 @@ class Lane:
         a, b = like.other(a), like.other(b)
         return self.f.lanes(like.kind, f"select {self!r}, {a!r}, {b!r}")
 
-    def fma(self, b: "Lane | Number", c: "Lane | Number") -> "Lane":
+    def fma(self, b: Lane | Number, c: Lane | Number) -> Lane:
         """self * b + c, rounded once where the processor can."""
         return self.f.intrinsic("llvm.fmuladd", self, self.other(b), self.other(c))
 
-    def cast(self, op: str, kind: str) -> "Lane":
+    def cast(self, op: str, kind: str) -> Lane:
         """A conversion instruction: bitcast, fpext, fptrunc, sext, zext, trunc, sitofp ..."""
         return self.f.lanes(kind, f"{op} {self!r} to {self.f.type(kind)}")
 
-    def abs(self) -> "Lane":
+    def abs(self) -> Lane:
         """The absolute value of floating lanes."""
         return self.f.intrinsic("llvm.fabs", self)
 
-    def sqrt(self) -> "Lane":
+    def sqrt(self) -> Lane:
         """The square root."""
         return self.f.intrinsic("llvm.sqrt", self)
 
-    def copysign(self, sign: "Lane") -> "Lane":
+    def copysign(self, sign: Lane) -> Lane:
         """This magnitude with the sign of `sign`."""
         return self.f.intrinsic("llvm.copysign", self, sign)
 

@@ -129,25 +129,25 @@ class Function:
 
     # --- scalar code: pointers, counters, control flow -------------------------------------------
 
-    def load(self, kind: str, pointer: str, offset: "str | int" = 0) -> str:
+    def load(self, kind: str, pointer: str, offset: str | int = 0) -> str:
         """Read a scalar at a byte offset."""
         return self.op(f"load {kind}, ptr {self.at(pointer, offset)}, align 1")
 
-    def store(self, kind: str, value: "str | int", pointer: str, offset: "str | int" = 0) -> None:
+    def store(self, kind: str, value: str | int, pointer: str, offset: str | int = 0) -> None:
         """Write a scalar at a byte offset."""
         self.emit(f"store {kind} {value}, ptr {self.at(pointer, offset)}, align 1")
 
-    def at(self, pointer: str, offset: "str | int") -> str:
+    def at(self, pointer: str, offset: str | int) -> str:
         """The pointer moved by bytes."""
         if offset == 0:
             return pointer
         return self.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
-    def i64(self, op: str, a: "str | int", b: "str | int") -> str:
+    def i64(self, op: str, a: str | int, b: str | int) -> str:
         """An i64 operation, such as add or `icmp ult`."""
         return self.op(f"{op} i64 {a}, {b}")
 
-    def var(self, init: "str | int", kind: str = "i64") -> "Variable":
+    def var(self, init: str | int, kind: str = "i64") -> Variable:
         """A mutable variable (LLVM's passes make it a register)."""
         name = f"%v{self._count + 1}"
         self._count += 1
@@ -157,7 +157,7 @@ class Function:
         return made
 
     @contextmanager
-    def loop(self, count: str, start: "str | int" = 0) -> Iterator[str]:
+    def loop(self, count: str, start: str | int = 0) -> Iterator[str]:
         """Run the block with an i64 counter from `start` below `count`."""
         i = self.var(start)
         with self.endless() as done:
@@ -167,9 +167,7 @@ class Function:
             i.set(self.i64("add", value, 1))
 
     @contextmanager
-    def vectors(
-        self, count: str, initial: Sequence["Lane"]
-    ) -> Iterator[tuple[str, list["Lane"], list["Lane"]]]:
+    def vectors(self, count: str, initial: Sequence[Lane]) -> Iterator[tuple[str, list[Lane], list[Lane]]]:
         """Run the block with a counter below `count`; gives it, running values, a list for their next ones.
 
         After it the running values are the last ones.
@@ -224,9 +222,7 @@ class Function:
         self.start(done)
 
     @contextmanager
-    def changed(
-        self, condition: str, values: Sequence["Lane"]
-    ) -> Iterator[tuple[list["Lane"], list["Lane"]]]:
+    def changed(self, condition: str, values: Sequence[Lane]) -> Iterator[tuple[list[Lane], list[Lane]]]:
         """Run the block if an i1 is set; gives what `values` are after it, and a list for their new ones."""
         body, done, before = self.fresh("then"), self.fresh("end"), self.block
         results, updated = [Lane(self, v.kind, f"%{self.fresh('phi')}") for v in values], list[Lane]()
@@ -245,11 +241,11 @@ class Function:
         """The type of `width` lanes of `kind`."""
         return f"<{self.width} x {kind}>"
 
-    def const(self, kind: str, value: Number) -> "Lane":
+    def const(self, kind: str, value: Number) -> Lane:
         """A number in every lane."""
         return Lane(self, kind, f"splat ({kind} {literal(kind, value)})")
 
-    def splat(self, kind: str, scalar: str) -> "Lane":
+    def splat(self, kind: str, scalar: str) -> Lane:
         """A scalar register in every lane."""
         vec = self.type(kind)
         one = self.op(f"insertelement {vec} poison, {kind} {scalar}, i64 0")
@@ -259,11 +255,11 @@ class Function:
             self.op(f"shufflevector {vec} {one}, {vec} poison, <{self.width} x i32> zeroinitializer"),
         )
 
-    def lanes(self, kind: str, text: str) -> "Lane":
+    def lanes(self, kind: str, text: str) -> Lane:
         """The Lane of an instruction's result."""
         return Lane(self, kind, self.op(text))
 
-    def intrinsic(self, name: str, *operands: "Lane", kind: str | None = None) -> "Lane":
+    def intrinsic(self, name: str, *operands: Lane, kind: str | None = None) -> Lane:
         """LLVM's `name` (such as llvm.sqrt) applied lane by lane; `kind` of the result."""
         first = operands[0].kind
         result = kind or first
@@ -273,7 +269,7 @@ class Function:
         arguments = ", ".join(map(repr, operands))
         return self.lanes(result, f"call {self.type(result)} {full}({arguments})")
 
-    def scalars(self, name: str, *operands: "Lane") -> "Lane":
+    def scalars(self, name: str, *operands: Lane) -> Lane:
         """A C function called once per lane."""
         kind = operands[0].kind
         types = ", ".join([kind] * len(operands))
@@ -285,7 +281,7 @@ class Function:
             total = self.op(f"insertelement {vec} {total}, {kind} {called}, i64 {i}")
         return Lane(self, kind, total)
 
-    def any(self, mask: "Lane") -> str:
+    def any(self, mask: Lane) -> str:
         """An i1 register: whether any lane of a mask is set."""
         name = f"@llvm.vector.reduce.or.v{self.width}i1"
         self.module.declare(name, f"declare i1 {name}({mask.type})")
@@ -302,7 +298,7 @@ class Variable:
         """Its value now."""
         return self.f.op(f"load {self.kind}, ptr {self.name}, align 8")
 
-    def set(self, value: "str | int") -> None:
+    def set(self, value: str | int) -> None:
         """Change it."""
         self.f.emit(f"store {self.kind} {value}, ptr {self.name}, align 8")
 

@@ -9,7 +9,7 @@ from rushlight._engine.kernels.emit.llvm_ir import Function
 from rushlight._engine.kernels.runtime.shared_loops import ARRAY_FIELDS
 
 
-def data(f: Function, operands: str, place: "str | int") -> str:
+def data(f: Function, operands: str, place: str | int) -> str:
     """Where the array that is pointed to at a place among `operands` has its elements."""
     return f.load("ptr", f.load("ptr", operands, place), ARRAY_FIELDS[0])
 

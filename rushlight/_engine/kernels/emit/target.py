@@ -11,14 +11,17 @@ import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import BY_NAME
+from rushlight._engine.core.settings import knobs
 from rushlight._engine.kernels.runtime import loader
 
 _lock = threading.RLock()
+_OLDEST = [0, 45]  # whose LLVM writes pointers as `ptr`
 # Our own loader puts an object's sections side by side; LLVM's may put them more than 2 GiB apart,
 # where only the large model's addresses reach.
 _ADDRESSES = (
@@ -28,14 +31,30 @@ _ADDRESSES = (
 )
 
 
-@lru_cache(maxsize=None)
+class Unsupported(Exception):
+    """There is no machine code for an atom at a dtype."""
+
+
+@cache
 def available() -> bool:
-    """Whether llvmlite is installed."""
-    return find_spec("llvmlite") is not None
+    """Whether an llvmlite is installed that reads our IR; of an older one a warning tells."""
+    if find_spec("llvmlite") is None:
+        return False
+    import llvmlite
+
+    if [int(part) for part in llvmlite.__version__.split(".")[:2]] >= _OLDEST:
+        return True
+    warn(
+        f"llvmlite {llvmlite.__version__} is too old: kernels are not compiled, and NumPy computes. Install "
+        f"llvmlite {'.'.join(map(str, _OLDEST))} or later."
+    )
+    return False
 
 
-@lru_cache(maxsize=None)
+@cache
 def _llvm() -> Any:
+    if not available():
+        raise ImportError("there is no llvmlite that reads our IR")
     import llvmlite.binding as binding
 
     binding.initialize_native_target()
@@ -43,15 +62,31 @@ def _llvm() -> Any:
     return binding
 
 
-@lru_cache(maxsize=None)
+class Unfit(RuntimeError):
+    """The setting `cpu` asks for instructions that this processor has not."""
+
+
+# What each instruction set has beyond the one before, in the words that Linux has for it.
+_SETS = {
+    "x86-64": "",
+    "x86-64-v2": "cx16 popcnt sse4_1 sse4_2 ssse3",
+    "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma movbe",
+    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+}
+
+
+@cache
 def identity() -> str:
-    """A text that differs between processors and LLVM versions, found without loading LLVM."""
+    """A text that differs between processors (or sets of instructions that were asked for) and LLVM versions,
+    found without loading LLVM.
+    """
     import llvmlite
 
-    return "\n".join([llvmlite.__version__, platform.machine(), _processor() or str(host())])
+    own = (_processor() or str(host())) if knobs.cpu == "native" else " ".join([knobs.cpu, *sorted(_words())])
+    return "\n".join([llvmlite.__version__, platform.machine(), own])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _processor() -> str:
     """What the system says of the processor, save for the clock's present rate and the core's number."""
     try:
@@ -62,7 +97,7 @@ def _processor() -> str:
     return "\n".join([line for line in first.splitlines() if not line.startswith(_VARYING)])
 
 
-@lru_cache(maxsize=None)
+@cache
 def lanes(dtype: str) -> int:
     """How many numbers a vector register holds, found without loading LLVM."""
     words = _words()
@@ -70,19 +105,27 @@ def lanes(dtype: str) -> int:
     return width // (8 * BY_NAME[dtype].itemsize)
 
 
-@lru_cache(maxsize=None)
+@cache
 def pairs() -> bool:
-    """Whether an instruction multiplies pairs of bfloat16, in vectors of 512 bits, and LLVM knows it so."""
-    import llvmlite
-
-    version = [int(part) for part in llvmlite.__version__.split(".")[:2]]
-    return version >= [0, 45] and bool({"avx512_bf16", "avx512bf16"} & _words())
+    """Whether an instruction multiplies pairs of bfloat16, in vectors of 512 bits."""
+    return bool({"avx512_bf16", "avx512bf16"} & _words())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _words() -> set[str]:
-    """What the system or LLVM says of the processor, word by word."""
-    return set(re.findall(r"\w+", _processor() or available() and str(host()) or ""))
+    """What the system or LLVM says of the processor, word by word; of the instructions that are used."""
+    found = set(re.findall(r"\w+", _processor() or (available() and str(_native())) or ""))
+    if knobs.cpu == "native":
+        return found
+    names = [*_SETS]
+    asked = {w for name in names[: names.index(knobs.cpu) + 1] for w in _SETS[name].split()}
+    lacking = sorted(asked - found)
+    if platform.machine() not in ("x86_64", "AMD64") or (_processor() and lacking):
+        raise Unfit(
+            f"RUSHLIGHT_CPU={knobs.cpu}: this processor ({platform.machine()}) cannot run these instructions"
+            f"{', it has no ' + ', '.join(lacking) if lacking else ''}; leave it native, or take less"
+        )
+    return asked
 
 
 _VARYING = (
@@ -102,36 +145,38 @@ _VARYING = (
 
 @dataclass(frozen=True)
 class Host:
-    """What code is generated for."""
+    """What code is generated for. fma: whether a product and sum can be rounded once.  half: whether the
+    processor converts float16.
+    """
 
     triple: str
     cpu: str
     features: str
-
-    @property
-    def fma(self) -> bool:
-        """Whether a product and sum can be rounded once."""
-        return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
+    fma: bool
+    half: bool
 
     @property
     def arm(self) -> bool:
         """Whether this is a 64-bit ARM."""
         return self.triple.startswith(("aarch64", "arm64"))
 
-    @property
-    def half(self) -> bool:
-        """Whether the processor converts float16."""
-        return "+f16c" in self.features.split(",") or self.arm
 
-
-@lru_cache(maxsize=None)
-def host() -> Host:
+@cache
+def _native() -> Host:
     """The processor that this process runs on."""
     with _lock:
         llvm = _llvm()
-        return Host(
-            llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-        )
+        triple, found = llvm.get_process_triple(), llvm.get_host_cpu_features()
+        fma, half = (not triple.startswith("x86_64") or found.get(word, False) for word in ("fma", "f16c"))
+        return Host(triple, llvm.get_host_cpu_name(), found.flatten(), fma, half)
+
+
+@cache
+def host() -> Host:
+    """The processor that this process runs on, with those of its instructions that are used."""
+    if knobs.cpu == "native":
+        return _native()
+    return Host(_native().triple, knobs.cpu, "", "fma" in _words(), "f16c" in _words())
 
 
 def _machine() -> Any:
@@ -146,7 +191,7 @@ def _machine() -> Any:
 _compiler = lru_cache(maxsize=None)(_machine)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _engine() -> Any:
     # The engine owns its machine, so it has one of its own.
     return _llvm().create_mcjit_compiler(_llvm().parse_assembly(""), _machine())

@@ -5,7 +5,7 @@ The gradients of biases and of a norm's weights are such sums.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.derive.reference import program
 from rushlight._engine.derive.types import infer
+from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.loops.pointwise import work_dtype
 from rushlight._engine.kernels.runtime import parallel as pool, team
@@ -32,6 +33,8 @@ class Columns(Tiered):
     Roles: "matrix" (m, n), "perrow" (m), "percol" (n); results have n elements. ValueError for
     other roles, or if there is no matrix.
     """
+
+    exact = False  # sums have an order
 
     def __init__(self, outputs: tuple[Expr, ...], inputs: ColumnInputs, out_dtypes: tuple[str, ...]) -> None:
         super().__init__()
@@ -70,26 +73,25 @@ class Columns(Tiered):
                 results.append(total if o is None else o)
         return results[0] if len(results) == 1 else tuple(results)
 
-    @property
-    def content(self) -> str:
-        return f"{self._meaning().text()} {self.roles}"
+    @cached_property
+    def source(self) -> tuple[str, str]:  # type: ignore[override]
+        return "columns", f"{self._meaning().text()} {self.roles}"
 
     def _meaning(self) -> Meaning:
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
 
     def build(self) -> np.ufunc | None:
         """A generalised ufunc, or None where there is no machine code."""
-        # Here, since the emitters are loaded for a hot kernel only.
-        from rushlight._engine.kernels.emit.codegen import column_ufunc
-
-        return column_ufunc(self._meaning(), self.roles, self.sums, self.signature)
+        return machine_code.ufunc(
+            self.source, "columns", self._meaning(), self.roles, self.sums, signature=self.signature
+        )
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Columns shared out over threads; or, where there are few, chunks of rows."""
         matrix = arrays[self.roles.index("matrix")]
         rows, columns = matrix.shape[-2:]
         few = columns < 2 * _COLUMNS_PER_THREAD
-        if pool.get_num_threads() < 2 or matrix.ndim != 2 or few and rows < 2 * CHUNK:
+        if pool.get_num_threads() < 2 or matrix.ndim != 2 or (few and rows < 2 * CHUNK):
             return self(*arrays, out=out)
         if out is None:
             out = tuple([np.empty(columns, d) for d in self._out])

@@ -54,7 +54,7 @@ class Full:
             )
 
         def run(*arrays: Any) -> Any:
-            if self.kernel.ready and team.possible():
+            if (self.kernel.ready or self.kernel.decide(arrays)) and team.possible():
                 call, threads, partials = self.chunks(n)
                 call(threads, *arrays, partials)
             else:
@@ -69,7 +69,8 @@ class Full:
 
     def chunks(self, n: int) -> tuple[team.Call, int, Any]:
         """What reduces each chunk of arrays of n elements by machine code, in how many threads, and where the
-        results will be."""
+        results will be.
+        """
         partials, threads = self._partials(n), parallel.get_num_threads()
         sizes = tuple([dt.BY_NAME[d].itemsize for _, d in self.kernel.inputs] + [partials.itemsize])
         loop = LOOPS[self.kernel.fn]  # type: ignore[index]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, cached_property
 from itertools import chain
 from struct import Struct
 from typing import Any
@@ -17,17 +17,19 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import knobs
+from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import evaluate
+from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.runtime import parallel
-from rushlight._engine.kernels.runtime.tiers import READY, Tiered
+from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, m, round_stored, substitute, toposort
 
 # From how many elements in all an update is split over threads.
 LARGE = 1 << 17
 
 
-@lru_cache(maxsize=None)
+@cache
 def _entry() -> Callable[..., int]:
     from rushlight._engine.kernels.runtime import native
 
@@ -58,9 +60,14 @@ class _Kernel(Tiered):
             with np.errstate(all="ignore"):
                 arrays[target][...] = value
 
-    @property
-    def content(self) -> str:
-        return f"{self._meaning().text()} {self.targets} {self.scalars}"
+    @cached_property
+    def source(self) -> tuple[str, str]:  # type: ignore[override]
+        return "multi", f"{self._meaning().text()} targets {self.targets} scalars {self.scalars}"
+
+    @cached_property
+    def exact(self) -> bool:  # type: ignore[override]
+        meaning = self._meaning()
+        return same_bits(meaning.outputs, meaning.inputs, meaning.out_dtypes, meaning.work)
 
     def _meaning(self) -> Meaning:
         inputs = (*((n, self.dtype.name) for n in self.inputs), *((s, "float64") for s in self.scalars))
@@ -68,10 +75,7 @@ class _Kernel(Tiered):
 
     def build(self) -> Callable[..., int] | None:
         """A function (scalars, arrays, tensors, part, parts) of packed bytes and numbers."""
-        # Here, since the emitters are loaded for a hot kernel only.
-        from rushlight._engine.kernels.emit.codegen import list_descriptor
-
-        found = list_descriptor(self._meaning(), self.scalars, self.targets)
+        found = machine_code.address(self.source, "descriptor", self._meaning(), self.scalars, self.targets)
         if found is None:
             return None
         entry, dtype, self.descriptor = _entry(), id(self.dtype.np), found
@@ -90,8 +94,7 @@ def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: st
     for node in order:
         if (
             node.op == "const"
-            or node.arg in scalars
-            and node.op == "in"
+            or (node.arg in scalars and node.op == "in")
             or (node.src and all(s in alone for s in node.src))
         ):
             alone.add(node)
@@ -100,8 +103,8 @@ def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: st
     return tuple(substitute(root, mapping) for root in roots)
 
 
-# By name: optimizers of different classes may do the same.
-_shared: dict[str, _Kernel] = {}
+# By what they do: optimizers of different classes may do the same.
+_shared: dict[tuple[str, str], _Kernel] = {}
 
 
 class Multi:
@@ -122,18 +125,17 @@ class Multi:
         found = self._kernels.get(np_dtype)
         if found is None:
             made = _Kernel(self.updates, self.inputs, self.scalars, dt.from_numpy_dtype(np_dtype))
-            found = self._kernels[np_dtype] = _shared.setdefault(made.name, made)
+            found = self._kernels[np_dtype] = _shared.setdefault(made.source, made)
         return found
 
     def __call__(self, tensors: Sequence[Sequence[Any]], scalars: Sequence[float]) -> None:
         """Update every tensor; `scalars` are numbers, those that meet
-        only each other are computed with in double precision."""
+        only each other are computed with in double precision.
+        """
         if not tensors:
             return
         kernel = self._kernels.get(tensors[0][0].dtype) or self.kernel(tensors[0][0].dtype)
-        if kernel._state != READY:
-            kernel._count(chain.from_iterable(tensors))
-        if kernel._state == READY:
+        if kernel.ready or kernel.decide(chain.from_iterable(tensors)):
             count = len(tensors)
             packer = self._packers.get(count)
             if packer is None:
@@ -156,7 +158,8 @@ class Multi:
 
     def staged(self, arrays: Sequence[Any], scalars: Any) -> Any:
         """The update of all tensors' arrays in a row, with numbers that are found in `scalars`, as stages;
-        None where there is none."""
+        None where there is none.
+        """
         from rushlight._engine.kernels.runtime.stages import Stage, pointer
 
         kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)

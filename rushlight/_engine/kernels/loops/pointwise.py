@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import result_room
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import knobs
+from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import program
+from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.runtime import parallel as pool, team
 from rushlight._engine.kernels.runtime.tiers import Tiered
@@ -69,22 +71,21 @@ class Pointwise(Tiered):
         """What the machine code is compiled from."""
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
 
-    @property
-    def content(self) -> str:
-        return self.meaning.text()
+    @cached_property
+    def source(self) -> tuple[str, str]:  # type: ignore[override]
+        return "pointwise", self.meaning.text()
+
+    @cached_property
+    def exact(self) -> bool:  # type: ignore[override]
+        return same_bits(self.outputs, self.inputs, self.out_dtypes, self.work)
 
     def build(self) -> np.ufunc | None:
         """A ufunc, or None where there is no machine code."""
-        # Here, since the emitters are loaded for a hot kernel only.
-        from rushlight._engine.kernels.emit.codegen import pointwise_ufunc
-
-        return pointwise_ufunc(self.meaning)
+        return machine_code.ufunc(self.source, "pointwise", self.meaning)
 
     def ir(self) -> str:
         """The kernel's LLVM IR, for reading."""
-        from rushlight._engine.kernels.emit.codegen import pointwise_ir
-
-        return pointwise_ir(self.meaning)
+        return machine_code.ir("pointwise", self.meaning)
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """The elements shared out over threads."""
@@ -114,7 +115,7 @@ def _deliver(
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def pointwise(outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, ...]) -> Pointwise:
     """The kernel for expressions over `inputs` (name, dtype name), kept.
 
@@ -124,7 +125,7 @@ def pointwise(outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, 
     return Pointwise(outputs, inputs, out_dtypes)
 
 
-@lru_cache(maxsize=None)
+@cache
 def conversion(source: str, to: str) -> Pointwise:
     """The kernel from one dtype to another."""
     return pointwise((symbol("a"),), (("a", source),), (to,))

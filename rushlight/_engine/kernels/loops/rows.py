@@ -6,13 +6,14 @@ over inputs that are a vector per row or a scalar per row.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.derive.reference import program
+from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.loops.pointwise import work_dtype
 from rushlight._engine.kernels.runtime import parallel as pool
@@ -26,6 +27,8 @@ RowInputs = tuple[tuple[str, str, str], ...]
 
 class Rows(Tiered):
     """Expressions over rows; leading axes broadcast, results are a vector or a scalar per row."""
+
+    exact = False  # sums have an order
 
     def __init__(
         self, outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...], lanes: int = 0
@@ -78,16 +81,15 @@ class Rows(Tiered):
                 results.append(o)
         return results[0] if len(results) == 1 else tuple(results)
 
-    @property
-    def content(self) -> str:
-        return f"{self._meaning().text()} {self.roles}{self.lanes or ''}"
+    @cached_property
+    def source(self) -> tuple[str, str]:  # type: ignore[override]
+        return "rows", f"{self._meaning().text()} {self.roles}{self.lanes or ''}"
 
     def build(self) -> np.ufunc | None:
         """A generalised ufunc, or None where there is no machine code."""
-        # Here, since the emitters are loaded for a hot kernel only.
-        from rushlight._engine.kernels.emit.codegen import row_ufunc
-
-        return row_ufunc(self._meaning(), self.roles, self.signature, self.lanes)
+        return machine_code.ufunc(
+            self.source, "rows", self._meaning(), self.roles, self.lanes, signature=self.signature
+        )
 
     def _meaning(self) -> Meaning:
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
@@ -103,7 +105,7 @@ class Rows(Tiered):
         return pool.split(self.fn, arrays, self.core, self.out, out)
 
 
-@lru_cache(maxsize=None)
+@cache
 def rows(outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...], lanes: int = 0) -> Rows:
     """The kernel for row expressions over `inputs` (name, dtype name, "vector" or "scalar"), kept.
 

@@ -42,7 +42,7 @@ class Scan(Written):
         """The machine code; None without LLVM or a team."""
         if not target.available() or not team.possible():
             return None
-        loop = native.address(self.kind, self.text, self.write)
+        loop = native.address(*self.source, self.write)
         calls = lru_cache(maxsize=256)(lambda shape, d, item: _call(loop, self.along, shape, d, item))
 
         def run(a: Any, into: Any, d: int, out: Any = None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -19,7 +19,7 @@ _FLOATS = {"f4": "float", "f8": "double"}
 _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 %steps"
 
 
-@lru_cache(maxsize=None)
+@cache
 def first(of: Any, largest: bool) -> Prepared | None:
     """Called with (a, values, places, numbers): the k first of each row (.., n), and where they are, (.., k).
 

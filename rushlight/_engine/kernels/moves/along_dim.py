@@ -6,7 +6,7 @@ One pass checks a position, finds its element and moves it; NumPy's ways take a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -41,7 +41,7 @@ def planned(
     """The address of the function that does what `along` says, and what it is to be called with."""
     found = _suited(how, a, d, index, other, slices)
     return found and (
-        native.address("along", f"{found[0].text} by pointers", found[0].plain),
+        native.address("along", f"{found[0].source[1]} by pointers", found[0].plain),
         (pointer(a), pointer(index), pointer(other), *found[1]),
     )
 
@@ -61,8 +61,7 @@ def _plan(
         not sizes
         or len(given) != len(sizes)
         or index != (given[d : d + 1] if slices else given)
-        or given != sizes
-        and (given[:d] != sizes[:d] or given[d + 1 :] != sizes[d + 1 :])
+        or (given != sizes and (given[:d] != sizes[:d] or given[d + 1 :] != sizes[d + 1 :]))
         or dtypes[0] is not dtypes[2]
         or not prod(sizes)
     ):
@@ -74,7 +73,7 @@ def _plan(
     return None if found is None else (found, np.array([*steps, size, *at], np.int64))
 
 
-@lru_cache(maxsize=None)
+@cache
 def kernel(how: str, of: Any, index: Any) -> Prepared | None:
     """Called with a, index, other, the last two of one shape or the index a vector, and `_plan`'s numbers."""
     kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
@@ -85,7 +84,8 @@ def kernel(how: str, of: Any, index: Any) -> Prepared | None:
 
 def write(module: Module, name: str, how: str, kind: str) -> None:
     """The IR of `i64 name(ptr a, ptr index, ptr other, i64 outer, i64 n, i64 m, i64 line, i64 step, i64 unit,
-    i64 size, i64 i0, i64 i1, i64 i2)`: whether a position was outside."""
+    i64 size, i64 i0, i64 i1, i64 i2)`: whether a position was outside.
+    """
     f = Function(
         module,
         f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "

@@ -7,7 +7,7 @@ the processor's here, so that there is no machine code for a processor without t
 from __future__ import annotations
 
 import platform
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from rushlight._engine.kernels.emit.lanes import Lane, horner
@@ -21,7 +21,7 @@ from rushlight._engine.numerics import box_muller as b
 _PAIRS = b.GROUP // 2
 
 
-@lru_cache(maxsize=None)
+@cache
 def normals() -> Written:
     """Called with (words, mean, std): float32 normals in the memory of dense uint32 words."""
     return Written(

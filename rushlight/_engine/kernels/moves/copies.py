@@ -38,7 +38,8 @@ def copy(out: Array, a: Array) -> bool:
 @lru_cache(maxsize=256)
 def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, Ints, Ints] | None:
     """What copies most of arrays that lie so: a job for each line of tiles along the source's fastest axis.
-    Then both fastest axes, and how much of them it covers; None where they are one, or short."""
+    Then both fastest axes, and how much of them it covers; None where they are one, or short.
+    """
     if item not in source or item not in to or min(source + to) < 0:
         return None
     i, j, lanes, kind = source.index(item), to.index(item), target.lanes("int8") // item, f"i{8 * item}"

@@ -6,7 +6,7 @@ kilobytes, which are four times slower where source and target lie differently t
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from rushlight._engine.core.settings import knobs
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.products.tile_code import HEADER
 from rushlight._engine.kernels.runtime import native, parallel, team
+from rushlight._engine.kernels.runtime.abi import HEADER
 from rushlight._engine.kernels.runtime.shared_loops import SLOT, close, slot
 from rushlight._engine.kernels.runtime.team_code import MEMCPY
 
@@ -50,7 +50,7 @@ def copying(count: int, size: int) -> team.Call:
     return team.Call((_loop(), jobs, range(3), 3, np.zeros(1, np.int64)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loop() -> int:
     return native.address("gather", "", write)
 

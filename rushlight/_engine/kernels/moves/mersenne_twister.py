@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def _agrees(run: Callable[..., bool]) -> bool:
     return True
 
 
-@lru_cache(maxsize=None)
+@cache
 def words() -> Written:
     """Called with (words, state): fill uint32 words; state: Engine.memory, if this NumPy keeps it so."""
     return Written(
@@ -79,7 +79,7 @@ def write(module: Module, name: str) -> None:
     close(f, "i64 0")
 
 
-def _copy(f: Function, to: str, source: str, size: "str | int") -> None:
+def _copy(f: Function, to: str, source: str, size: str | int) -> None:
     memcpy = f.module.declare(*MEMCPY)
     f.emit(f"call void {memcpy}(ptr {to}, ptr {source}, i64 {size}, i1 false)")
 
@@ -127,7 +127,7 @@ def _drawing(engine: Engine) -> tuple[Array, Callable[[], Any]]:
 
     @contextmanager
     def drawing() -> Iterator[None]:
-        with engine.lock, engine._bits.lock:
+        with engine.lock, engine.exclusive():
             refuse[0] = default_engine() is not engine
             yield
 
@@ -136,7 +136,8 @@ def _drawing(engine: Engine) -> tuple[Array, Callable[[], Any]]:
 
 def bernoulli(engine: Engine, p: float, value: float, out: Array) -> Any:
     """`value` with probability p, else zero, as numerics/distributions.py draws it, into a C-ordered array,
-    as stages; None where it cannot be."""
+    as stages; None where it cannot be.
+    """
     # Here, since few programs are compiled.
     from rushlight._engine.kernels.runtime.stages import Stage, formula
 

@@ -5,13 +5,14 @@ Rows are added in order, so that the result is always the same; threads share ou
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.settings import knobs
+from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.runtime import native, parallel, team
 from rushlight._engine.ops.expressions import symbol
@@ -20,20 +21,16 @@ Array = np.ndarray[Any, Any]
 LARGE = 1 << 17
 
 
-@lru_cache(maxsize=None)
+@cache
 def _descriptor(dtype: str) -> int | None:
     """The address of the descriptor of an addition, or None where it cannot be compiled."""
-    # Here, since the emitters are loaded for a kernel only.
-    from rushlight._engine.kernels.emit.codegen import strip_descriptor
-
-    return strip_descriptor(
-        Meaning(
-            (symbol("a") + symbol("b"),),
-            (("a", dtype), ("b", dtype)),
-            (dtype,),
-            dt.opmath(dt.BY_NAME[dtype]).name,
-        )
+    meaning = Meaning(
+        (symbol("a") + symbol("b"),),
+        (("a", dtype), ("b", dtype)),
+        (dtype,),
+        dt.opmath(dt.BY_NAME[dtype]).name,
     )
+    return machine_code.address(("strip", meaning.text()), "descriptor", meaning)
 
 
 def add_rows(out: Array, index: Array, values: Array) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.runtime.handwritten_kernels import ADDRESS, INTEGER, Written
@@ -10,7 +10,7 @@ from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.kernels.runtime.team import pointer
 
 
-@lru_cache(maxsize=None)
+@cache
 def exchanges() -> Written:
     """Called with (places, words): exchange places i and i + words[i] % (n - i), i counting up.
 

@@ -45,8 +45,9 @@ def _call(write: Any, layouts: tuple[Layout, ...], name: str, causal: bool, scal
 
 
 def over(write: Any, causal: bool, scale: float, *operands: Array) -> tuple[team.Call, bool]:
-    """A call of attention_code.py over all heads of operands like these (q, k, v, result or g, what is kept of
-    each row, and the gradients), and whether threads are worth waking for it."""
+    """A call of attention_code.py over all heads of operands like these (q, k, v, result or g, what is kept
+    of each row, and the gradients), and whether threads are worth waking for it.
+    """
     q, k, *_ = operands
     layouts = tuple([(a.shape, a.strides) for a in operands])
     return _call(write, layouts, q.dtype.name, causal, float(scale)), prod(q.shape) * k.shape[-2] >= _PARALLEL
@@ -54,7 +55,8 @@ def over(write: Any, causal: bool, scale: float, *operands: Array) -> tuple[team
 
 def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Way | None:
     """A function of operands like these, of equal leading axes: (softmax(q k' scale) v, what `unattend`
-    needs); None without machine code."""
+    needs); None without machine code.
+    """
     if not suits(q, k, v) or not team.possible() or not (q.size and k.size and v.size and scale):
         return None
     shape, rows, of = (*q.shape[:-1], v.shape[-1]), (*q.shape[:-1], 2), q.dtype

@@ -79,7 +79,7 @@ class _Head(Writer):
         return self.f.i64("mul", self.f.i64("mul", self.over(columns, self.wide), lines), self.line)
 
     def _call(
-        self, name: str, pointers: Sequence[str], numbers: Sequence["str | int"], steps: Sequence["str | int"]
+        self, name: str, pointers: Sequence[str], numbers: Sequence[str | int], steps: Sequence[str | int]
     ) -> None:
         f = self.f
         for kind, base, values in (

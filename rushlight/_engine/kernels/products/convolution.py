@@ -37,7 +37,8 @@ _ROOM = 1 << 27
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
     """forward, to_input or to_weight of operands like these, as a function of them; None where there is no
-    machine code for them."""
+    machine code for them.
+    """
     if divided(which, a, b):
         # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
         half = len(a) // 2

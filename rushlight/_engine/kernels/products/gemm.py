@@ -9,7 +9,7 @@ everybody else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -35,7 +35,8 @@ _SMALL = 1 << 18
 
 class Plan(NamedTuple):
     """A call of (a, b, room for panels of the left one, of the right one, out): bytes of these rooms, the
-    dtype of sums, and whether threads are worth waking."""
+    dtype of sums, and whether threads are worth waking.
+    """
 
     call: team.Call
     left: int
@@ -73,7 +74,7 @@ class _Kind(NamedTuple):
         return self.stored in ("", PAIRS) and side.along == item
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kind(dtype: Any, odd: bool) -> _Kind | None:
     """How operands of a dtype are multiplied, with an odd inner dim or an even one."""
     if not target.available():
@@ -88,7 +89,8 @@ def _kind(dtype: Any, odd: bool) -> _Kind | None:
 
 def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], Any] | None:
     """The product of large operands of two or more axes that lie like these, in the dtype of sums; None where
-    there is no machine code for them. rows: see `planned`."""
+    there is no machine code for them. rows: see `planned`.
+    """
     if fits(a, b):
         return dots
     plan = planned(a, b, rows)

@@ -5,7 +5,7 @@ It takes as long as reading the matrix once, in the dtype that it is kept in; BL
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ Array = np.ndarray[Any, Any]
 _COLUMNS, _WIDE, _PARALLEL = 64, 1024, 1 << 17
 
 
-@lru_cache(maxsize=None)
-def _loop(dtype: Any, rows: bool) -> "tuple[int, Any] | None":
+@cache
+def _loop(dtype: Any, rows: bool) -> tuple[int, Any] | None:
     """The address of the machine code for a matrix of a dtype, whose rows or columns lie dense, and the dtype
-    of sums."""
+    of sums.
+    """
     stored = dt.from_numpy_dtype(dtype).name
     half = stored == "float16" and not (target.available() and target.host().half)
     if half or stored not in ("float32", "float64", "float16", "bfloat16") or not target.available():

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
 from rushlight._engine.kernels.emit.scalar_code import item_size, load
+from rushlight._engine.kernels.runtime.abi import HEADER
 from rushlight._engine.kernels.runtime.shared_loops import SLOT, close, slot
 
 # Rows of a strip, whose tiles share a block of B, and how many lines such a block has.
 STRIP, _BLOCK = 96, 128
-HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 PAIRS = "pairs"
 _ADD_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 
@@ -45,16 +45,16 @@ class Writer:
         for name in ("smin", "smax"):
             module.declare(name, f"declare i64 @llvm.{name}.i64(i64, i64)")
 
-    def least(self, a: "str | int", b: "str | int") -> str:
+    def least(self, a: str | int, b: str | int) -> str:
         """The smaller of two numbers."""
         return self.f.op(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
 
-    def over(self, count: str, by: "str | int") -> str:
+    def over(self, count: str, by: str | int) -> str:
         """How many parts of `by` cover a count."""
         less = by - 1 if isinstance(by, int) else self.f.i64("sub", by, 1)
         return self.f.i64("sdiv", self.f.i64("add", count, less), by)
 
-    def read(self, pointer: str, offset: "str | int" = 0) -> Lane:
+    def read(self, pointer: str, offset: str | int = 0) -> Lane:
         """A vector at a byte offset."""
         return Lane(
             self.f,
@@ -62,7 +62,7 @@ class Writer:
             self.f.op(f"load {self.vector}, ptr {self.f.at(pointer, offset)}, align {self.size}"),
         )
 
-    def write(self, value: Lane, pointer: str, offset: "str | int" = 0) -> None:
+    def write(self, value: Lane, pointer: str, offset: str | int = 0) -> None:
         """Put a vector at a byte offset."""
         self.f.emit(f"store {value!r}, ptr {self.f.at(pointer, offset)}, align {self.size}")
 
@@ -143,12 +143,11 @@ class _Pack(Writer):
             straight = self.follows(self.rows, first, valid)
             with f.when(straight):
                 self._turned(f.at(self.source, self.entry(self.rows, first)), to)
-            with f.when(f.op(f"xor i1 {straight}, true")):
-                with f.counted(valid) as k:
-                    self._line(
-                        f.at(self.source, self.entry(self.rows, f.i64("add", first, k))),
-                        f.at(to, f.i64("mul", k, self.line)),
-                    )
+            with f.when(f.op(f"xor i1 {straight}, true")), f.counted(valid) as k:
+                self._line(
+                    f.at(self.source, self.entry(self.rows, f.i64("add", first, k))),
+                    f.at(to, f.i64("mul", k, self.line)),
+                )
         close(f)
 
     def _turned(self, source: str, to: str) -> None:
@@ -220,23 +219,22 @@ class _Tiles(Writer):
             first = f.i64("mul", number, STRIP)
             count = self.least(STRIP, f.i64("sub", self.i, first))
             tiles = self.over(count, self.high)
-            with f.counted(self.s) as s:
-                with f.counted(blocks) as block:
-                    begin = f.i64("mul", block, size)
-                    lines = self.least(size, f.i64("sub", self.t, begin))
-                    a = f.at(self.a, f.i64("mul", s, self.step_a))
-                    b = f.at(f.at(self.b, f.i64("mul", s, self.step_b)), f.i64("mul", begin, self.line))
-                    goes_on = f.i64("icmp ne", f.i64("or", s, block), 0)
-                    with f.counted(tiles) as tile:
-                        self._tile(
-                            f.i64("add", first, f.i64("mul", tile, self.high)),
-                            a,
-                            b,
-                            slot(f, self.at, begin),
-                            lines,
-                            f.at(self.scratch, f.i64("mul", tile, self.high * self.line)),
-                            goes_on,
-                        )
+            with f.counted(self.s) as s, f.counted(blocks) as block:
+                begin = f.i64("mul", block, size)
+                lines = self.least(size, f.i64("sub", self.t, begin))
+                a = f.at(self.a, f.i64("mul", s, self.step_a))
+                b = f.at(f.at(self.b, f.i64("mul", s, self.step_b)), f.i64("mul", begin, self.line))
+                goes_on = f.i64("icmp ne", f.i64("or", s, block), 0)
+                with f.counted(tiles) as tile:
+                    self._tile(
+                        f.i64("add", first, f.i64("mul", tile, self.high)),
+                        a,
+                        b,
+                        slot(f, self.at, begin),
+                        lines,
+                        f.at(self.scratch, f.i64("mul", tile, self.high * self.line)),
+                        goes_on,
+                    )
             with f.counted(self.over(count, self.lanes)) as block:
                 self._finished(first, count, f.i64("mul", block, self.lanes))
         close(f)
@@ -302,12 +300,11 @@ class _Tiles(Writer):
         with f.when(line):
             for half in (0, self.lanes * self.size):
                 self._put(self.read(row, half), f.at(to, half))
-        with f.when(f.op(f"xor i1 {line}, true")):
-            with f.counted(self.j) as j:
-                value = f.load(kind, row, f.i64("mul", j, self.size))
-                place = f.at(to, f.i64("mul", j, self.step_c))
-                total = f.op(f"fadd {kind} {value}, {f.load(kind, place)}")
-                f.store(kind, f.op(f"select i1 {self.adds}, {kind} {total}, {kind} {value}"), place)
+        with f.when(f.op(f"xor i1 {line}, true")), f.counted(self.j) as j:
+            value = f.load(kind, row, f.i64("mul", j, self.size))
+            place = f.at(to, f.i64("mul", j, self.step_c))
+            total = f.op(f"fadd {kind} {value}, {f.load(kind, place)}")
+            f.store(kind, f.op(f"select i1 {self.adds}, {kind} {total}, {kind} {value}"), place)
 
     def _put(self, value: Lane, to: str) -> None:
         """A vector to C, or added to what is there."""

@@ -1,4 +1,4 @@
-"""Products addressed by tables (`tile_code.py`) as jobs for the team: parts of the rows, by blocks of columns.
+"""Products addressed by tables (`tile_code.py`) as jobs for the team: parts of the rows, by column blocks.
 
 A row's result does not depend on which rows share its job, nor on the number of threads.
 """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache
 from hashlib import sha256
 
 from rushlight._engine.core.settings import knobs
@@ -35,7 +35,7 @@ def directory() -> str:
     return os.path.join(base, "rushlight")
 
 
-@lru_cache(maxsize=None)
+@cache
 def emitter_digest() -> str:
     """A digest of the source that generates code."""
     root = os.path.abspath(__file__).rpartition("kernels")[0]
@@ -64,6 +64,11 @@ def key(*texts: str) -> str:
     for text in texts:
         total.update(b"\0" + text.encode())
     return total.hexdigest()[:40]
+
+
+def has(name: str) -> bool:
+    """Whether there is an entry, whole or not."""
+    return bool(knobs.cache) and os.path.exists(os.path.join(directory(), name))
 
 
 def find(name: str) -> bytes | None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
 from rushlight._engine.kernels.emit.target import available
 from rushlight._engine.kernels.runtime import native
-from rushlight._engine.kernels.runtime.shared_loops import SLOT
+from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.numerics.ufunc import builtin
+
+if TYPE_CHECKING:
+    from rushlight._engine.kernels.emit.llvm_ir import Module
 
 ADDRESS, INTEGER, FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 
@@ -20,9 +21,11 @@ ADDRESS, INTEGER, FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 class Written(Tiered):
     """Answers whether it was done: until there is machine code, callers have NumPy's way.
 
-    kind, text, write: as native.address takes them.  types: of the arguments, which `call` makes of the
-    operands.  fits: whether the code is of use here.
+    Its bits are those of NumPy's way.  kind, text, write: as native.address takes them.  types: of the
+    arguments, which `call` makes of the operands.  fits: whether the code is of use here.
     """
+
+    exact = True
 
     def __init__(
         self,
@@ -35,12 +38,8 @@ class Written(Tiered):
         cost: int = 1,
     ) -> None:
         super().__init__()
-        self.kind, self.text, self.write, self.types = kind, text, write, types
+        self.source, self.write, self.types = (kind, text), write, types
         self.call, self.fits, self.cost = call, fits, cost
-
-    @property
-    def content(self) -> str:
-        return f"{self.kind} {self.text}"
 
     def reference(self, *arrays: Any, out: Any = None) -> bool:
         """Nothing is done."""
@@ -50,7 +49,7 @@ class Written(Tiered):
         """The machine code, which may refuse by a number that is not 0; None without LLVM."""
         if not available():
             return None
-        code = ctypes.CFUNCTYPE(INTEGER, *self.types)(native.address(self.kind, self.text, self.write))
+        code = ctypes.CFUNCTYPE(INTEGER, *self.types)(native.address(*self.source, self.write))
 
         def run(*operands: Any, out: Any = None) -> bool:
             return not code(*self.call(*operands))
@@ -60,7 +59,8 @@ class Written(Tiered):
 
 class Prepared(Written):
     """A kernel of three arrays, the elements of which it finds by itself, and a vector of `count` numbers: a
-    builtin, called with four arrays. write: of pointers and numbers."""
+    builtin, called with four arrays. write: of pointers and numbers.
+    """
 
     def __init__(self, kind: str, text: str, write: Callable[[Module, str], None], count: int) -> None:
         super().__init__(kind, text, self.by_objects, (), bool, cost=64)
@@ -68,10 +68,14 @@ class Prepared(Written):
 
     def build(self) -> Callable[..., bool] | None:
         """The builtin; None without LLVM."""
-        return builtin(self.kind, native.address(self.kind, self.text, self.write)) if available() else None
+        return builtin(self.source[0], native.address(*self.source, self.write)) if available() else None
 
     def by_objects(self, module: Module, name: str) -> None:
         """The IR of the builtin."""
+        # Here, since what is on the disk is not written.
+        from rushlight._engine.kernels.emit.llvm_ir import Function
+        from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
+
         self.plain(module, f"{name}_plain")
         f = Function(module, f"define ptr @{name}(ptr %self, ptr %args, i64 %n)")
         a, b, c, numbers = (data(f, "%args", SLOT * k) for k in range(4))

@@ -14,7 +14,7 @@ import platform
 import struct
 import sys
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from rushlight._engine.numerics.ufunc import libm_address
@@ -33,7 +33,7 @@ def supported() -> bool:
     return sys.platform.startswith("linux") and platform.machine() in _RELOCATIONS
 
 
-@lru_cache(maxsize=None)
+@cache
 def _address(name: str) -> int:
     """Where a function of the C library is."""
     found = libm_address(name)

@@ -1,24 +1,30 @@
-"""From a kernel's meaning to the address of its machine code: cache, assembler, engine."""
+"""From a kernel's meaning to the address of its machine code: cache, assembler, engine.
+
+What writes code is loaded when something is written: with a full cache no emitter is.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from rushlight._engine.core import settings
 from rushlight._engine.kernels.emit import target
-from rushlight._engine.kernels.emit.atom_code import LLVM
-from rushlight._engine.kernels.emit.llvm_ir import Module
-from rushlight._engine.kernels.loops import column_loops, row_loops
-from rushlight._engine.kernels.products import blas_code
-from rushlight._engine.kernels.runtime import cache, shared_loops, team_code
+from rushlight._engine.kernels.runtime import cache
+from rushlight._engine.kernels.runtime.abi import STAGES
 
-# The runtime, loops that kernels share: what writes it, and its functions. What few programs need is apart.
-_COLUMNS = (column_loops,), ("rl_columns", "rl_add_rows")
+if TYPE_CHECKING:
+    from rushlight._engine.kernels.emit.llvm_ir import Module
+
+# The runtime, loops that kernels share: the modules that write it, and its functions. What few programs need
+# is apart.
+_COLUMNS = ("loops.column_loops",), ("rl_columns", "rl_add_rows")
 _USUAL = (
-    (shared_loops, row_loops, team_code, blas_code),
+    ("runtime.shared_loops", "loops.row_loops", "runtime.team_code", "products.blas_code"),
     (
         "rl_strip",
         "rl_pointwise",
@@ -29,7 +35,7 @@ _USUAL = (
         "rl_team_run",
         "rl_sgemm",
         "rl_dgemm",
-        *team_code.NAMES,
+        *STAGES,
     ),
 )
 
@@ -42,11 +48,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def _module() -> Module:
+    from rushlight._engine.kernels.emit.llvm_ir import Module
+
     host = target.host()
     return Module(host.fma, host.arm)
 
 
-@lru_cache(maxsize=None)
+@functools.cache
 def _runtime(columns: bool = False) -> dict[str, int]:
     """The addresses of the usual functions, and of those for columns."""
     parts, symbols = _COLUMNS if columns else _USUAL
@@ -56,7 +64,7 @@ def _runtime(columns: bool = False) -> dict[str, int]:
     if code is None:
         module = _module()
         for part in parts:
-            part.write(module)
+            import_module(f"rushlight._engine.kernels.{part}").write(module)
         code = target.assemble(module.text(), tidy=True)
         cache.keep(name, code)
     found = known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
@@ -77,7 +85,6 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
     name of its entry; what that raises (Unsupported) is passed on.
     """
     with _lock:
-        externals = _runtime(kind == "columns")
         name = cache.key(kind, text, target.identity())
         found = _addresses.get(name)
         if found is None:
@@ -88,8 +95,13 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
                 write(module, symbol)
                 code = target.assemble(module.text())
                 cache.keep(name, code)
-            found = _addresses[name] = target.load(code, (symbol,), externals)[0]
+            found = _addresses[name] = target.load(code, (symbol,), _runtime(kind == "columns"))[0]
         return found
+
+
+def kept(kind: str, text: str) -> bool:
+    """Whether `address` has nothing to write for these."""
+    return target.available() and cache.has(cache.key(kind, text, target.identity()))
 
 
 def ir(write: Callable[[Module, str], None]) -> str:
@@ -99,12 +111,14 @@ def ir(write: Callable[[Module, str], None]) -> str:
     return module.text()
 
 
-@lru_cache(maxsize=None)
+@functools.cache
 def loop(write: Callable[..., None], dtype: str, *more: str) -> int:
     """The address of a loop that is written by hand for an element type and as many lanes as a vector has.
 
     write: a function of the module, a name, the type, the lanes, and of `more`.
     """
+    from rushlight._engine.kernels.emit.atom_code import LLVM  # `write` is a function beside emitters
+
     kind, lanes = LLVM[dtype], target.lanes(dtype)
     return address(
         write.__name__, f"{kind} {lanes} {more}", lambda module, name: write(module, name, kind, lanes, *more)

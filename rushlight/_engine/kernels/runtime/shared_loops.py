@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
+from rushlight._engine.kernels.runtime.abi import ARRAY_FIELDS, SLOT
 
 # Elements that pass through a buffer at a time; a multiple of every lane count.
 BUFFER = 256
 DESCRIPTOR_HEAD = 4
-SLOT = 8
 
 
 def write(module: Module) -> None:
@@ -32,9 +32,6 @@ def write(module: Module) -> None:
     _multi(module)
 
 
-# Where NumPy's array object has its data, number of axes, extents, dtype and flags, after the head
-# that every Python object has: part of NumPy's ABI.
-ARRAY_FIELDS = tuple(object.__basicsize__ + k for k in (0, 8, 16, 40, 48))
 _CONTIGUOUS = 1
 
 

@@ -47,7 +47,8 @@ def reduction(
     function: np.ufunc, a: Array, axes: Sequence[int], keepdim: bool
 ) -> Callable[[Array], Array] | None:
     """function.reduce of arrays that lie as `a` does, in its dtype, by NumPy's own loop; None where NumPy is
-    called: also before anything has been compiled, which must not wait for it."""
+    called: also before anything has been compiled, which must not wait for it.
+    """
     if not (native.loaded() and 1 < a.size <= _FEW and team.possible()):
         return None
     shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])

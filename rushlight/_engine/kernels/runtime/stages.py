@@ -11,21 +11,22 @@ from contextlib import ExitStack, nullcontext
 from itertools import chain, groupby
 from math import prod
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.loops.columns import CHUNK, Columns
 from rushlight._engine.kernels.loops.pointwise import SHARED, pointwise
 from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.products import blas
-from rushlight._engine.kernels.products.tile_code import HEADER
-from rushlight._engine.kernels.products.tiles import Packed
 from rushlight._engine.kernels.runtime import native, parallel, team
+from rushlight._engine.kernels.runtime.abi import HEADER
 from rushlight._engine.kernels.runtime.team import pointer, word
 from rushlight._engine.numerics.ufunc import LOOPS
 from rushlight._engine.ops.expressions import Expr, symbol
+
+if TYPE_CHECKING:
+    from rushlight._engine.kernels.emit.llvm_ir import Module
 
 Array = np.ndarray[Any, Any]
 # From how many elements on work is shared out: between the stages of a program threads are awake.
@@ -45,7 +46,7 @@ class Stage:
 
     def __init__(
         self,
-        loop: "int | str",
+        loop: int | str,
         jobs: Any,
         before: int,
         steps: Any,
@@ -151,6 +152,8 @@ class Noted:
 
     def run(self, function: Any, *operands: Any) -> None:
         """A fused kernel, or a packed product."""
+        from rushlight._engine.kernels.products.tiles import Packed
+
         if isinstance(function, Packed):
             x, out = operands
             product, three = function.at(len(x)), (x, function.b, out)
@@ -202,6 +205,9 @@ def chains(parts: Sequence[Stages]) -> Stages:
 
 def _chain(module: Module, name: str) -> None:
     """The IR. args: a table of stages. dims: how many."""
+    # Here, as the next, since small programs reduce by stages alone.
+    from rushlight._engine.kernels.emit.llvm_ir import Function
+
     f = Function(module, HEADER.format(name))
     module.declare("rl_program_run", "declare i64 @rl_program_run(ptr, ptr, i64, i64, i64)")
     count = f.load("i64", "%dims")
@@ -221,7 +227,7 @@ def copy(to: Array, source: Array) -> Stages | None:
     found = formula(x, ("x",), (source, to))
     if (found is None or len(found[0].jobs) > to.size // LINE) and to.ndim > 1 and to.shape == source.shape:
         made = rows((x,), (("x", of, "vector"),), (of,))
-        found = made.compile_now() and kernel(made.fn, (source, to), (True, True)) or found
+        found = (made.compile_now() and kernel(made.fn, (source, to), (True, True))) or found
     return found
 
 
@@ -239,7 +245,8 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
 
 def reduced(function: np.ufunc, a: Array, axes: Sequence[int], out: Array, skip: int = 0) -> Stage | None:
     """`out`, combined with function.reduce of a C-ordered array along all, the first or the last axes or
-    both, of one dtype; without the `skip` first elements of each."""
+    both, of one dtype; without the `skip` first elements of each.
+    """
     walk = [
         (of, prod([n for _, n in axis]))
         for of, axis in groupby([(i in axes, n) for i, n in enumerate(a.shape) if n > 1], itemgetter(0))
@@ -277,7 +284,7 @@ def columns(made: Columns, a: Array, out: Array) -> Stages | None:
     """The sums of a matrix's columns."""
     (m, n), loop, threads = a.shape, LOOPS.get(made.fn), parallel.get_num_threads()  # type: ignore[call-overload]
     # The kernel adds up chunks of many short rows apart.
-    if loop is None or m >= 2 * CHUNK and n < 1024:
+    if loop is None or (m >= 2 * CHUNK and n < 1024):
         return None
     cuts = [n * i // threads for i in range(threads + 1)]
     jobs = [

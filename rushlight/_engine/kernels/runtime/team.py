@@ -10,7 +10,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from math import prod
 from struct import Struct
 from typing import Any
@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.kernels.runtime import parallel
-from rushlight._engine.kernels.runtime.shared_loops import ARRAY_FIELDS
-from rushlight._engine.kernels.runtime.team_code import CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
+from rushlight._engine.kernels.runtime.abi import ARRAY_FIELDS, CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
 from rushlight._engine.numerics.ufunc import LOOPS, builtin
 
 Array = np.ndarray[Any, Any]
@@ -48,7 +47,7 @@ class _Team:
     former: a smaller team, whose members sleep on in its memory.
     """
 
-    def __init__(self, most: int, former: "_Team | None") -> None:
+    def __init__(self, most: int, former: _Team | None) -> None:
         queues = MEMBERS + MEMBER * most
         words = queues + QUEUE * (most + 1)
         room = np.zeros(words + _LINE // 8, np.int64)
@@ -144,7 +143,8 @@ class Call:
 
     def __init__(self, *stages: Any, few: bool = False) -> None:
         """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
-        columns are pointers, steps, and whatever they point to).  few: whether other threads may wait."""
+        columns are pointers, steps, and whatever they point to).  few: whether other threads may wait.
+        """
         start, heads, which, self.kept = 64 * len(stages), list[int](), list[int](), stages
         for loop, jobs, _, before, steps, *_ in stages:
             (count, width), which = jobs.shape, [*which, 0, 8, *[0] * 6]
@@ -171,26 +171,27 @@ class Call:
         return run_stages(pointer(words), 0, len(self.kept), threads) == len(self.kept)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _alone() -> Callable[..., bool]:
     return builtin("call", _address("rl_call"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def possible() -> bool:
     """Whether there can be a team; a forked child takes its parent's word."""
     return _team(1) is not None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _native() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64
     return ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run"))
 
 
-def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
+def run_stages(stages: int | bytes, first: int, count: int, threads: int) -> int:
     """Run a table's stages from `first` on, alone if the team is busy; how many there are, or the number of
-    one that refused."""
+    one that refused.
+    """
     if threads < 2 or not _busy.acquire(blocking=False):
         return _native()(None, stages, first, count, 0)
     try:
@@ -230,7 +231,8 @@ def lines(
     layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...], threads: int
 ) -> tuple[Array, Array] | None:
     """Jobs, relative to the operands' starts, and the steps of the loop; None where lines are too many, or
-    too short to share them out."""
+    too short to share them out.
+    """
     extent = next((own[-1:] for (own, _), core in zip(layouts, cores, strict=True) if core), ())
     rows = [strides[-1] for (_, strides), core in zip(layouts, cores, strict=True) if core]
     walks = [
@@ -239,7 +241,7 @@ def lines(
     ]
     axis, steps = _line(walks, shape)
     outer, inner = shape[:axis], prod(shape[axis:])
-    if prod(outer) > _MOST_JOBS or axis and threads > 1 and inner < _SHORTEST:
+    if prod(outer) > _MOST_JOBS or (axis and threads > 1 and inner < _SHORTEST):
         return None
     if axis:
         starts = np.stack(np.unravel_index(np.arange(prod(outer)), outer), -1)

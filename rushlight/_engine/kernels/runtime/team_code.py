@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
+from rushlight._engine.kernels.runtime.abi import CALL_HEAD, MEMBER, MEMBERS, SEMAPHORE, SLOT
 from rushlight._engine.kernels.runtime.shared_loops import slot
 
-MEMBERS, MEMBER, SEMAPHORE, QUEUE, _SLOT = 32, 16, 8, 8, 8
+_SLOT = SLOT
 MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 # Pauses, of 10 to 40 ns each.
 _SPIN, _YIELD_EVERY = 8000, 256
@@ -131,10 +132,6 @@ def _run(f: Function, pause: str) -> None:
 #   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne_twister.py
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
-NAMES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
-# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what
-# each word is relative to: 0, 8 for the words, or 16 + 8 k for the operand k; then the words.
-CALL_HEAD = 3
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
@@ -184,7 +181,8 @@ def _call(f: Function) -> None:
 
 def _program(f: Function) -> None:
     """All stages from `first` on, each with at most `most` members; the number of one whose loop does not
-    give 0 ends the run, and is the result."""
+    give 0 ends the run, and is the result.
+    """
     f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
     f.module.declare(*MEMCPY)
     with f.loop("%count", "%first") as i:
@@ -210,13 +208,13 @@ def _program(f: Function) -> None:
                 f.start(f.fresh("never"))
 
 
-def _numpy(f: Function) -> "str | int":
+def _numpy(f: Function) -> str | int:
     loop, data, own = f.load("ptr", "%steps"), f.load("ptr", "%steps", _SLOT), f.at("%steps", 2 * _SLOT)
     f.emit(f"call void {loop}(ptr %args, ptr %dims, ptr {own}, ptr {data})")
     return 0
 
 
-def _update(f: Function) -> "str | int":
+def _update(f: Function) -> str | int:
     given = [
         f"{kind} {f.load(kind, base, _SLOT * k)}"
         for kind, base, k in (
@@ -233,17 +231,17 @@ def _update(f: Function) -> "str | int":
     return f.op(f"trunc i64 {refused} to i32")
 
 
-def _words(f: Function) -> "str | int":
+def _words(f: Function) -> str | int:
     state, words = f.load("ptr", "%args"), f.load("ptr", "%args", _SLOT)
     f.emit(f"call void {f.load('ptr', '%steps')}(ptr {state}, ptr {words}, i64 {f.load('i64', '%dims')})")
     return 0
 
 
-def _refuse(f: Function) -> "str | int":
+def _refuse(f: Function) -> str | int:
     return f.op(f"zext i8 {f.load('i8', f.load('ptr', '%args'))} to i32")
 
 
-def _inside(f: Function) -> "str | int":
+def _inside(f: Function) -> str | int:
     outside, numbers, (count, limit) = (
         f.var(0),
         f.load("ptr", "%args"),

@@ -1,10 +1,9 @@
-"""Tiers: a kernel starts on NumPy and is replaced by machine code when it is hot.
+"""Tiers: who computes a kernel, NumPy or machine code.
 
-`Tiered.fn` is the best callable right now. Compilation runs on one daemon thread (LLVM works
-without the interpreter lock), in the order in which kernels became hot. NumPy and machine code may
-differ in the last bit, so when to change over is decided by the work done alone, never by when the
-compiler was ready: a program that runs twice changes over at the same calls. `state` and `resume` carry the
-work over to another process, so that a program which is stopped and goes on there does so, too.
+Where both have the same bits (`same_bits` in derive/exactness.py) a kernel begins with NumPy, and becomes
+machine code when it comes again and that is on the disk, or when it is hot and a daemon thread compiled it
+(LLVM works without the interpreter lock). Where they may differ, machine code computes from the first call.
+So which call it is, how full the cache is and how many threads there are decide nothing about the bits.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.settings import knobs
+from rushlight._engine.kernels.emit.target import Unfit
 
 COLD, QUEUED, READY, NUMPY_ONLY = range(4)
 
@@ -32,15 +31,12 @@ class _Compiler:
     def __init__(self) -> None:
         self.queue: queue.SimpleQueue[Tiered] = queue.SimpleQueue()
         self.thread: threading.Thread | None = None
-        self.built: list[Tiered] = []
         # Until when kernels="llvm" compiles at once.
         self.until: float | None = None
 
 
 _compiler = _Compiler()
 _kernels: list[Tiered] = []
-# What another process had done: see `resume`.
-_done: dict[str, float] = {}
 
 
 class Tiered:
@@ -49,31 +45,21 @@ class Tiered:
     reference(*arrays, out=None)  the meaning, by NumPy
     build() -> ufunc or None      machine code; None where the expression cannot be compiled
     parallel(*arrays, out=None)   the machine code, over several threads
+    source                        what the machine code is kept by: see native.address
+    exact                         whether NumPy and machine code have the same bits
     cost                          of a small call by NumPy, in calls of one of its functions
     """
 
     cost = 1
+    source: tuple[str, str]
+    exact: bool
 
     def __init__(self) -> None:
-        self.fn: Callable[..., Any] = self._counted
-        self._work = 0.0
+        self.fn: Callable[..., Any] = self._begin
+        self._work, self._sought = 0.0, False
         self._state = COLD
-        self._made: Callable[..., Any] | None = None
-        self._built: threading.Event | None = None
         self._waiting: list[Callable[[Any], None]] = []
         _kernels.append(self)
-
-    @property
-    def content(self) -> str:
-        """What tells this kernel from others of its class, in any process."""
-        return ""
-
-    @cached_property
-    def name(self) -> str:
-        """A digest of what it computes."""
-        from hashlib import sha256  # which takes 5 ms to load
-
-        return sha256(f"{type(self).__name__} {self.content}".encode()).hexdigest()[:32]
 
     @property
     def ready(self) -> bool:
@@ -99,44 +85,45 @@ class Tiered:
         return self.fn(*arrays) if out is None else self.fn(*arrays, out=out)
 
     def large(self, *arrays: Any, out: Any = None) -> Any:
-        """For big arrays: over several threads once compiled, and compiled at once."""
-        if self._state == READY:
+        """For big arrays: over several threads where there is machine code."""
+        if self._state == READY or self.decide(arrays):
             return self.parallel(*arrays, out=out)
-        return self._counted(*arrays, out=out)
-
-    def _counted(self, *arrays: Any, out: Any = None) -> Any:
-        if self._state == READY:
-            return self(*arrays, out=out)
-        if self.pending:
-            self._count(arrays)
-            if self._state == READY:
-                return self.parallel(*arrays, out=out)
         return self.reference(*arrays, out=out)
 
-    def _count(self, arrays: Any) -> None:
+    def _begin(self, *arrays: Any, out: Any = None) -> Any:
+        """What `fn` is until it is known who computes."""
+        if self._state == READY or self.decide(arrays):
+            return self(*arrays, out=out)
+        return self.reference(*arrays, out=out)
+
+    def decide(self, arrays: Iterable[Any]) -> bool:
+        """Whether machine code computes a call with these operands."""
         mode = knobs.kernels
+        if self._state == NUMPY_ONLY or mode == "numpy":
+            return False
+        if not self.exact:
+            return self._compiled()
         if mode == "llvm" and (_compiler.until is None or time.perf_counter() < _compiler.until):
-            self.compile_now()
-            return
-        if mode == "numpy":
-            return
-        hot = knobs.hot_calls
-        if not self._work and _done:
-            self._work = _done.get(self.name, 0.0)
-        before = self._work
+            return self._compiled()
+        if self._state == COLD:
+            self._count(arrays)
+        return self._state == READY
+
+    def _count(self, arrays: Iterable[Any]) -> None:
+        """Look on the disk when the kernel comes again; have it compiled when it has done much work."""
+        known, hot = self._work, knobs.hot_calls
         most = max([getattr(a, "size", 0) for a in arrays], default=0)
         self._work += self.cost + most * hot / knobs.hot_size
-        if self._state == COLD and self._work >= hot:
-            self._state, self._built = QUEUED, threading.Event()
-            _enqueue(self)
-        if before >= hot and self._work >= hot * knobs.switch_after:
-            self.settle()
+        if (known or self._work >= hot) and not self._sought:
+            self._sought = True
+            from rushlight._engine.kernels.runtime import native  # here, since few kernels come again
 
-    def settle(self) -> None:
-        """Change over to the machine code that was asked for, waiting for it if need be."""
-        if self._built is not None:
-            self._built.wait()
-            self._install(self._made)
+            if native.kept(*self.source):
+                self._compiled()
+                return
+        if self._work >= hot:
+            self._state = QUEUED
+            _enqueue(self)
 
     def on_ready(self, callback: Callable[[Any], None]) -> None:
         """Call back with what stays the best callable: when it is known, or now if it is."""
@@ -149,15 +136,26 @@ class Tiered:
     def compile_now(self) -> bool:
         """Compile in this thread unless done; whether there is machine code."""
         if self.pending:
-            self._install(self._made or self.build())
+            self._install(self.build())
         return self._state == READY
+
+    def _compiled(self) -> bool:
+        """`compile_now` for a program that goes on without."""
+        try:
+            return self.compile_now()
+        except Unfit:
+            raise
+        except Exception as error:
+            warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}", RuntimeWarning)
+            self._install(None)
+            return False
 
     def _install(self, made: Callable[..., Any] | None) -> None:
         with _lock:
             if not self.pending:
                 return
-            self._state = NUMPY_ONLY if made is None else READY
             self.fn = self.reference if made is None else made
+            self._state = NUMPY_ONLY if made is None else READY
             waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback(self.fn)
@@ -175,30 +173,7 @@ def _enqueue(kernel: Tiered) -> None:
 
 def _serve(pending: queue.SimpleQueue[Tiered]) -> None:
     while True:
-        kernel = pending.get()
-        try:
-            kernel._made = kernel.build()
-        except Exception as error:  # noqa: BLE001 - the program goes on, on NumPy
-            warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}", RuntimeWarning)
-        finally:
-            _compiler.built.append(kernel)
-            if kernel._built is not None:
-                kernel._built.set()
-
-
-def state() -> dict[str, float]:
-    """The work done so far, by kernels' names; of those that have changed over, what it takes."""
-    turned = float(knobs.hot_calls * knobs.switch_after)
-    found = {k: max(k._work, turned) if not k.pending else k._work for k in list(_kernels)}
-    return {kernel.name: work for kernel, work in found.items() if work}
-
-
-def resume(done: dict[str, float]) -> None:
-    """Count from `done` on, a `state`; so do kernels that are made later. The changed stay."""
-    global _done
-    _done = done
-    for kernel in list(_kernels):
-        kernel._work = 0.0
+        pending.get()._compiled()
 
 
 def _forget() -> None:
@@ -223,7 +198,7 @@ def deadline(moment: float | None) -> Iterator[None]:
 
 
 def wait() -> None:
-    """Change over to the machine code of everything queued so far (tests, benchmarks)."""
+    """Wait until everything queued so far is machine code (tests, benchmarks)."""
     done = threading.Event()
 
     class Mark(Tiered):
@@ -233,6 +208,3 @@ def wait() -> None:
     if _compiler.thread is not None:
         _enqueue(Mark())
         done.wait()
-    built, _compiler.built = _compiler.built, []
-    for kernel in built:
-        kernel.settle()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -12,15 +13,71 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care
 from rushlight._engine.core.layout import channels_last_strides, format_strides, has_channels_last, laid_out
-from rushlight._engine.ops.declared import atoms, formulas
-from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.core.services import service
+from rushlight._engine.ops.expressions import Expr, m
 from rushlight._engine.ops.resolved import Way
 from rushlight._engine.ops.row_kernels import BIG
-from rushlight._engine.ops.table import ROWS, Array, composite, opaque, view
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
-_FORMULAS = formulas("creation.copying")
 
-_ATOMS = atoms("creation.copying")
+@composite(where=("Tensor",))
+def type_as(input, other):
+    """input in the dtype and on the device of other."""
+    return input.to(other.device, other.dtype)
+
+
+@composite
+def adjoint(input):
+    """The last two dims swapped and conjugated."""
+    return input.mH
+
+
+@composite
+def resolve_conj(input):
+    """A copy of a view that is conjugated when it is read; another tensor as it is."""
+    return input.clone() if input._k.conj else input
+
+
+@composite
+def resolve_neg(input):
+    """A copy of a view that is negated when it is read; another tensor as it is."""
+    return input.clone() if input._k.neg else input
+
+
+@pointwise(where=(), dtypes="float", inplace=False)
+def _real_angle(input) -> Expr:
+    """pi where negative, else 0."""
+    return m.where(m.isnan(input), input, m.where(m.lt(input, 0), math.pi, 0))
+
+
+@composite(inplace=True, out=True)
+def conj_physical(input):
+    """The complex conjugate, written out; real numbers as they are."""
+    return _conj_physical(input) if input.is_complex() else input
+
+
+@composite(aliases=("_conj",))
+def conj(input):
+    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
+    return _conj_view(input) if input._k.dtype.is_complex else input
+
+
+@composite(out=True)
+def angle(input):
+    """The angle of a complex number; of a real one 0 or pi (nan stays)."""
+    return _angle(input.contiguous()) if input._k.dtype.is_complex else _real_angle(input)
+
+
+@pointwise(node="conj_physical")
+def _conj_physical(input) -> Expr:
+    """The complex conjugate, written out."""
+    return m.conj(input)
+
+
+@pointwise(where=(), result="real", inplace=False)
+def _angle(input) -> Expr:
+    """atan2(imag, real)."""
+    return m.angle(input)
 
 
 def arranged(a: Array, dtype: Any = None, order: Any = None) -> Array:
@@ -33,7 +90,7 @@ _LARGE = 1 << 17
 
 def assign(out: Array, a: Array) -> Array:
     """out[...] = a, of equal shapes; large ones by machine code."""
-    if a.size < _LARGE or a.dtype != out.dtype or not machine("moves.copies", "copy")(out, a):
+    if a.size < _LARGE or a.dtype != out.dtype or not service("copy")(out, a):
         out[...] = a
     return out
 
@@ -72,11 +129,11 @@ def contiguous(a: Array) -> Array:
     return a if a.flags.c_contiguous else duplicate(a)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     """How elements are converted into an array (array, out); None: as NumPy does it."""
     if {source.name, to.name} in _HALVES:
-        kernel = machine("loops.pointwise", "conversion")(source.name, to.name)
+        kernel = service("conversion kernel")(source.name, to.name)
         return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
 
@@ -87,10 +144,8 @@ def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
         way is None
         and a.size < _LARGE
         and (
-            memory_format is None
-            and whole
-            or memory_format is not None
-            and memory_format.name == "contiguous_format"
+            (memory_format is None and whole)
+            or (memory_format is not None and memory_format.name == "contiguous_format")
         )
     ):
         return a.astype(dtype, "C")
@@ -113,7 +168,7 @@ def converted(a: Array, out: Array) -> Array:
 
 
 @opaque(name="_tensor_of", where=("aten",))
-def tensor_of(array: "Any") -> Array:
+def tensor_of(array: Any) -> Array:
     """A tensor around an array that a composite row or a gradient rule has computed."""
     return array
 
@@ -123,13 +178,13 @@ def _as_it_is(s: Any, grad: Any) -> Any:
 
 
 @opaque(vjp=_as_it_is, quiet=True)
-def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
+def clone(input, *, memory_format: memory_format | None = None) -> Array:
     """A copy with its own memory."""
     return _copy(input, input.dtype, memory_format)
 
 
 @opaque(where=("aten",), node="to_copy", vjp=_as_it_is)
-def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Array:
+def _to_dtype(input, dtype: dtype, memory_format: memory_format | None = None) -> Array:
     """A copy converted to another dtype; C's conversions for floats out of range."""
     return _copy(input, dtype.np, memory_format)
 
@@ -144,7 +199,7 @@ overwritten.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")), grad.sum
 
 
 @composite(where=("torch",))
-def fill(input, value: "Any"):
+def fill(input, value: Any):
     """One number (or 0-d tensor) in the shape and dtype of input."""
     if input._g is None and value.__class__ in (int, float, bool):
         return ROWS["full_like"](input, value)
@@ -174,7 +229,7 @@ def _same(a: Array) -> Array:
 
 
 @view(name="_complex_part", where=("aten",), native=True)
-def _complex_part(input, which: "str") -> Any:
+def _complex_part(input, which: str) -> Any:
     """The real or the imaginary parts, as a view of every other number."""
     return (attrgetter(which),)
 

@@ -92,7 +92,7 @@ def np_dtype(dtype: dt.dtype | None) -> Any:
 
 
 @factory(unwritten=True)
-def empty(size: "*Ints", *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
+def empty(size: "*Ints", *, dtype: dtype | None = None, memory_format: Any = None) -> Fill:
     """Uninitialised memory."""
     sizes = sizes_of(size)
     if memory_format is None:
@@ -103,7 +103,7 @@ def empty(size: "*Ints", *, dtype: "dtype | None" = None, memory_format: "Any" =
 
 
 @factory
-def full(size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None) -> Fill:
+def full(size: Ints, fill_value: Number, *, dtype: dtype | None = None) -> Fill:
     """One number everywhere; its type decides the dtype."""
     if isinstance(size, int):
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
@@ -112,7 +112,7 @@ def full(size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None) ->
 
 
 @factory(out=False)
-def empty_strided(size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None) -> Fill:
+def empty_strided(size: Ints, stride: Ints, *, dtype: dtype | None = None) -> Fill:
     """Uninitialised memory with the given strides."""
     return Fill(*_checked_strides(size, np_dtype(dtype), stride))
 
@@ -132,7 +132,7 @@ def _checked_strides(size: Any, of: Any, stride: Any) -> tuple[Ints, Any, None, 
 
 
 @factory(out=False)
-def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | None" = None) -> Fill:
+def empty_permuted(size: Ints, physical_layout: Ints, *, dtype: dtype | None = None) -> Fill:
     """Uninitialised memory whose dims lie in the order `physical_layout`, outermost first."""
     sizes, order = sizes_of(size), tuple(physical_layout)
     if len(order) != len(sizes):
@@ -153,7 +153,7 @@ def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | Non
 
 
 @factory(out=False)
-def scalar_tensor(s: "Number", *, dtype: "dtype | None" = None) -> Array:
+def scalar_tensor(s: Number, *, dtype: dtype | None = None) -> Array:
     """One number as a 0-d tensor of the default dtype."""
     return number(s, dt.get_default_dtype() if dtype is None else dtype)
 
@@ -170,9 +170,7 @@ def like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> Fi
 
 
 @factory(out=False)
-def full_like(
-    input, fill_value: "Number", *, dtype: "dtype | None" = None, memory_format: "Any" = None
-) -> Fill:
+def full_like(input, fill_value: Number, *, dtype: dtype | None = None, memory_format: Any = None) -> Fill:
     """One number in input's shape, dtype and strides."""
     return like(input, _number_for(input, fill_value, dtype), dtype, memory_format)
 
@@ -184,13 +182,13 @@ def _number_for(a: Array, value: Any, dtype: dt.dtype | None) -> Array:
 def _filled(name: str, value: Any, what: str) -> None:
     """The rows NAME, NAME_like and Tensor.new_NAME."""
 
-    def sized(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
+    def sized(size: "*Ints", *, dtype: dtype | None = None) -> Fill:
         return Fill(sizes_of(size, name), np_dtype(dtype), value)
 
-    def alike(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
+    def alike(input, *, dtype: dtype | None = None, memory_format: Any = None) -> Fill:
         return like(input, value, dtype, memory_format)
 
-    def new(input, size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
+    def new(input, size: "*Ints", *, dtype: dtype | None = None) -> Fill:
         return Fill(sizes_of(size), input.dtype if dtype is None else dtype.np, value)
 
     if name != "empty":  # which takes a memory_format as well
@@ -205,13 +203,13 @@ _filled("empty", None, "Uninitialised memory")
 
 
 @factory(where=("Tensor",), out=False)
-def new_full(input, size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None) -> Fill:
+def new_full(input, size: Ints, fill_value: Number, *, dtype: dtype | None = None) -> Fill:
     """One number, in this tensor's dtype."""
     value = _number_for(input, fill_value, dtype)
     return Fill(sizes_of(size), value.dtype, value)
 
 
 @factory(where=("Tensor",), out=False)
-def new_empty_strided(input, size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None) -> Fill:
+def new_empty_strided(input, size: Ints, stride: Ints, *, dtype: dtype | None = None) -> Fill:
     """Uninitialised memory of this tensor's dtype with the given strides."""
     return Fill(*_checked_strides(size, input.dtype if dtype is None else dtype.np, stride))

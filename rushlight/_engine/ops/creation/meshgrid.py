@@ -34,7 +34,7 @@ def broadcast_tensors(tensors: "*Any" = ()):
 
 
 @composite(where=("torch",))
-def meshgrid(tensors: "*Any" = (), *, indexing: "str | None" = None):
+def meshgrid(tensors: "*Any" = (), *, indexing: str | None = None):
     """Grids of coordinates: for each vector its values along one dim, the same in all others.
 
     indexing: "ij" gives dims in the order of the vectors, "xy" swaps the first two.
@@ -48,7 +48,7 @@ def meshgrid(tensors: "*Any" = (), *, indexing: "str | None" = None):
 
 
 @composite(where=("aten",), planned=True)
-def _meshgrid(parts: "list[Tensor]", indexing: "str"):
+def _meshgrid(parts: list[Tensor], indexing: str):
     """meshgrid."""
     _check_mesh(parts, indexing)
     swap = indexing == "xy" and len(parts) > 1
@@ -96,7 +96,7 @@ def cartesian_prod(tensors: "*Any" = ()):
 
 
 @opaque(name="_choices", where=("aten",))
-def _choices(n: "int", r: "int", repeated: "bool") -> Array:
+def _choices(n: int, r: int, repeated: bool) -> Array:
     """All choices of r among n numbers, in order, as rows."""
     choose = itertools.combinations_with_replacement if repeated else itertools.combinations
     flat = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.int64)
@@ -104,7 +104,7 @@ def _choices(n: "int", r: "int", repeated: "bool") -> Array:
 
 
 @composite(where=("torch", "Tensor"))
-def combinations(input, r: "int" = 2, with_replacement: "bool" = False):
+def combinations(input, r: int = 2, with_replacement: bool = False):
     """All choices of r elements of a vector, in the vector's order, as rows."""
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
@@ -119,7 +119,7 @@ def combinations(input, r: "int" = 2, with_replacement: "bool" = False):
 
 
 @composite(where=("torch",))
-def vander(x, N: "int | None" = None, increasing: "bool" = False):
+def vander(x, N: int | None = None, increasing: bool = False):
     """The powers of a vector's elements as rows: x**(N-1), ..., x, 1, or increasing."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
@@ -130,7 +130,7 @@ def vander(x, N: "int | None" = None, increasing: "bool" = False):
 
 
 @composite(name="linalg_vander", where=("linalg",), aliases=("linalg.vander",))
-def linalg_vander(x, *, N: "int | None" = None):
+def linalg_vander(x, *, N: int | None = None):
     """The powers 0 to N-1 (N: the last size) of elements, along a new last dim."""
     x = x if x.ndim else x.reshape(1)
     count = x._l.shape[-1] if N is None else N
@@ -155,9 +155,8 @@ def _two(a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tupl
     """The complex numbers of the two parts that parts(a, b) gives."""
     one, two = dt.from_numpy_dtype(a.dtype), dt.from_numpy_dtype(b.dtype)
     if one.name not in allowed or two.name not in allowed:
-        names = "Half, Float or Double" if len(allowed) > 2 else "Float or Double"
         raise RuntimeError(
-            f"Expected both inputs to be {names} tensors but got {one.legacy} and {two.legacy}"
+            f"Expected both inputs to be Half, Float or Double tensors but got {one.legacy} and {two.legacy}"
         )
     if one is not two:
         raise RuntimeError(

@@ -98,37 +98,37 @@ NORMALS = Few(normal32, 1, GROUP)
 
 
 @fill("uniform_", distributions.UNITS)
-def uniform(input, from_: "float" = 0.0, to: "float" = 1.0, *, generator: "Any" = None) -> Array:
+def uniform(input, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Array:
     """Uniforms of [from, to)."""
     return uniform_array(engine_of("uniform_", generator), input, (from_, to))
 
 
 @fill("normal_", NORMALS)
-def normal_fill(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "Any" = None) -> Array:
+def normal_fill(input, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Array:
     """Normals."""
     return normal_array(engine_of("normal_", generator), input, (mean, std))
 
 
 @fill("exponential_", Few(distributions.exponentials32, 2, 2, (1,)))
-def exponential(input, lambd: "float" = 1.0, *, generator: "Any" = None) -> Array:
+def exponential(input, lambd: float = 1.0, *, generator: Any = None) -> Array:
     """Exponential numbers of rate lambd."""
     return _drawn(distributions.exponential, engine_of("exponential_", generator), input, lambd)
 
 
 @fill("geometric_")
-def geometric(input, p: "float", *, generator: "Any" = None) -> Array:
+def geometric(input, p: float, *, generator: Any = None) -> Array:
     """Numbers of trials up to the first success."""
     return _drawn(distributions.geometric, engine_of("geometric_", generator), input, p)
 
 
 @fill("log_normal_")
-def log_normal(input, mean: "float" = 1.0, std: "float" = 2.0, *, generator: "Any" = None) -> Array:
+def log_normal(input, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Array:
     """exp of normals with this mean and std."""
     return _drawn(distributions.log_normal, engine_of("log_normal_", generator), input, mean, std)
 
 
 @fill("cauchy_")
-def cauchy(input, median: "float" = 0.0, sigma: "float" = 1.0, *, generator: "Any" = None) -> Array:
+def cauchy(input, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Array:
     """Cauchy numbers."""
     return _drawn(distributions.cauchy, engine_of("cauchy_", generator), input, median, sigma)
 
@@ -137,7 +137,7 @@ _LEFT_OUT: Any = type("LeftOut", (), {"__repr__": lambda self: "..."})()
 
 
 @fill("random_")
-def random(input, from_: "Any" = None, to: "Any" = _LEFT_OUT, *, generator: "Any" = None) -> Array:
+def random(input, from_: Any = None, to: Any = _LEFT_OUT, *, generator: Any = None) -> Array:
     """Integers: of [from, to), of [0, to) for random_(to), else up to the dtype's largest."""
     engine = engine_of("random_", generator)
     if from_ is None and to is _LEFT_OUT:
@@ -187,13 +187,13 @@ def _no_data(on: Any) -> bool:
 
 @factory
 def randint(
-    low: "Any" = None,
-    high: "Any" = None,
-    size: "Any" = None,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
     *,
-    generator: "Any" = None,
-    dtype: "dtype | None" = None,
-    device: "device | None" = None,
+    generator: Any = None,
+    dtype: dtype | None = None,
+    device: device | None = None,
 ) -> Any:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
     if high is None and size is not None:
@@ -217,7 +217,7 @@ def randint(
 
 @factory
 def randperm(
-    n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None, device: "device | None" = None
+    n: int, *, generator: Any = None, dtype: dtype | None = None, device: device | None = None
 ) -> Any:
     """0 .. n - 1 in random order."""
     sizes_of(n)
@@ -233,19 +233,19 @@ def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None
     def sized(
         size: "*Ints",
         *,
-        generator: "Any" = None,
-        dtype: "dtype | None" = None,
-        device: "device | None" = None,
+        generator: Any = None,
+        dtype: dtype | None = None,
+        device: device | None = None,
     ) -> Any:
         return filled(Fill(sizes_of(size), np_dtype(dtype)), draw, name, generator, (0.0, 1.0), device, few)
 
     def alike(
         input,
         *,
-        generator: "Any" = None,
-        dtype: "dtype | None" = None,
-        device: "device | None" = None,
-        memory_format: "Any" = None,
+        generator: Any = None,
+        dtype: dtype | None = None,
+        device: device | None = None,
+        memory_format: Any = None,
     ) -> Any:
         memory = like(input, None, dtype, memory_format)
         return filled(memory, draw, f"{name}_like", generator, (0.0, 1.0), device, few)
@@ -261,13 +261,13 @@ _standard("randn", normal_array, NORMALS, "Normals of mean 0 and variance 1")
 @factory(out=False)
 def randint_like(
     input,
-    low: "Any" = None,
-    high: "Any" = None,
+    low: Any = None,
+    high: Any = None,
     *,
-    generator: "Any" = None,
-    dtype: "dtype | None" = None,
-    device: "device | None" = None,
-    memory_format: "Any" = None,
+    generator: Any = None,
+    dtype: dtype | None = None,
+    device: device | None = None,
+    memory_format: Any = None,
 ) -> Any:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
     if high is None:
@@ -285,7 +285,7 @@ def randint_like(
 
 @opaque(out=True, quiet=True)
 @resolved
-def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Way:
+def bernoulli(input, p: float | None = None, *, generator: Any = None) -> Way:
     """Ones with the probabilities in input (or all with probability p), else zeros."""
     of = dt.from_numpy_dtype(input.dtype)
     if p is not None:
@@ -302,7 +302,7 @@ bernoulli.shape_rule(lambda input, p=None, generator=None: input)
 
 
 @fill("bernoulli_")
-def bernoulli_fill(input, p: "Tensor | Number" = 0.5, *, generator: "Any" = None) -> Array:
+def bernoulli_fill(input, p: Tensor | Number = 0.5, *, generator: Any = None) -> Array:
     """Ones with probability p, else zeros; p may be a tensor that broadcasts to input."""
     engine, of = engine_of("bernoulli_", generator), dt.from_numpy_dtype(input.dtype)
     if not isinstance(p, np.ndarray):
@@ -322,7 +322,7 @@ def bernoulli_fill(input, p: "Tensor | Number" = 0.5, *, generator: "Any" = None
 
 
 @opaque(name="_normal_around", where=("aten",), node="normal")
-def _normal_around(input: "Tensor | Number", std: "Tensor | Number", generator: "Any" = None) -> Array:
+def _normal_around(input: Tensor | Number, std: Tensor | Number, generator: Any = None) -> Array:
     """Normals around means (input), with standard deviations std, one for each element."""
     like = input if isinstance(input, np.ndarray) else std
     _check_std(std)
@@ -362,13 +362,13 @@ def _(s: Any, grad: Any) -> Any:
 
 @factory(name="_normal_sized", where=("aten",), out=False)
 def _normal_sized(
-    size: "Ints",
-    mean: "float",
-    std: "float",
+    size: Ints,
+    mean: float,
+    std: float,
     *,
-    generator: "Any" = None,
-    dtype: "dtype | None" = None,
-    device: "device | None" = None,
+    generator: Any = None,
+    dtype: dtype | None = None,
+    device: device | None = None,
 ) -> Any:
     """Normals of one mean and one standard deviation."""
     memory = Fill(sizes_of(size), np_dtype(dtype))
@@ -377,16 +377,16 @@ def _normal_sized(
 
 @composite(where=("torch",), out=True)
 def normal(
-    mean: "Tensor | Number",
-    std: "Tensor | Number" = 1.0,
-    size: "Ints | None" = None,
+    mean: Tensor | Number,
+    std: Tensor | Number = 1.0,
+    size: Ints | None = None,
     *,
-    generator: "Any" = None,
-    dtype: "dtype | None" = None,
-    layout: "Any" = None,
-    device: "device | None" = None,
-    pin_memory: "bool" = False,
-    requires_grad: "bool" = False,
+    generator: Any = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: device | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
 ):
     """Normals: normal(mean, std) with a tensor among them, or normal(mean, std, size)."""
     if size is not None:
@@ -423,7 +423,7 @@ def _no_rule(op: str) -> Any:
 
 @opaque(out=True)
 @resolved
-def multinomial(input, num_samples: "int", replacement: "bool" = False, *, generator: "Any" = None) -> Way:
+def multinomial(input, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Way:
     """num_samples indices for each row of weights in input, drawn by them."""
     draw = categories.chooser(input, num_samples, replacement, running_sums)
     return lambda a: draw(engine_of("multinomial", generator), a)
@@ -433,7 +433,7 @@ multinomial.shape_rule(lambda input, n, *_: input.new_empty((*input.shape[:-1], 
 
 
 @opaque(where=("torch",), vjp=_no_rule("binomial"))
-def binomial(count, prob, generator: "Any" = None) -> Array:
+def binomial(count, prob, generator: Any = None) -> Array:
     """For each count and probability, the number of successes; both of one floating dtype."""
     of = dt.from_numpy_dtype(count.dtype)
     if not of.is_floating_point:
@@ -449,7 +449,7 @@ def binomial(count, prob, generator: "Any" = None) -> Array:
 
 
 def _sampled(name: str, draw: Callable[..., Array], doc: str, rule: Any) -> None:
-    def body(input, generator: "Any" = None) -> Array:
+    def body(input, generator: Any = None) -> Array:
         return draw(engine_of(name, generator), np.asarray(input, order="C"))
 
     opaque(body, name=name, doc=doc, where=("torch",), vjp=rule)

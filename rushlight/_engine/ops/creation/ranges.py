@@ -6,7 +6,7 @@ The numbers are numerics/ranges.py's; here are signatures, dtype rules and refus
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import Array, number
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics import ranges
 from rushlight._engine.ops.creation.filled import factory
 from rushlight._engine.ops.expressions import m, symbol
-from rushlight._engine.ops.kernel_lookup import machine
 
 # So many numbers are counted at once.
 FEW = 1 << 14
@@ -25,11 +25,11 @@ FEW = 1 << 14
 
 @factory(counted=True)
 def arange(
-    start: "Number | None" = None,
-    end: "Number | None" = None,
-    step: "Number" = 1,
+    start: Number | None = None,
+    end: Number | None = None,
+    step: Number = 1,
     *,
-    dtype: "dtype | None" = None,
+    dtype: dtype | None = None,
 ) -> Array:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
     if end is None:
@@ -42,7 +42,7 @@ def arange(
 
 @factory(name="range", counted=True)
 def range_(
-    start: "Number" = 0, end: "Number | None" = None, step: "Number" = 1, *, dtype: "dtype | None" = None
+    start: Number = 0, end: Number | None = None, step: Number = 1, *, dtype: dtype | None = None
 ) -> Array:
     """start, start + step, ... with end included; deprecated in favour of arange."""
     warn(
@@ -72,7 +72,7 @@ def _bounds(op: str, start: Any, end: Any) -> tuple[Any, Any]:
 
 @factory(counted=True)
 def linspace(
-    start: "Tensor | Number", end: "Tensor | Number", steps: "int", *, dtype: "dtype | None" = None
+    start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype: dtype | None = None
 ) -> Array:
     """`steps` values from start to end, both included; numbers or 0-d tensors."""
     first, last = _bounds("linspace", start, end)
@@ -82,14 +82,14 @@ def linspace(
     return _line()(*_places(steps), number(first, of), number(last, of))  # type: ignore[no-any-return]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _line() -> Callable[..., Any]:
     """ranges.linspace of float32 as a kernel of `_places` and both ends."""
     i, half, rest, start, end = map(symbol, ("i", "half", "rest", "start", "end"))
     far, first, last, step = (m.cast(x, arg="float64") for x in (rest, start, end, (end - start) / rest))
     found = m.where(m.lt(i, half), first + step * i, last - step * (far - i))
     kinds = *[(n.arg, "float64") for n in (i, half)], *[(n.arg, "float32") for n in (rest, start, end)]
-    return machine("loops.pointwise", "pointwise")((found,), kinds, ("float32",))  # type: ignore[no-any-return]
+    return service("pointwise kernel")((found,), kinds, ("float32",))  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=64)
@@ -100,12 +100,12 @@ def _places(steps: int) -> tuple[Array, ...]:
 
 @factory(counted=True)
 def logspace(
-    start: "Tensor | Number",
-    end: "Tensor | Number",
-    steps: "int",
-    base: "float" = 10.0,
+    start: Tensor | Number,
+    end: Tensor | Number,
+    steps: int,
+    base: float = 10.0,
     *,
-    dtype: "dtype | None" = None,
+    dtype: dtype | None = None,
 ) -> Array:
     """base to the powers linspace(start, end, steps)."""
     first, last = _bounds("logspace", start, end)
@@ -113,7 +113,7 @@ def logspace(
 
 
 @factory
-def eye(n: "int", m: "int | None" = None, *, dtype: "dtype | None" = None) -> Array:
+def eye(n: int, m: int | None = None, *, dtype: dtype | None = None) -> Array:
     """An n x m (n x n) matrix with ones on the diagonal."""
     return ranges.eye(n, n if m is None else m, dtype or dt.get_default_dtype())
 
@@ -122,7 +122,7 @@ def eye(n: "int", m: "int | None" = None, *, dtype: "dtype | None" = None) -> Ar
 
 
 def _triangle(op: str, which: str, find: Any) -> None:
-    def body(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64) -> Array:
+    def body(row: int, col: int, offset: int = 0, *, dtype: dtype = dt.int64) -> Array:
         for name, size in (("row", row), ("col", col)):
             if size < 0:
                 raise RuntimeError(f"{name} must be non-negative, got{size}")

@@ -11,7 +11,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import contiguous_strides
-from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.table import LENIENCE
 
 Array = np.ndarray[Any, Any]
@@ -73,7 +73,7 @@ def take_along(a: Array, dim: int, index: Array) -> Array:
         step, begin = _lines(a.shape, dim, index.shape)
         return np.asarray(a.take((index if step == 1 else index * step) + begin))
     out = np.empty(index.shape, a.dtype)
-    if not machine("moves.along_dim", "along")("read", a, dim, index, out):
+    if not service("gather or scatter along a dim")("read", a, dim, index, out):
         out[...] = a[places_along(dim, index)]
     return out
 
@@ -123,5 +123,5 @@ _MANY = 1 << 20
 def rows_of(a: Array, index: Array) -> Array:
     """a[index], copied; IndexError for a number out of range."""
     large = index.size * a.strides[0] >= _MANY
-    found = machine("moves.gather", "rows")(a, index) if large else None
+    found = service("gather rows")(a, index) if large else None
     return np.asarray(a.take(index, 0)) if found is None else found

@@ -16,7 +16,7 @@ from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 @opaque(where=("torch",), quiet=True)
 def embedding(
-    weight, indices, padding_idx: "int" = -1, scale_grad_by_freq: "bool" = False, sparse: "bool" = False
+    weight, indices, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Array:
     """weight[indices]: the rows of a matrix. The row padding_idx gets no gradient."""
     if weight.ndim != 2:
@@ -57,7 +57,7 @@ def _(s: Any, grad: Any) -> Any:
 
 @opaque(name="embedding_dense_backward", where=("aten",))
 def _dense_backward(
-    grad_output, indices, num_weights: "int", padding_idx: "int", scale_grad_by_freq: "bool"
+    grad_output, indices, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
     """The gradient of the table: each row of grad_output added to the row it was read from."""
     width = grad_output.shape[-1]
@@ -105,7 +105,7 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
 
 
 @composite(inplace=True, out=True)
-def renorm(input, p: "Number", dim: "int", maxnorm: "Number"):
+def renorm(input, p: Number, dim: int, maxnorm: Number):
     """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
@@ -124,11 +124,11 @@ def renorm(input, p: "Number", dim: "int", maxnorm: "Number"):
 def functional_embedding(
     input,
     weight,
-    padding_idx: "int | None" = None,
-    max_norm: "float | None" = None,
-    norm_type: "float" = 2.0,
-    scale_grad_by_freq: "bool" = False,
-    sparse: "bool" = False,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ):
     """The rows of weight (num_embeddings, dim) that the integers in input name.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.callers import warn
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.indexing.embedding import embedding, renorm_rows
@@ -18,15 +19,15 @@ MODES = ("sum", "mean", "max")
 def functional_embedding_bag(
     input,
     weight,
-    offsets: "Tensor | None" = None,
-    max_norm: "float | None" = None,
-    norm_type: "float" = 2,
-    scale_grad_by_freq: "bool" = False,
-    mode: "str" = "mean",
-    sparse: "bool" = False,
-    per_sample_weights: "Tensor | None" = None,
-    include_last_offset: "bool" = False,
-    padding_idx: "int | None" = None,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
 ):
     """The sum, mean or maximum of the rows that each bag of indices names."""
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
@@ -34,6 +35,7 @@ def functional_embedding_bag(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
             f"then it must have the same shape as the input ({input.shape})"
         )
+    input, weight = _in_todays_order(input, weight)
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     flat, starts = _in_bags(input, offsets)
@@ -71,6 +73,18 @@ def functional_embedding_bag(
     )[0]
 
 
+def _in_todays_order(input: Any, weight: Any) -> tuple[Any, Any]:
+    """(input, weight), also of a call in the order that they had once."""
+    if weight.dtype.name != "int64" or not input.is_floating_point():
+        return input, weight
+    warn(
+        "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
+        "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+        UserWarning,
+    )
+    return weight, input
+
+
 def _in_bags(input: Any, offsets: Any) -> tuple[Any, Array]:
     """(the indices as a vector, where each bag begins)."""
     if input.ndim == 2:
@@ -96,12 +110,12 @@ def embedding_bag(
     weight,
     indices,
     offsets,
-    scale_grad_by_freq: "bool" = False,
-    mode: "int" = 0,
-    sparse: "bool" = False,
-    per_sample_weights: "Tensor | None" = None,
-    include_last_offset: "bool" = False,
-    padding_idx: "int | None" = None,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
 ):
     """(the bags, each index's bag, the bags' sizes, where a maximum comes from) of a vector of indices.
 
@@ -130,17 +144,17 @@ def embedding_bag(
     )
 
 
-@composite(where=("torch",))
+@composite(where=("torch",), aliases=("torch._embedding_bag_forward_only",))
 def _embedding_bag(
     weight,
     indices,
     offsets,
-    scale_grad_by_freq: "bool" = False,
-    mode: "int" = 0,
-    sparse: "bool" = False,
-    per_sample_weights: "Tensor | None" = None,
-    include_last_offset: "bool" = False,
-    padding_idx: "int" = -1,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
 ):
     """embedding_bag, with -1 for no padding."""
     return embedding_bag(

@@ -8,11 +8,14 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import broadcast_shapes
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import legacy, one_value
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
-formulas("indexing.masking")
+
+@composite
+def argwhere(input):
+    """The positions of the nonzero elements, one row each."""
+    return _nonzero(input)
 
 
 def _no_mask(op: str, mask: Array) -> RuntimeError:
@@ -45,7 +48,7 @@ def _fill_into(out: Array, mask: Array, value: Any) -> None:
 
 
 @opaque(inplace=True, into=_fill_into, quiet=True)
-def masked_fill(input, mask, value: "Tensor | Number") -> Array:
+def masked_fill(input, mask, value: Tensor | Number) -> Array:
     """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
     shape = input.shape if input.shape == mask.shape else broadcast_shapes(mask.shape, input.shape)
     out = np.array(input if shape == input.shape else np.broadcast_to(input, shape), order="C")
@@ -122,7 +125,7 @@ def _nonzero(input) -> Array:
 
 
 @composite(out=True)
-def nonzero(input, *, as_tuple: "bool" = False):
+def nonzero(input, *, as_tuple: bool = False):
     """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
     if not as_tuple:
         return _nonzero(input)
@@ -131,7 +134,7 @@ def nonzero(input, *, as_tuple: "bool" = False):
 
 
 @opaque
-def nonzero_static(input, *, size: "int", fill_value: "int" = -1) -> Array:
+def nonzero_static(input, *, size: int, fill_value: int = -1) -> Array:
     """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")

@@ -12,6 +12,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.indexing.along_dim import (
     UNSIGNED,
@@ -24,20 +25,19 @@ from rushlight._engine.ops.indexing.along_dim import (
     rows_of,
     wrap_positions,
 )
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.table import ROWS, Array, composite, index, opaque, view
 
 # --- x[...] ---------------------------------------------------------------------------------------
 
 
 @view(name="_basic", where=("aten",), native=True)
-def BASIC(input, basic: "tuple", ones: "tuple") -> Any:
+def BASIC(input, basic: tuple, ones: tuple) -> Any:
     """The view of x[ints, slices, None, ...] (see tensors/indexing.py)."""
     return advanced_indexing.view, basic, ones
 
 
 @index(name="index", where=("aten",), fused=advanced_indexing.read, quiet=True)
-def index_(input, indices: "list[Tensor | None]") -> Any:
+def index_(input, indices: list[Tensor | None]) -> Any:
     """x[index tensors and masks]: a copy."""
     return advanced_indexing.coordinates(input, indices)
 
@@ -68,14 +68,14 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
     if index.size == 0 and index.dtype.kind in "iuf":
         return np.empty(index.shape, a.dtype)
     out, d = np.empty(index.shape, a.dtype), wrap_dim(dim, a.ndim)
-    if machine("moves.along_dim", "along")("read", a, d, index, out):
+    if service("gather or scatter along a dim")("read", a, d, index, out):
         return out
     _check_gather(a, d, index)
     return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(index.shape)
 
 
 @index(fused=_gather, quiet=True, out=True, out_apart=True)
-def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
+def gather(input, dim: int, index, *, sparse_grad: bool = False) -> Any:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     return places_along(wrap_dim(dim, len(input)), index)
 
@@ -106,7 +106,7 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
 
 
 @index(fused=_index_select, quiet=True, out=True, out_apart=True)
-def index_select(input, dim: "int", index) -> Any:
+def index_select(input, dim: int, index) -> Any:
     """The slices of input at the positions `index` (a vector) along dim."""
     return (*[slice(None)] * wrap_dim(dim, len(input)), index)
 
@@ -148,7 +148,7 @@ take.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).put(s.index, gra
 
 
 @composite(out=True)
-def take_along_dim(input, indices, dim: "int | None" = None):
+def take_along_dim(input, indices, dim: int | None = None):
     """gather with indices broadcast to input's other dims; dim None flattens input first."""
     if indices._k.dtype.name != "int64":
         raise RuntimeError(

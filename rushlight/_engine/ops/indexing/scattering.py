@@ -12,6 +12,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.determinism import alert
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.numerics.accumulate import add_at, identity, reduce_at
 from rushlight._engine.ops.creation.copying import duplicate
@@ -24,7 +25,6 @@ from rushlight._engine.ops.indexing.along_dim import (
     places_along,
 )
 from rushlight._engine.ops.indexing.reads import check_flat
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.table import ROWS, Array, opaque
 
 
@@ -49,11 +49,12 @@ def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:
 
 
 @writes(order="K", quiet=True)
-def index_put(input, indices: "list[Tensor | None]", values, accumulate: "bool" = False) -> None:
+def index_put(input, indices: list[Tensor | None], values, accumulate: bool = False) -> None:
     """input with input[indices] = values; accumulate adds, repeated positions too."""
     if not indices:
         raise RuntimeError("index_put: expected at least one index tensor, got none")
     if input.dtype != values.dtype:
+        advanced_indexing.fitting(input.shape, indices, values.shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{legacy(input)} for the destination and {legacy(values)} for the source."
@@ -117,11 +118,10 @@ def _write_at(
 ) -> None:
     """Write (or combine by `how`) source at the positions of index along dim; `out` is changed."""
     d, array = wrap_dim(dim, out.ndim), source if isinstance(source, np.ndarray) else None
-    if (
-        not index.size
-        or include_self
+    if not index.size or (
+        include_self
         and array is not None
-        and (machine("moves.along_dim", "along")(how or "write", out, d, index, source))
+        and (service("gather or scatter along a dim")(how or "write", out, d, index, source))
     ):
         return
     _check_scatter(op, out, d, index, array)
@@ -150,12 +150,12 @@ _OLD_NAMES = {"add": "sum", "multiply": "prod", None: None}
 @writes(out=True)
 def scatter(
     input,
-    dim: "int",
+    dim: int,
     index,
-    src: "Tensor | Number | None" = None,
-    value: "Number | None" = None,
+    src: Tensor | Number | None = None,
+    value: Number | None = None,
     *,
-    reduce: "str | None" = None,
+    reduce: str | None = None,
 ) -> None:
     """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
 
@@ -208,7 +208,7 @@ def _padded(part: Any, shape: tuple[int, ...]) -> Any:
 
 
 @writes(out=True)
-def scatter_add(input, dim: "int", index, src) -> None:
+def scatter_add(input, dim: int, index, src) -> None:
     """input with src added at [.., index[.., i, ..], ..] along dim."""
     _write_at("scatter_add", input, dim, index, src, "sum")
 
@@ -223,7 +223,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @writes(out=True)
-def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self: "bool" = True) -> None:
+def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bool = True) -> None:
     """input with src combined in along dim; reduce: "sum", "prod", "mean", "amax" or "amin".
 
     include_self: whether the elements of input that are written to take part.
@@ -323,7 +323,7 @@ def _prod_rule(
 
 
 @writes(order="K")
-def put(input, index, source, accumulate: "bool" = False) -> None:
+def put(input, index, source, accumulate: bool = False) -> None:
     """input, seen as flat, with source written (or added) at the positions `index`."""
     if not accumulate:
         alert("put_")

@@ -9,6 +9,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.errors import warn_once, wrap_dim
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import MANY, add_at
 from rushlight._engine.ops.indexing.along_dim import (
     at_least_1d,
@@ -19,7 +20,6 @@ from rushlight._engine.ops.indexing.along_dim import (
     one_value,
 )
 from rushlight._engine.ops.indexing.scattering import reduce_into, reduce_rule, writes
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.table import ROWS, Array, Row, composite
 
 
@@ -75,7 +75,7 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
 
 
 @writes(out=True)
-def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
+def index_add(input, dim: int, index, source, *, alpha: Number = 1) -> None:
     """input with alpha * source's slices added to the slices at `index` along dim."""
     d = wrap_dim(dim, input.ndim)
     # As in PyTorch: along outer dims two-byte floats are added in single precision and rounded once.
@@ -91,7 +91,7 @@ def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
         and index.size
         and source.size < MANY
         and not once
-        and machine("moves.along_dim", "along")("sum", input, d, index, source, True)
+        and service("gather or scatter along a dim")("sum", input, d, index, source, True)
     ):
         return
     _check_add("index_add", input, d, index, source)
@@ -160,7 +160,7 @@ def _check_copy(a: Array, d: int, index: Array, source: Array) -> None:
 
 
 @writes(out=True, quiet=True)
-def index_copy(input, dim: "int", index, source) -> None:
+def index_copy(input, dim: int, index, source) -> None:
     """input with the slices at `index` along dim replaced by source's slices."""
     d = wrap_dim(dim, input.ndim)
     _check_copy(input, d, index, source)
@@ -188,7 +188,7 @@ def _check_fill(a: Array, index: Array, value: Any) -> None:
 
 
 @writes(order="K")
-def index_fill(input, dim: "int", index, value: "Tensor | Number") -> None:
+def index_fill(input, dim: int, index, value: Tensor | Number) -> None:
     """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
     d = wrap_dim(dim, input.ndim)
     _check_fill(input, index, value)
@@ -213,7 +213,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @writes(out=True)
-def index_reduce(input, dim: "int", index, source, reduce: "str", *, include_self: "bool" = True) -> None:
+def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: bool = True) -> None:
     """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
@@ -261,27 +261,25 @@ def _put(part: Any, src: Any) -> None:
 
 
 @composite
-def select_scatter(input, src, dim: "int", index: "int"):
+def select_scatter(input, src, dim: int, index: int):
     """input with input.select(dim, index) replaced by src."""
     return _written_back(input, src, ROWS["select"], dim, index)
 
 
 @composite(out=True)
-def slice_scatter(
-    input, src, dim: "int" = 0, start: "int | None" = None, end: "int | None" = None, step: "int" = 1
-):
+def slice_scatter(input, src, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1):
     """input with the elements start, start + step, ... before end along dim replaced by src."""
     return _written_back(input, src, ROWS["slice"], dim, start, end, step)
 
 
 @composite
-def diagonal_scatter(input, src, offset: "int" = 0, dim1: "int" = 0, dim2: "int" = 1):
+def diagonal_scatter(input, src, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """input with its diagonal replaced by src."""
     return _written_back(input, src, ROWS["diagonal"], offset, dim1, dim2)
 
 
 @composite(name="fill_diagonal_", where=("Tensor",))
-def fill_diagonal_(input, fill_value: "Number", wrap: "bool" = False):
+def fill_diagonal_(input, fill_value: Number, wrap: bool = False):
     """A number written where all coordinates are equal; if `wrap`, to each block of a tall matrix."""
     if input.ndim < 2:
         raise RuntimeError(f"dimensions must larger than 1, got a tensor of shape {list(input.shape)}")
@@ -300,7 +298,7 @@ def fill_diagonal_(input, fill_value: "Number", wrap: "bool" = False):
 
 
 @composite
-def as_strided_scatter(input, src, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
+def as_strided_scatter(input, src, size: Ints, stride: Ints, storage_offset: int | None = None):
     """input with the elements of its storage that as_strided shows replaced by src."""
     show, geometry = ROWS["as_strided"], _geometry(input)
     offset = input.storage_offset() if storage_offset is None else storage_offset

@@ -9,8 +9,7 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.recording import fusing
-from rushlight._engine.ops.declared import formulas
-from rushlight._engine.ops.expressions import symbol
+from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import (
     Array,
@@ -25,13 +24,17 @@ from rushlight._engine.ops.linalg.matmul import (
 )
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import composite, contract
+from rushlight._engine.ops.table import ROWS, composite, contract, pointwise
 
-_FORMULAS = formulas("linalg.addmm")
+
+@pointwise(where=(), inplace=False)
+def _scaled_sum(product, input, beta: Number = 1, alpha: Number = 1) -> Expr:
+    """beta * input + alpha * product, laid out as the product."""
+    return input * beta + product * alpha
 
 
 @contract(where=("nn.functional",), leaves=-1, out=True)
-def linear(input, weight, bias: "Tensor | None" = None) -> str:
+def linear(input, weight, bias: Tensor | None = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
     return "...i,oi->...o"
 
@@ -113,42 +116,50 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
         input.expand(found.shape)
     except RuntimeError as error:
         raise RuntimeError(f"{op}: {error}") from None
-    return _FORMULAS["_scaled_sum"](found, input, beta, alpha)
+    return _scaled_sum(found, input, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)
-def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
+def addmm(input, mat1, mat2, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
+@composite(where=("torch",), out=True, planned=True)
+def _addmm_activation(input, mat1, mat2, *, beta: Number = 1, alpha: Number = 1, use_gelu: bool = False):
+    """relu, or gelu in tanh's form, of addmm."""
+    found = addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return ROWS["gelu"](found, approximate="tanh") if use_gelu else ROWS["relu"](found)
+
+
 @composite(out=True, inplace=True, planned=True)
-def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
+def baddbmm(input, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (batch1 @ batch2)."""
     return _added("baddbmm", input, bmm, batch1, batch2, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)
-def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
+def addmv(input, mat, vec, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, mv, mat, vec, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)
-def addbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
+def addbmm(input, batch1, batch2, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
     return _added("addbmm", input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)
-def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
+def addr(input, vec1, vec2, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * the outer product of two vectors."""
-    if vec1.ndim != 1 or vec2.ndim != 1:
-        raise RuntimeError(
-            f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and {vec2.ndim}-D"
-        )
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
     found = outer(vec1, vec2)
     for name, scale in (("beta", beta), ("alpha", alpha)):
+        if isinstance(scale, bool) and not found.dtype.category == input.dtype.category == 0:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if isinstance(scale, float) and found.dtype.category < 2:
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
@@ -201,7 +212,7 @@ def vdot(input, other):
 
 
 @composite(where=("torch",), out=True)
-def tensordot(a, b, dims: "Any" = 2):
+def tensordot(a, b, dims: Any = 2):
     """The sum of products over given dims of both, the rest of a's dims before b's."""
     left, right = _dot_dims(a, b, dims)
     keep_a = [d for d in range(a.ndim) if d not in left]
@@ -219,7 +230,7 @@ def tensordot(a, b, dims: "Any" = 2):
     inner_size = int(np.prod([a.shape[d] for d in left], dtype=np.int64))
     rows = a.permute((*keep_a, *left)).reshape(int(np.prod(shape_a, dtype=np.int64)), inner_size)
     columns = b.permute((*right, *keep_b)).reshape(inner_size, int(np.prod(shape_b, dtype=np.int64)))
-    return mm(rows, columns).reshape(*shape_a, *shape_b)
+    return mm(rows, columns).reshape([*shape_a, *shape_b])
 
 
 def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
@@ -240,7 +251,7 @@ def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
 
 
 @composite(where=("torch", "nn.functional"))
-def bilinear(input1, input2, weight, bias: "Tensor | None" = None):
+def bilinear(input1, input2, weight, bias: Tensor | None = None):
     """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
     for number, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[number]:

@@ -26,7 +26,7 @@ from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 
 
 @opaque(name="_qr", where=("aten",), node="linalg_qr")
-def _qr(input, mode: "str") -> tuple[Array, Array]:
+def _qr(input, mode: str) -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
     check_matrix("linalg.qr", input)
     q, r = np.linalg.qr(input, mode="reduced" if mode == "r" else mode)
@@ -72,7 +72,7 @@ def _tall_gradient(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
 
 
 @composite(where=("linalg.qr",), name="linalg_qr", out=True)
-def linalg_qr(A, mode: "str" = "reduced"):
+def linalg_qr(A, mode: str = "reduced"):
     """(Q, R) with A = Q R; mode "reduced", "complete" or "r"."""
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
@@ -86,7 +86,7 @@ def linalg_qr(A, mode: "str" = "reduced"):
 
 
 @composite(out=True)
-def qr(input, some: "bool" = True):
+def qr(input, some: bool = True):
     """linalg.qr in its older spelling."""
     q, r = _qr(input, "reduced" if some else "complete")
     return named("qr")(q, r)
@@ -163,7 +163,7 @@ def _check_reflections(op: str, input: Any, tau: Any) -> None:
 
 
 @composite(out=True)
-def ormqr(input, tau, other, left: "bool" = True, transpose: "bool" = False):
+def ormqr(input, tau, other, left: bool = True, transpose: bool = False):
     """Q @ other (Q^H @ other with transpose; from the right without left), for geqrf's reflections."""
     op = "torch.ormqr"
     if input.ndim >= 2 and other.ndim < 2:
@@ -280,7 +280,7 @@ def _factor(a: Array, pivots: Array, hermitian: bool) -> int:
 
 
 @opaque(name="_ldl_factor", where=("aten",))
-def _ldl_factor(A, hermitian: "bool") -> tuple[Array, Array, Array]:
+def _ldl_factor(A, hermitian: bool) -> tuple[Array, Array, Array]:
     """(LD, pivots, info)."""
     found = np.tril(A)
     pivots, info = np.zeros(A.shape[:-1], np.int32), np.zeros(A.shape[:-2], np.int32)
@@ -300,7 +300,7 @@ _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a divisio
     "(LD, pivots, info): linalg.ldl_factor that reports a singular D in info instead of raising.",
     RuntimeError,
 )
-def ldl_factor(input, *, hermitian: "bool" = False):
+def ldl_factor(input, *, hermitian: bool = False):
     """(LD, pivots) as LAPACK packs them; input is symmetric (Hermitian), and its lower triangle is read."""
     check_square("torch.linalg.ldl_factor_ex", input._a)
     return _ldl_factor(input, hermitian)
@@ -335,7 +335,7 @@ def _solve_one(a: Array, pivots: Array, x: Array, hermitian: bool) -> None:
 
 
 @opaque(name="_ldl_solve", where=("aten",))
-def _ldl_solve(LD, pivots, B, hermitian: "bool") -> Array:
+def _ldl_solve(LD, pivots, B, hermitian: bool) -> Array:
     """X with A X = B."""
     batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     x = np.array(np.broadcast_to(B, (*batch, *B.shape[-2:])))
@@ -353,7 +353,7 @@ _underived(_ldl_solve, "derivative for aten::linalg_ldl_solve", "solve on the ma
 
 
 @composite(where=("linalg.ldl_solve",), name="linalg_ldl_solve", out=True)
-def linalg_ldl_solve(LD, pivots, B, *, hermitian: "bool" = False):
+def linalg_ldl_solve(LD, pivots, B, *, hermitian: bool = False):
     """X with A X = B, from A's LDL decomposition."""
     op = "torch.linalg.ldl_solve"
     check_square(op, LD._a)

@@ -21,7 +21,7 @@ _BY_PRODUCT = {
 
 
 @composite(name="_length", where=("aten",), node="cdist")
-def _length(input, p: "float"):
+def _length(input, p: float):
     """The p-norm over the last dim."""
     size = input.abs()
     if p == 0:
@@ -78,7 +78,7 @@ def _check(name: str, x: Any, what: str, runs: bool = True) -> None:
 
 
 @composite(where=("torch",))
-def cdist(x1, x2, p: "float" = 2.0, compute_mode: "str" = "use_mm_for_euclid_dist_if_necessary"):
+def cdist(x1, x2, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"):
     """The distances (..., P, R) between the vectors of x1 (..., P, M) and those of x2 (..., R, M)."""
     if compute_mode not in _BY_PRODUCT:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
@@ -101,7 +101,7 @@ def cdist(x1, x2, p: "float" = 2.0, compute_mode: "str" = "use_mm_for_euclid_dis
 
 
 @composite(where=("torch", "nn.functional"))
-def pdist(input, p: "float" = 2.0):
+def pdist(input, p: float = 2.0):
     """The distances between all pairs of rows i < j of a matrix, as a vector."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")

@@ -35,7 +35,7 @@ def _settled(op: str, a: Array, compute: Any) -> Any:
 
 
 @opaque(name="_eigh", where=("aten",), node="linalg_eigh")
-def _eigh(A, uplo: "str") -> tuple[Array, Array]:
+def _eigh(A, uplo: str) -> tuple[Array, Array]:
     """(eigenvalues in ascending order, eigenvectors as columns)."""
     values, vectors = _settled("linalg.eigh", A, lambda a: np.linalg.eigh(a, uplo))
     return values, columns(vectors)
@@ -86,13 +86,13 @@ def _uplo(op: str, A: Any, uplo: str) -> str:
 
 
 @composite(where=("linalg.eigh",), name="linalg_eigh", out=True)
-def linalg_eigh(input, UPLO: "str" = "L"):
+def linalg_eigh(input, UPLO: str = "L"):
     """(eigenvalues ascending, eigenvectors) of Hermitian matrices, of which one triangle is read."""
     return named("linalg_eigh")(*_eigh(input, _uplo("linalg.eigh", input, UPLO)))
 
 
 @opaque(name="_eigvalsh", where=("aten",), node="linalg_eigh")
-def _eigvalsh(A, uplo: "str") -> Array:
+def _eigvalsh(A, uplo: str) -> Array:
     """The eigenvalues alone."""
     return np.asarray(_settled("linalg.eigh", A, lambda a: np.linalg.eigvalsh(a, uplo)))
 
@@ -104,7 +104,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @composite(where=("linalg.eigvalsh",), name="linalg_eigvalsh", out=True)
-def linalg_eigvalsh(input, UPLO: "str" = "L"):
+def linalg_eigvalsh(input, UPLO: str = "L"):
     """The eigenvalues of Hermitian matrices, ascending."""
     return _eigvalsh(input, _uplo("linalg.eigh", input, UPLO))
 
@@ -126,7 +126,8 @@ def _eig(A) -> tuple[Array, Array]:
 @_eig.gradient
 def _(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
     """Boeddeker et al., "On the computation of complex-valued gradients" (arXiv:1701.00392), 4.77;
-    eigenvectors have norm 1, which takes a part of their gradient away."""
+    eigenvectors have norm 1, which takes a part of their gradient away.
+    """
     values, V = s.result
     VH = dagger(V)
     inner = None

@@ -11,7 +11,7 @@ from rushlight._engine.ops.table import Array, composite, opaque
 
 
 @opaque(name="_einsum", where=("aten",), node="einsum")
-def _einsum(operands: "list[Tensor]", equation: "str") -> Array:
+def _einsum(operands: list[Tensor], equation: str) -> Array:
     """A contraction whose equation has single letters and an explicit result."""
     dtype = operands[0].dtype
     # NumPy contracts the last two first, and puts what the last one has before what the other has.
@@ -71,7 +71,7 @@ def _on_diagonal(found: Any, labels: str, unique: str, t: Any) -> Any:
 
 
 @composite(where=("torch",))
-def einsum(equation: "Any", operands: "*Any" = ()):
+def einsum(equation: Any, operands: "*Any" = ()):
     """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
     if not isinstance(equation, str):
         one = not operands or not isinstance(operands[0], (list, tuple))  # one operand and its labels
@@ -84,7 +84,7 @@ def einsum(equation: "Any", operands: "*Any" = ()):
 
 
 @composite(where=("aten",), planned=True)
-def _of_equation(equation: "str", operands: "list[Tensor]"):
+def _of_equation(equation: str, operands: list[Tensor]):
     """einsum."""
     full = _normalised(equation, [t.ndim for t in operands])
     _check_sizes(full, operands)

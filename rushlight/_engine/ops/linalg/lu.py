@@ -13,7 +13,6 @@ import numpy as np
 
 from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
     Array,
@@ -30,7 +29,18 @@ from rushlight._engine.ops.linalg.matrix_checks import (
 )
 from rushlight._engine.ops.table import ROWS, composite, opaque
 
-formulas("linalg.lu")
+
+@composite(out=True)
+def lu_solve(input, LU_data, LU_pivots):
+    """linalg.lu_solve with its operands in the older order."""
+    return linalg_lu_solve(LU_data, LU_pivots, input)
+
+
+@composite
+def det(input):
+    """linalg.det in its older spelling."""
+    return linalg_det(input)
+
 
 _PANEL = 64
 
@@ -116,7 +126,8 @@ def _(A: Any) -> Any:
 @_lu_factor.gradient
 def _(s: Any, grad: Any, *_: Any) -> Any:
     """From the factors' gradients by Jacobi's trick: L^-1 dA U^-1 = L^-1 dL + dU U^-1 has parts below
-    and above the diagonal. https://arxiv.org/abs/2009.10071 (derived there for all shapes)."""
+    and above the diagonal. https://arxiv.org/abs/2009.10071 (derived there for all shapes).
+    """
     lu, pivots, _info = s.result
     rows, wide = lu.shape[-2:]
     small = min(rows, wide)
@@ -149,7 +160,7 @@ def _upper(lu: Any) -> Any:
 
 
 @opaque(name="_pivot_order", where=("aten",))
-def _pivot_order(pivots, rows: "int", inverse: "bool") -> Array:
+def _pivot_order(pivots, rows: int, inverse: bool) -> Array:
     """The permutation's indices, or its inverse's."""
     order = order_of(pivots, rows)
     return np.argsort(order, -1) if inverse else order
@@ -185,27 +196,27 @@ _ZERO = (
 @reporting(
     _ZERO, "(LU, pivots, info); info counts the first zero on U's diagonal instead of raising.", RuntimeError
 )
-def lu_factor(A, *, pivot: "bool" = True):
+def lu_factor(A, *, pivot: bool = True):
     """(LU, pivots): L below and U on and above the diagonal of one matrix, and the rows' swaps."""
     return _factored(A, pivot)
 
 
 @composite(where=("torch", "Tensor"), out=True)
-def lu(A, pivot: "bool" = True, get_infos: "bool" = False):
+def lu(A, pivot: bool = True, get_infos: bool = False):
     """(LU, pivots), and infos with get_infos: linalg.lu_factor_ex in its older spelling."""
     found = _factored(A, pivot)
     return named("_lu_with_info")(*found) if get_infos else tuple(found[:2])
 
 
 @composite(where=("linalg.lu",), name="linalg_lu", out=True)
-def linalg_lu(A, *, pivot: "bool" = True):
+def linalg_lu(A, *, pivot: bool = True):
     """(P, L, U) with A = P L U: a permutation, a unit lower and an upper triangular matrix."""
     packed, pivots, _info = _factored(A, pivot, "linalg.lu")
     return named("linalg_lu")(*lu_unpack(packed, pivots))
 
 
 @composite(out=True, where=("torch",))
-def lu_unpack(LU_data, LU_pivots, unpack_data: "bool" = True, unpack_pivots: "bool" = True):
+def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True):
     """(P, L, U) of what lu_factor packs; parts that are not asked for come empty."""
     if LU_data.ndim < 2:
         raise RuntimeError(
@@ -241,7 +252,7 @@ _permutation.shape_rule(lambda A, pivots: A.new_empty((*pivots.shape[:-1], A.sha
 
 
 @composite(where=("linalg.lu_solve",), name="linalg_lu_solve", out=True)
-def linalg_lu_solve(LU, pivots, B, *, left: "bool" = True, adjoint: "bool" = False):
+def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False):
     """X with A X = B (X A = B, left=False; A^H, adjoint=True), from A's LU decomposition."""
     op = "linalg.lu_solve"
     check_matrix(op, B._a, "B")
@@ -294,7 +305,8 @@ _det.shape_rule(lambda A: A.new_empty(A.shape[:-2], device="meta"))
 @_det.gradient
 def _(s: Any, grad: Any) -> Any:
     """Jacobi's formula: grad det(A)* A^-H; the adjugate's singular vectors where A has no inverse
-    (https://nhigham.com/2020/06/16/what-is-the-adjugate-of-a-matrix/)."""
+    (https://nhigham.com/2020/06/16/what-is-the-adjugate-of-a-matrix/).
+    """
     A, det = s.A, s.result
     if not (det._a == 0).any():
         return ROWS["_inverse"](dagger(A))[0] * (grad * det.conj())[..., None, None]

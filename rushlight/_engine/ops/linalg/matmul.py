@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight._engine.core.dtype import C_NAMES
 from rushlight._engine.core.layout import broadcast_shapes
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import Array, Row, composite, contract
@@ -29,7 +30,6 @@ def _c_name(a: Array) -> str:
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
 _LARGE = 1 << 18
-machine: Callable[[Array, Array], Way | None] = lambda a, b: None
 
 
 def narrow(a: Array) -> bool:
@@ -69,7 +69,7 @@ def large(a: Array, b: Array) -> bool:
 def widely(a: Array, b: Array) -> Way:
     """`wide` of operands that lie like these."""
     many = large(a, b)
-    found = machine(a, b) if many else None
+    found = service("matrix product")(a, b) if many else None
     if found is not None:
         return found
     if narrow(a):

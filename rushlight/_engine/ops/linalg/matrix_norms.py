@@ -73,34 +73,33 @@ def _of_singular(values: Any, ord: Any) -> Any:
 @composite(where=("linalg.matrix_norm",), name="linalg_matrix_norm", out=True)
 def linalg_matrix_norm(
     input,
-    ord: "Any" = "fro",
-    dim: "Ints" = (-2, -1),
-    keepdim: "bool" = False,
+    ord: Any = "fro",
+    dim: Ints = (-2, -1),
+    keepdim: bool = False,
     *,
-    dtype: "dtype | None" = None,
+    dtype: dtype | None = None,
 ):
     """ord: "fro", "nuc" (sum of singular values), 2, -2 (largest, smallest), 1, -1 (largest, smallest sum of
-    a column's absolute values), inf, -inf (of a row's)."""
+    a column's absolute values), inf, -inf (of a row's).
+    """
     return matrix_norm_of(input, ord, dim, keepdim, dtype)
 
 
 @composite(where=("linalg.norm",), name="linalg_norm", out=True)
 def linalg_norm(
     input,
-    ord: "Any" = None,
-    dim: "Ints | None" = None,
-    keepdim: "bool" = False,
+    ord: Any = None,
+    dim: Ints | None = None,
+    keepdim: bool = False,
     *,
-    dtype: "dtype | None" = None,
+    dtype: dtype | None = None,
 ):
     """A vector norm over one dim, a matrix norm over two; ord=None is the 2-norm of all elements."""
     dims = (dim,) if isinstance(dim, int) else dim
-    if isinstance(ord, str) or ord is not None:
-        if dims is None and input.ndim not in (1, 2):
-            raise RuntimeError(
-                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                f"Got {input.ndim}D."
-            )
+    if (isinstance(ord, str) or ord is not None) and dims is None and input.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
+        )
     if isinstance(ord, str):
         return matrix_norm_of(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype)
     if dims is not None and len(dims) not in (1, 2):
@@ -111,7 +110,7 @@ def linalg_norm(
 
 
 @composite(where=("linalg.cond",), name="linalg_cond", out=True)
-def linalg_cond(input, p: "Any" = None):
+def linalg_cond(input, p: Any = None):
     """norm(input) * norm(input^-1): by singular values for p None, 2 and -2; inf for a singular matrix."""
     if input.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")

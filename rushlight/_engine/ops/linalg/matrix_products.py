@@ -5,17 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.core.errors import wrap_dim
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import matmul
 from rushlight._engine.ops.linalg.matrix_checks import check_square, is_inexact
 from rushlight._engine.ops.table import ROWS, composite
 
-formulas("linalg.matrix_products")
+
+@composite(out=True)
+def matrix_power(input, n: int):
+    """linalg.matrix_power in its older spelling."""
+    return linalg_matrix_power(input, n)
+
+
+@composite(where=("linalg.diagonal",))
+def linalg_diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1):
+    """A view of the diagonals of the matrices in the last two dims."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+@composite(where=("linalg.cross",), out=True)
+def linalg_cross(input, other, *, dim: int = -1):
+    """The cross product of vectors of three elements along dim; other dims broadcast."""
+    return cross(input, other, dim)
 
 
 @composite(where=("linalg.matrix_power",), name="linalg_matrix_power", out=True)
-def linalg_matrix_power(input, n: "int"):
+def linalg_matrix_power(input, n: int):
     """input @ input @ ... (n times), by squaring; the inverse's power for negative n."""
     check_square("linalg.matrix_power", input._a)
     if n < 0:
@@ -85,7 +100,7 @@ def _chain(matrices: list[Any]) -> Any:
 
 
 @composite(where=("linalg.multi_dot",), name="linalg_multi_dot", out=True)
-def linalg_multi_dot(tensors: "list[Tensor]"):
+def linalg_multi_dot(tensors: list[Tensor]):
     """The product of two or more matrices, in the cheapest order; the first and last may be vectors."""
     _check_chain(tensors)
     matrices = list(tensors)
@@ -101,6 +116,8 @@ def linalg_multi_dot(tensors: "list[Tensor]"):
 @composite(where=("torch",), out=True)
 def chain_matmul(matrices: "*Any" = ()):
     """linalg.multi_dot of matrices, given one by one; a single one is returned as it is."""
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for t in matrices:
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
@@ -136,7 +153,7 @@ def _cross(input: Any, other: Any, dim: int) -> Any:
 
 
 @composite(out=True, planned=True)
-def cross(input, other, dim: "int | None" = None):
+def cross(input, other, dim: int | None = None):
     """linalg.cross; without dim, along the first dim of size 3."""
     if dim is None:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
@@ -146,7 +163,7 @@ def cross(input, other, dim: "int | None" = None):
 
 
 @composite(where=("linalg.vecdot",), name="linalg_vecdot", out=True)
-def linalg_vecdot(x, y, *, dim: "int" = -1):
+def linalg_vecdot(x, y, *, dim: int = -1):
     """The sum of conj(x) * y along dim; the others broadcast."""
     if not is_inexact(x._a):
         raise RuntimeError(

@@ -44,7 +44,7 @@ def solve_upper(a: Array, b: Array) -> Array:
 
 
 @opaque(name="_solve_triangular", where=("aten",), node="linalg_solve_triangular")
-def _solve_triangular(A, B, upper: "bool", unit: "bool") -> Array:
+def _solve_triangular(A, B, upper: bool, unit: bool) -> Array:
     """X with A X = B, where only one triangle of A is read (and its diagonal counts as ones if unit)."""
     if not upper:
         # Rows and columns turned round, a lower triangle is an upper one.
@@ -66,7 +66,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @composite(where=("linalg.solve_triangular",), name="linalg_solve_triangular", out=True)
-def linalg_solve_triangular(A, B, *, upper: "bool", left: "bool" = True, unitriangular: "bool" = False):
+def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False):
     """X with A X = B (X A = B, left=False) for a triangular A, of which the other triangle is not read."""
     op = "linalg.solve_triangular"
     check_matrix(op, A._a)
@@ -80,9 +80,7 @@ def linalg_solve_triangular(A, B, *, upper: "bool", left: "bool" = True, unitria
 
 
 @composite(out=True)
-def triangular_solve(
-    input, A, upper: "bool" = True, transpose: "bool" = False, unitriangular: "bool" = False
-):
+def triangular_solve(input, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
     """(solution, a copy of A): linalg.solve_triangular in its older spelling."""
     if input.ndim < 2 or A.ndim < 2:
         name, t = ("b", input) if input.ndim < 2 else ("A", A)
@@ -159,7 +157,7 @@ _UNSOLVED = "The solver failed because the input matrix is singular."
 
 
 @reporting(_UNSOLVED, "(X, info): linalg.solve that reports singular matrices in info instead of raising.")
-def solve(A, B, *, left: "bool" = True):
+def solve(A, B, *, left: bool = True):
     """X with A X = B (X A = B, left=False) for square A; B may be a vector or a batch of them."""
     op = "linalg.solve"
     check_square(op, A._a)
@@ -216,7 +214,7 @@ def inv(A):
 
 
 @composite(where=("linalg.tensorinv",), name="linalg_tensorinv", out=True)
-def linalg_tensorinv(input, ind: "int" = 2):
+def linalg_tensorinv(input, ind: int = 2):
     """The inverse for tensordot(input, other, ind): the first `ind` dims against the others."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
@@ -232,7 +230,7 @@ def linalg_tensorinv(input, ind: "int" = 2):
 
 
 @composite(where=("linalg.tensorsolve",), name="linalg_tensorsolve", out=True)
-def linalg_tensorsolve(input, other, dims: "Ints | None" = None):
+def linalg_tensorsolve(input, other, dims: Ints | None = None):
     """X with tensordot(input, X, X.ndim) = other; `dims` of input are moved to its end first."""
     if dims is not None:
         dims = (dims,) if isinstance(dims, int) else dims
@@ -255,7 +253,7 @@ _INDEFINITE = (
 
 
 @opaque(name="_cholesky", where=("aten",), node="linalg_cholesky_ex")
-def _cholesky(A, upper: "bool") -> tuple[Array, Array]:
+def _cholesky(A, upper: bool) -> tuple[Array, Array]:
     """(L with A = L L^H, info), or U = L^H from A's upper triangle."""
     lower = A.swapaxes(-1, -2) if upper else A  # conj(A) = U^T conj(U), so its L is U^T
     try:
@@ -301,14 +299,14 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
     "(L, info): linalg.cholesky that reports the first bad leading minor instead of raising.",
     spaces=("linalg.", "torch.linalg."),
 )
-def cholesky_(input, *, upper: "bool" = False):
+def cholesky_(input, *, upper: bool = False):
     """L with input = L L^H (U with U^H U, upper=True); LinAlgError unless input is positive-definite."""
     check_square("linalg.cholesky", input._a)
     return _cholesky(input, upper)
 
 
 @composite(out=True)
-def cholesky(input, upper: "bool" = False):
+def cholesky(input, upper: bool = False):
     """linalg.cholesky in its older spelling."""
     check_square("cholesky", input._a)
     found, info = _cholesky(input, upper)
@@ -317,7 +315,7 @@ def cholesky(input, upper: "bool" = False):
 
 
 @composite(out=True)
-def cholesky_solve(input, input2, upper: "bool" = False):
+def cholesky_solve(input, input2, upper: bool = False):
     """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
     for name, t in (("b", input), ("u", input2)):
         if t.ndim < 2:
@@ -346,7 +344,7 @@ def _to_factor(factor: Any, share: Any, upper: bool) -> Any:
 
 
 @composite(out=True)
-def cholesky_inverse(input, upper: "bool" = False):
+def cholesky_inverse(input, upper: bool = False):
     """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
     check_square("cholesky_inverse", input._a)
     zeros = np.diagonal(input._a, 0, -2, -1) == 0

@@ -9,7 +9,6 @@ import numpy as np
 from rushlight._engine.core.dtype import float32
 from rushlight._engine.core.errors import LinAlgError
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.eigen import check_phase, failed, gaps
 from rushlight._engine.ops.linalg.matrix_checks import (
@@ -24,7 +23,17 @@ from rushlight._engine.ops.linalg.matrix_checks import (
 )
 from rushlight._engine.ops.table import ROWS, composite, opaque
 
-formulas("linalg.svd")
+
+@composite
+def pinverse(input, rcond: float = 1e-15):
+    """linalg.pinv in its older spelling."""
+    return linalg_pinv(input, rcond)
+
+
+@composite(out=True)
+def inverse(input):
+    """linalg.inv in its older spelling."""
+    return ROWS["linalg_inv"](input)
 
 
 def _unconverged(a: Array) -> LinAlgError:
@@ -37,7 +46,7 @@ def _unconverged(a: Array) -> LinAlgError:
 
 
 @opaque(name="_svd", where=("aten",), node="linalg_svd")
-def _svd(A, full_matrices: "bool") -> tuple[Array, Array, Array]:
+def _svd(A, full_matrices: bool) -> tuple[Array, Array, Array]:
     """(U, S descending, V^H) with A = U diag(S) V^H."""
     try:
         U, S, Vh = np.linalg.svd(A, full_matrices)
@@ -49,7 +58,8 @@ def _svd(A, full_matrices: "bool") -> tuple[Array, Array, Array]:
 @_svd.gradient
 def _(s: Any, gU: Any, gS: Any, gVh: Any) -> Any:
     """Townsend, "Differentiating the singular value decomposition", with the phase of complex vectors as in
-    Wan and Zhang (arXiv:1909.02659). Of full matrices, only the first vectors have a gradient."""
+    Wan and Zhang (arXiv:1909.02659). Of full matrices, only the first vectors have a gradient.
+    """
     U, S, Vh = s.result
     k = S.shape[-1]
     U, Vh = U[..., :k], Vh[..., :k, :]
@@ -118,19 +128,19 @@ def _checked(A: Any, driver: str | None = None) -> Any:
 
 
 @composite(where=("linalg.svd",), name="linalg_svd", out=True)
-def linalg_svd(A, full_matrices: "bool" = True, *, driver: "str | None" = None):
+def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None):
     """(U, S, Vh) with A = U diag(S) Vh, singular values descending; full_matrices: square U and Vh."""
     return named("linalg_svd")(*_svd(_checked(A, driver), full_matrices))
 
 
 @composite(where=("linalg.svdvals",), name="linalg_svdvals", out=True)
-def linalg_svdvals(A, *, driver: "str | None" = None):
+def linalg_svdvals(A, *, driver: str | None = None):
     """The singular values, descending."""
     return _svdvals(_checked(A, driver))
 
 
 @composite(out=True)
-def svd(input, some: "bool" = True, compute_uv: "bool" = True):
+def svd(input, some: bool = True, compute_uv: bool = True):
     """(U, S, V) with input = U diag(S) V^H; zeros for U and V without compute_uv."""
     if input.ndim < 2:
         raise RuntimeError(
@@ -166,7 +176,7 @@ def _array(t: Any) -> Any:
 
 
 @opaque(name="_pinv", where=("aten",), node="linalg_pinv")
-def _pinv(A, atol: "Any", rtol: "Any", hermitian: "bool") -> Array:
+def _pinv(A, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The Moore-Penrose inverse, by singular values (or eigenvalues)."""
     if hermitian:
         values, U = _eigh_of(A)
@@ -208,15 +218,13 @@ def _pseudoinverse(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 @composite(where=("linalg.pinv",), name="linalg_pinv", out=True)
-def linalg_pinv(
-    input, rcond: "Any" = None, hermitian: "bool" = False, *, atol: "Any" = None, rtol: "Any" = None
-):
+def linalg_pinv(input, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None):
     """The pseudoinverse; singular values up to max(atol, rtol * the largest) count as zero."""
     return _pseudoinverse(input, atol, rtol if rcond is None else rcond, hermitian)
 
 
 @opaque(name="_matrix_rank", where=("aten",))
-def _matrix_rank(A, atol: "Any", rtol: "Any", hermitian: "bool") -> Array:
+def _matrix_rank(A, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """How many singular values are above the limit."""
     values = abs(_eigh_of(A)[0]) if hermitian else _svdvals.body(A)
     least = limits("torch.linalg.matrix_rank", A, values.max(-1, initial=0), atol, rtol)
@@ -225,7 +233,7 @@ def _matrix_rank(A, atol: "Any", rtol: "Any", hermitian: "bool") -> Array:
 
 @composite(where=("linalg.matrix_rank",), name="linalg_matrix_rank", out=True)
 def linalg_matrix_rank(
-    input, tol: "Any" = None, hermitian: "bool" = False, *, atol: "Any" = None, rtol: "Any" = None
+    input, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ):
     """The rank: how many singular values are above max(atol, rtol * the largest); tol is an atol alone."""
     check_matrix("torch.linalg.matrix_rank", input._a, "input")
@@ -244,10 +252,10 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @opaque(name="_lstsq", where=("aten",), node="linalg_lstsq")
-def _lstsq(A, B, rcond: "float") -> tuple[Array, Array, Array]:
+def _lstsq(A, B, rcond: float) -> tuple[Array, Array, Array]:
     """(X of least norm among those of least |A X - B|, rank, singular values), by singular vectors."""
     U, S, Vh = ROWS["_svd"].body(A, False)
-    counts = S > rcond * S.max(-1, initial=0)[..., None]
+    counts = rcond * S.max(-1, initial=0)[..., None] < S
     inverse = np.where(counts, 1 / np.where(counts, S, 1), 0).astype(S.dtype)
     x = Vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (U.swapaxes(-1, -2).conj() @ B))
     # LAPACK's solution lies in memory as long as the right-hand sides.
@@ -291,7 +299,7 @@ def _check(A: Any, B: Any, driver: str) -> bool:
 
 
 @composite(where=("linalg.lstsq",), name="linalg_lstsq", out=True)
-def linalg_lstsq(input, b, rcond: "float | None" = None, *, driver: "str | None" = None):
+def linalg_lstsq(input, b, rcond: float | None = None, *, driver: str | None = None):
     """(solution, residuals, rank, singular_values) of min |input X - b|.
 
     driver says what is given beside the solution: "gels" residuals, "gelsy" (the default) the rank, "gelsd"
@@ -340,7 +348,7 @@ def _low_rank(A: Any, q: int, niter: int) -> tuple[Any, Any, Any]:
 
 
 @composite(where=("torch",))
-def svd_lowrank(A, q: "int | None" = 6, niter: "int | None" = 2, M: "Tensor | None" = None):
+def svd_lowrank(A, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None):
     """(U, S, V) with A - M near U diag(S) V^H and q singular values (draws random numbers)."""
     if M is not None:
         A = A - M.broadcast_to(A.shape)
@@ -348,7 +356,7 @@ def svd_lowrank(A, q: "int | None" = 6, niter: "int | None" = 2, M: "Tensor | No
 
 
 @composite(where=("torch",))
-def pca_lowrank(A, q: "int | None" = None, center: "bool" = True, niter: "int" = 2):
+def pca_lowrank(A, q: int | None = None, center: bool = True, niter: int = 2):
     """Principal components: svd_lowrank of A less the mean of its rows; q: min(6, m, n) unless given."""
     rows, wide = A.shape[-2:]
     if q is None:

@@ -1,5 +1,6 @@
 """Pooling to a wanted size: windows that divide a space (adaptive), or are drawn (fractional,
-arXiv:1412.6071)."""
+arXiv:1412.6071).
+"""
 
 from __future__ import annotations
 
@@ -29,6 +30,8 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
             f"{op}(): elements of output_size must be greater than or equal to 0, but received {list(wanted)}"
         )
     sizes = tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=False))
+    if math.prod(x.shape[: x.ndim - n]) * math.prod(sizes) >= 2**62:
+        raise RuntimeError(f"{op}(): Storage size calculation overflowed with sizes={list(sizes)}")
     mean = {*sizes} == {1} and "avg" in op  # which asks for less
     sized = x.shape[1:] if x.ndim > n + 1 and ("max" in op or n == 3) else space
     if n == 1 or not mean:
@@ -64,13 +67,13 @@ _MANY = 1 << 12  # elements of a window that is looked at as a whole
 def _adaptive_mean(n: int) -> None:
     name = f"adaptive_avg_pool{n}d"
 
-    def body(input, output_size: "Any"):
+    def body(input, output_size: Any):
         out = _adaptive_sizes(name, n, input, output_size)
         if set(out) == {1}:
             return input.mean(tuple(range(-n, 0)), True)
         return ROWS[f"_{name}"](input, out)
 
-    def parts(input, out: "Ints"):
+    def parts(input, out: Ints):
         kernel = _even(input.shape[input.ndim - n :], out)
         if kernel and math.prod(kernel) <= FEW_TAPS:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
@@ -96,7 +99,7 @@ def _by_matrices(x: Any, out: Ints) -> Any:
 
 @opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
 @resolved
-def _adaptive_max(input, out: "Ints") -> Way:
+def _adaptive_max(input, out: Ints) -> Way:
     """(maxima, their places) of windows that divide the last dims."""
     lead, space = input.shape[: input.ndim - len(out)], input.shape[input.ndim - len(out) :]
     bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]
@@ -118,7 +121,7 @@ def _adaptive_max(input, out: "Ints") -> Way:
 def _adaptive_max_row(n: int, ending: str) -> None:
     name = f"adaptive_max_pool{n}d"
 
-    def body(input, output_size: "Any", return_indices: "bool" = False):
+    def body(input, output_size: Any, return_indices: bool = False):
         out = _adaptive_sizes(name, n, input, output_size)
         kernel = _even(input.shape[input.ndim - n :], out)
         input = input.contiguous() if n == 3 else input
@@ -150,12 +153,12 @@ def _first(samples: Array, size: int, out: int, kernel: int) -> Array:
     found = ((np.arange(out).astype(samples.dtype) + drawn) * step).astype(np.int64) - (drawn * step).astype(
         np.int64
     )
-    found[..., -1] = size - kernel
+    found[..., -1:] = size - kernel
     return found
 
 
 @opaque(where=("aten",), vjp=_to_places)
-def _fractional_max(input, samples, kernel: "Any", out: "Any") -> tuple[Array, Array]:
+def _fractional_max(input, samples, kernel: Any, out: Any) -> tuple[Array, Array]:
     """(maxima, their places) of windows of input (N, C, *) at places drawn by samples (N, C, dims)."""
     n, space = len(kernel), input.shape[2:]
     places: Any = 0
@@ -184,16 +187,22 @@ def _check(op: str, n: int, x: Any, kernel: Ints, out: Ints) -> None:
             )
 
 
+def _sizes(op: str, n: int, value: Any, name: str) -> Ints:
+    if not isinstance(value, int) and len(value) != n:
+        raise RuntimeError(f"{op}: {name} must either be a single Int or tuple of Ints, {n} of them")
+    return tuple_of(value, n, name, op)
+
+
 def _fractional_row(n: int, ending: str) -> None:
     op = f"fractional_max_pool{n}d"
 
     def body(
         input,
-        kernel_size: "Any",
-        output_size: "Any" = None,
-        output_ratio: "Any" = None,
-        return_indices: "bool" = False,
-        _random_samples: "Tensor | None" = None,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
     ):
         if output_size is None and output_ratio is None:
             raise ValueError(f"{op} requires specifying either an output_size or an output_ratio")
@@ -214,8 +223,7 @@ def _fractional_row(n: int, ending: str) -> None:
                 f"{x.dtype}; got {list(samples.shape)}, {samples.dtype}"
             )
         kernel, out = (
-            tuple_of(v, n, name, op)
-            for v, name in ((kernel_size, "kernel_size"), (output_size, "output_size"))
+            _sizes(op, n, v, name) for v, name in ((kernel_size, "kernel_size"), (output_size, "output_size"))
         )
         _check(op, n, x, kernel, out)
         found = _fractional_max(x, samples[: x.shape[0]], kernel, out)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import bool_
-from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.linalg.matmul import Array
 from rushlight._engine.ops.nn.softmax import _softmax
 from rushlight._engine.ops.resolved import resolved
@@ -46,12 +46,12 @@ def scaled_dot_product_attention(
     query,
     key,
     value,
-    attn_mask: "Tensor | None" = None,
-    dropout_p: "float" = 0.0,
-    is_causal: "bool" = False,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
     *,
-    scale: "float | None" = None,
-    enable_gqa: "bool" = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ):
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V)."""
     _check(query, key, value, attn_mask, is_causal)
@@ -118,7 +118,7 @@ def _safe_softmax(scores: Any) -> Any:
 
 
 @composite(name="_attention", where=("aten",), node="scaled_dot_product_flash_attention_for_cpu")
-def _attention(query, key, value, is_causal: "bool", scale: "float"):
+def _attention(query, key, value, is_causal: bool, scale: float):
     """(attention without mask or dropout, what its gradient needs)."""
     return _weights(query, key, is_causal, scale).matmul(value), None
 
@@ -130,7 +130,7 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
     return _softmax(scores, -1)
 
 
-_attention.kernel(resolved(lambda *how: machine("products.attention", "attend")(*how) or NotImplemented))
+_attention.kernel(resolved(lambda *how: service("attention")(*how) or NotImplemented))
 
 
 _attention.gradient(
@@ -141,7 +141,7 @@ _attention.gradient(
 
 
 @composite(name="_attention_backward", where=("aten",))
-def _attention_backward(grad, query, key, value, kept: "Tensor | None", is_causal: "bool", scale: "float"):
+def _attention_backward(grad, query, key, value, kept: Tensor | None, is_causal: bool, scale: float):
     """Gradients of (query, key, value). The weights are computed once more."""
     weights = _weights(query, key, is_causal, scale)
     to_weights = grad.matmul(value.transpose(-2, -1))
@@ -152,9 +152,5 @@ def _attention_backward(grad, query, key, value, kept: "Tensor | None", is_causa
 
 @_attention_backward.kernel
 def _(g: Array, q: Array, k: Array, v: Array, kept: Any, is_causal: bool, scale: float) -> Any:
-    found = (
-        None
-        if kept is None
-        else machine("products.attention", "unattend")(g, q, k, v, kept, is_causal, scale)
-    )
+    found = None if kept is None else service("attention backward")(g, q, k, v, kept, is_causal, scale)
     return NotImplemented if found is None else found

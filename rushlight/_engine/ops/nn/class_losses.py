@@ -63,7 +63,7 @@ def in_range(target: Array, classes: int, ignore_index: int) -> Array:
 
 
 @opaque(name="_nll", where=("aten",), node="nll_loss")
-def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[Array, Array]:
+def _nll(input, target, weight: Tensor | None, ignore_index: int) -> tuple[Array, Array]:
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
@@ -110,7 +110,7 @@ def _(s: Any, grad: Any, unused: Any = None) -> Any:
 
 
 @composite(name="_nll_mean", where=("aten",), node="nll_loss")
-def _nll_mean(input, target, ignore_index: "int"):
+def _nll_mean(input, target, ignore_index: int):
     """The mean of _nll over what counts, without weights."""
     loss, share = _nll(input, target, None, ignore_index)
     return loss.sum() / share.sum()
@@ -135,11 +135,11 @@ def _(input: Array, target: Array, ignore_index: int) -> Any:
 def nll_loss(
     input,
     target,
-    weight: "Tensor | None" = None,
-    size_average: "bool | None" = None,
-    ignore_index: "int" = -100,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ):
     """-input[target] of log-probabilities (N, C, *), weighted by class; the mean is over weights."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -148,6 +148,12 @@ def nll_loss(
         return _nll_mean(input, target, ignore_index)
     loss, share = _nll(input, target, weight, ignore_index)
     return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction)
+
+
+@composite(where=("aten",), planned=True)
+def nll_loss2d(input, target, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100):
+    """nll_loss of images (N, C, H, W); reduction: 0 for none, 1 for the mean, 2 for the sum."""
+    return nll_loss(input, target, weight, None, ignore_index, None, ("none", "mean", "sum")[reduction])
 
 
 _X, _T, _IGNORE, _LSE = symbol("x"), symbol("t"), symbol("ignore"), symbol("lse")
@@ -172,7 +178,7 @@ gradient_of_rows = RowKernel(_gradient_of_row, ("x", "t", "lse", "g"), ("t", "ls
 
 
 @composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss")
-def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
+def _rows_loss(input, target, ignore_index: int, reduction: str):
     """logsumexp(x) - x[target] of rows (N, C), 0 where ignored, reduced; and the logsumexp."""
     lse = input.logsumexp(1)
     counted = target != ignore_index
@@ -206,7 +212,7 @@ def _(s: Any, grad: Any, grad_lse: Any = None) -> Any:
 
 
 @composite(name="_cross_entropy_backward", where=("aten",))
-def _rows_loss_backward(input, target, lse, grad, ignore_index: "int", reduction: "str"):
+def _rows_loss_backward(input, target, lse, grad, ignore_index: int, reduction: str):
     """(softmax(x) - one_hot(target)) * g, per row."""
     counted = (target != ignore_index).to(grad.dtype)
     grad = grad * (counted / counted.sum() if reduction == "mean" else counted)
@@ -226,12 +232,12 @@ def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: st
 def cross_entropy(
     input,
     target,
-    weight: "Tensor | None" = None,
-    size_average: "bool | None" = None,
-    ignore_index: "int" = -100,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
-    label_smoothing: "float" = 0.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ):
     """The cross-entropy of logits (N, C, *) and classes (N, *), or probabilities (N, C, *)."""
     reduction = reduction_of(reduction, size_average, reduce)

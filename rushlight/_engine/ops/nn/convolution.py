@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last, laid_out
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import assign
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.linalg.matmul import conjugate, product
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
@@ -32,7 +32,7 @@ from rushlight._engine.ops.table import Array, composite, opaque
 
 def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
-    run = machine("products.convolution", "convolution")(which, _wide(a), _wide(b), *how) or otherwise
+    run = service("convolution")(which, _wide(a), _wide(b), *how) or otherwise
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
 
     def widened(a: Array, b: Array) -> Array:
@@ -64,7 +64,7 @@ def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
 
 @opaque(name="_convolution", where=("aten",), node="convolution")
 @resolved
-def _convolution(input, weight, stride: "Ints", padding: "Ints", dilation: "Ints", groups: "int") -> Way:
+def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Way:
     """(N, C, *in) by (O, C / groups, *k)."""
     out = _sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation)
 
@@ -88,7 +88,7 @@ def _(s: Any, grad: Any) -> Any:
 @opaque(name="_convolution_input", where=("aten",), node="convolution")
 @resolved
 def _convolution_input(
-    grad, weight, space: "Ints", stride: "Ints", padding: "Ints", dilation: "Ints", groups: "int"
+    grad, weight, space: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Way:
     """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
     n, _, *out = grad.shape
@@ -126,7 +126,7 @@ def _(s: Any, grad: Any) -> Any:
 @opaque(name="_convolution_weight", where=("aten",), node="convolution")
 @resolved
 def _convolution_weight(
-    grad, input, kernel: "Ints", stride: "Ints", padding: "Ints", dilation: "Ints", groups: "int"
+    grad, input, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Way:
     """The sum over samples and places of (N, O, *out) times the windows of (N, C, *in)."""
     n, outs = grad.shape[:2]
@@ -265,11 +265,11 @@ def _plain(n: int) -> None:
     def body(
         input,
         weight,
-        bias: "Tensor | None" = None,
-        stride: "Any" = 1,
-        padding: "Any" = 0,
-        dilation: "Any" = 1,
-        groups: "int" = 1,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
     ):
         return _convolve(f"conv{n}d", n, input, weight, bias, stride, padding, dilation, groups)
 
@@ -282,7 +282,7 @@ def _plain(n: int) -> None:
 
 
 @composite(where=("torch", "nn.functional"))
-def conv_tbc(input, weight, bias, pad: "int" = 0):
+def conv_tbc(input, weight, bias, pad: int = 0):
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
     for wrong, what in (
         (input.ndim != 3, "Input must have 3 dims: time, batch, in_channel"),
@@ -307,12 +307,12 @@ def _transposed(n: int) -> None:
     def body(
         input,
         weight,
-        bias: "Tensor | None" = None,
-        stride: "Any" = 1,
-        padding: "Any" = 0,
-        output_padding: "Any" = 0,
-        groups: "int" = 1,
-        dilation: "Any" = 1,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
     ):
         stride, padding, extra, dilation = (
             tuple_of(v, n, name, op)
@@ -357,7 +357,7 @@ def _transposed(n: int) -> None:
 
 
 @composite(name="unfold_columns", where=("nn.functional.unfold",), planned=True)
-def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, stride: "Any" = 1):
+def unfold(input, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
     """Windows of (N, C, H, W) as columns: (N, C * kh * kw, L)."""
     how = [
         tuple_of(v, 2, name, "unfold")
@@ -385,7 +385,7 @@ def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, s
 
 @opaque(name="im2col", where=("aten",))
 @resolved
-def _unfold(input, kernel: "Ints", dilation: "Ints", padding: "Ints", stride: "Ints") -> Way:
+def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Way:
     """Windows as columns."""
     out = _sizes(input.shape[2:], kernel, stride, padding, dilation)
     if any(o <= 0 for o in out):
@@ -402,9 +402,7 @@ _unfold.gradient(lambda s, grad: _fold(grad, s.shape("input")[2:], s.kernel, s.d
 
 
 @composite(name="fold_columns", where=("nn.functional.fold",))
-def fold(
-    input, output_size: "Any", kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, stride: "Any" = 1
-):
+def fold(input, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
     """Columns added up where their windows lie: the transpose of unfold."""
     how = [
         tuple_of(v, 2, name, "fold")
@@ -427,7 +425,7 @@ def fold(
 
 
 @opaque(name="col2im", where=("aten",))
-def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any", stride: "Any") -> Array:
+def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
     """Columns added up where their windows lie."""
     n, rows, places = input.shape
     per = int(np.prod(kernel))

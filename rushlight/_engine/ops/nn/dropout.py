@@ -25,7 +25,7 @@ _ALPHA = 1.7580993408473766
 
 
 @opaque(name="_keep", where=("aten",))
-def _keep(input, p: "float", channels: "bool" = False, share: "float" = 1.0) -> Array:
+def _keep(input, p: float, channels: bool = False, share: float = 1.0) -> Array:
     """1 / share with probability 1 - p, else zero, for each element, or each of dims 0 and 1."""
     like = np.empty((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype) if channels else input
     of = dt.from_numpy_dtype(like.dtype)
@@ -82,10 +82,10 @@ def _dropped(
 def _forms(name: str, doc: str, **how: bool) -> None:
     """torch.NAME and torch.NAME_."""
 
-    def functional(input, p: "float", train: "bool"):
+    def functional(input, p: float, train: bool):
         return _dropped(input, p, train, **how)
 
-    def in_place(input, p: "float", train: "bool"):
+    def in_place(input, p: float, train: bool):
         return _dropped(input, p, train, inplace=True, **how)
 
     composite(functional, name=f"torch_{name}", where=(f"torch.{name}",), doc=doc)
@@ -99,7 +99,7 @@ _forms("feature_alpha_dropout", "alpha_dropout of whole channels.", channels=Tru
 
 
 @composite(where=("torch",))
-def native_dropout(input, p: "float", train: "bool | None"):
+def native_dropout(input, p: float, train: bool | None):
     """(dropped input, the mask of what was kept)."""
     if train is False or not input.numel():
         return input.clone(), ROWS["ones_like"](input, dtype=dt.bool_)
@@ -113,7 +113,7 @@ def native_dropout(input, p: "float", train: "bool | None"):
 def _functional(name: str, doc: str, default: bool, **how: bool) -> Row:
     """nn.functional.NAME; `default`: of training."""
 
-    def body(input, p: "float" = 0.5, training: "bool" = default, inplace: "bool" = False):
+    def body(input, p: float = 0.5, training: bool = default, inplace: bool = False):
         _check(p, ValueError)
         return _dropped(input, p, training, inplace=inplace, **how)
 
@@ -138,7 +138,7 @@ def _batched(input: Any, p: float, training: bool, inplace: bool, unbatched: boo
 
 
 @composite(where=("nn.functional",))
-def dropout1d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
+def dropout1d(input, p: float = 0.5, training: bool = True, inplace: bool = False):
     """dropout of whole channels of (N, C, L) or (C, L)."""
     _check(p, ValueError)
     if input.ndim not in (2, 3):
@@ -163,7 +163,7 @@ def _warn_rank(input: Any, n: int) -> None:
 
 
 @composite(where=("nn.functional",))
-def dropout2d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
+def dropout2d(input, p: float = 0.5, training: bool = True, inplace: bool = False):
     """dropout of whole channels of (N, C, H, W); of (N, C, L) too, as in PyTorch."""
     _check(p, ValueError)
     _warn_rank(input, 2)
@@ -179,7 +179,7 @@ def dropout2d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" 
 
 
 @composite(where=("nn.functional",))
-def dropout3d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
+def dropout3d(input, p: float = 0.5, training: bool = True, inplace: bool = False):
     """dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     _check(p, ValueError)
     _warn_rank(input, 3)
@@ -190,7 +190,7 @@ def dropout3d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" 
 
 
 @opaque(name="_rrelu_slopes", where=("aten",))
-def _rrelu_slopes(input, lower: "float", upper: "float", generator: "Any" = None) -> Array:
+def _rrelu_slopes(input, lower: float, upper: float, generator: Any = None) -> Array:
     """A random slope of [lower, upper) for each element that is not positive, 1 for the others.
 
     The half precisions get slopes in float32.
@@ -226,10 +226,10 @@ def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: An
 def _rrelu_row(name: str, doc: str, inplace: bool, *where: str) -> None:
     def body(
         input,
-        lower: "float" = 1 / 8,
-        upper: "float" = 1 / 3,
-        training: "bool" = False,
-        generator: "Any" = None,
+        lower: float = 1 / 8,
+        upper: float = 1 / 3,
+        training: bool = False,
+        generator: Any = None,
     ):
         return _rrelu(input, lower, upper, training, generator, inplace)
 
@@ -246,15 +246,13 @@ _rrelu_row("rrelu_", "rrelu in place.", True, "torch", "nn.functional")
 
 
 @composite(where=("nn.functional",))
-def rrelu(
-    input, lower: "float" = 1 / 8, upper: "float" = 1 / 3, training: "bool" = False, inplace: "bool" = False
-):
+def rrelu(input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False):
     """input where positive, else input times a slope: random while training, else the mean one."""
     return _rrelu(input, lower, upper, training, None, inplace)
 
 
 @composite(where=("nn.functional",))
-def gumbel_softmax(logits, tau: "float" = 1, hard: "bool" = False, eps: "float" = 1e-10, dim: "int" = -1):
+def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1):
     """softmax of logits plus Gumbel noise; hard: one-hot, with the soft one's gradient."""
     noise = -ROWS["empty_like"](logits.detach()).contiguous().exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)

@@ -7,16 +7,16 @@ is a weighted sum of gathered neighbours.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.interpolation import keys_far, keys_near
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.row_expressions import fetch
@@ -90,7 +90,8 @@ def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float =
 
 def _reads(m: Any, points: Any, sizes: Any, extents: Any, *how: Any) -> list[tuple[Any, Any, Any]]:
     """(index, whether it is inside, weight) of each element of a channel that points read: all combinations
-    of the dims' taps. extents: the sizes as floats."""
+    of the dims' taps. extents: the sizes as floats.
+    """
     found: list[tuple[Any, Any, Any]] = [(0, True, 1.0)]
     for x, size, extent in zip(points, sizes, extents, strict=True):
         own = []
@@ -161,7 +162,7 @@ def _check(input: Array, grid: Array, mode: str) -> None:
 
 
 @composite(where=("aten",), planned=True)
-def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
+def _grid_sample(input, grid, mode: str, padding: str, align: bool):
     """grid_sample."""
     return _sampled(input, grid, mode, padding, align)
 
@@ -171,17 +172,13 @@ def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
 def _(input: Array, grid: Array, *how: Any) -> Way:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
-    fits = (
-        machine("products.tiles", "suits")(input, grid)
-        and input.flags.c_contiguous
-        and 0 < input.size < 1 << 31
-    )
+    fits = service("suits the team")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
     if not fits or 1 in sizes or not grid.size:
         return NotImplemented
     kernel, lead = _kernel(of.name, len(sizes), *how), input.shape[:2]
     kernel.compile_now()
     offsets = np.arange(math.prod(lead)).reshape(*lead, *[1] * len(sizes)) * (math.prod(sizes) * of.itemsize)
-    given, address = [np.array(n, np.int32) for n in sizes], machine("runtime.team", "pointer")
+    given, address = [np.array(n, np.int32) for n in sizes], service("address")
     large, shape = offsets.size * points >= BIG, (*lead, *grid.shape[1:-1])
     # Coordinates dim by dim, each of which the channels read again and again.
     first = grid.ndim - 1, *range(grid.ndim - 1)
@@ -191,7 +188,7 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     loop = (
         None
         if large
-        else machine("runtime.small_calls", "loop")(kernel, views, (start, offsets, grid, *given, out))
+        else service("loop over few elements")(kernel, views, (start, offsets, grid, *given, out))
     )
 
     def sample(input: Array, grid: Array) -> Array:
@@ -205,7 +202,7 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     return sample
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel(of: str, dims: int, *how: Any) -> Any:
     """The sum of what a point reads: of an address, channels' places, coordinates dim by dim, and sizes."""
     points, sizes = ([symbol(f"{what}{i}") for i in range(dims)] for what in "xn")
@@ -219,12 +216,12 @@ def _kernel(of: str, dims: int, *how: Any) -> Any:
         *[(x.arg, of) for x in points],
         *[(n.arg, "int32") for n in sizes],
     ]
-    return machine("loops.pointwise", "pointwise")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
+    return service("pointwise kernel")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
 
 
 @composite(where=("nn.functional",), planned=True)
 def grid_sample(
-    input, grid, mode: "str" = "bilinear", padding_mode: "str" = "zeros", align_corners: "bool | None" = None
+    input, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ):
     """The values (N, C, *out) of input (N, C, *space) at the points of grid (N, *out, dims).
 
@@ -249,7 +246,7 @@ def grid_sample(
 def _numbered(name: str, ndim: int | None) -> None:
     """The function with numbers for modes."""
 
-    def body(input, grid, interpolation_mode: "int", padding_mode: "int", align_corners: "bool"):
+    def body(input, grid, interpolation_mode: int, padding_mode: int, align_corners: bool):
         mode = _MODES[interpolation_mode]
         if ndim is not None and input.ndim != ndim + 2:
             raise RuntimeError(
@@ -284,7 +281,7 @@ def _check_affine(theta: Any, size: Any) -> None:
 
 
 @composite(where=("nn.functional",))
-def affine_grid(theta, size: "Any", align_corners: "bool | None" = None):
+def affine_grid(theta, size: Any, align_corners: bool | None = None):
     """The grid (N, *space, dims) of an image (N, C, *space) under affine maps theta (N, dims, dims + 1)."""
     size = [int(n) for n in size]
     _check_affine(theta, size)

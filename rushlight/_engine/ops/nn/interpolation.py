@@ -126,18 +126,18 @@ def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], lis
         )
     if size is not None:
         return [int(n) for n in listed], [None] * len(space)
-    return [int(math.floor(n * s)) for n, s in zip(space, listed, strict=True)], [float(s) for s in listed]
+    return [math.floor(n * s) for n, s in zip(space, listed, strict=True)], [float(s) for s in listed]
 
 
 @composite(where=("nn.functional",), planned=True)
 def interpolate(
     input,
-    size: "Any" = None,
-    scale_factor: "Any" = None,
-    mode: "str" = "nearest",
-    align_corners: "bool | None" = None,
-    recompute_scale_factor: "bool | None" = None,
-    antialias: "bool" = False,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
 ):
     """(N, C, *space) resampled to `size`, or by `scale_factor`, in one of PyTorch's modes."""
     dims = input.ndim - 2

@@ -12,23 +12,38 @@ from rushlight._engine.core.dtype import float32, uint8
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.ops.creation.filled import empty
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.nn.normalization import batch_norm
 from rushlight._engine.ops.nn.softmax import _softmax
 from rushlight._engine.ops.ordering.searching import searchsorted
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.shapes.joining import cat
 from rushlight._engine.ops.shapes.padding import pad
-from rushlight._engine.ops.table import Array, composite, opaque
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
-formulas("nn.layer_primitives")
+
+@composite(where=("aten",), out=True)
+def native_dropout_backward(grad_output, mask, scale: float):
+    """grad_output where mask, times scale."""
+    return grad_output * mask * scale
+
+
+@composite(where=("torch",), out=True)
+def _softmax_backward_data(grad_output, output, dim: int, input_dtype: Any):
+    """The gradient of softmax, from its result."""
+    return ROWS["_softmax_backward"](grad_output, output, dim)
+
+
+@composite(where=("torch",), out=True)
+def _log_softmax_backward_data(grad_output, output, dim: int, input_dtype: Any):
+    """The gradient of log_softmax, from its result."""
+    return ROWS["_log_softmax_backward"](grad_output, output, dim)
 
 
 # --- softmax --------------------------------------------------------------------------------------
 
 
 @composite(where=("torch",))
-def _safe_softmax(input, dim: "int", dtype: "dtype | None" = None):
+def _safe_softmax(input, dim: int, dtype: dtype | None = None):
     """softmax along dim; where all is -inf, zeros."""
     x = input if dtype is None else input.to(dtype)
     nothing = (x == -inf).all(dim, True)
@@ -41,13 +56,13 @@ def _safe_softmax(input, dim: "int", dtype: "dtype | None" = None):
 @composite(where=("torch",), out=True)
 def native_batch_norm(
     input,
-    weight: "Tensor | None",
-    bias: "Tensor | None",
-    running_mean: "Tensor | None",
-    running_var: "Tensor | None",
-    training: "bool",
-    momentum: "float",
-    eps: "float",
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
 ):
     """batch_norm; in training also the channels' means and 1 / sqrt(variances + eps)."""
     found = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -63,13 +78,13 @@ def native_batch_norm(
 @composite(where=("torch",), out=True)
 def _native_batch_norm_legit(
     input,
-    weight: "Tensor | None",
-    bias: "Tensor | None",
-    running_mean: "Any",
-    running_var: "Any",
-    training: "Any",
-    momentum: "Any" = None,
-    eps: "Any" = None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Any,
+    running_var: Any,
+    training: Any,
+    momentum: Any = None,
+    eps: Any = None,
 ):
     """native_batch_norm; or without the running moments: (input, weight, bias, training, momentum, eps)."""
     if momentum is None:
@@ -80,12 +95,12 @@ def _native_batch_norm_legit(
 @composite(where=("aten",), out=True)
 def _batch_norm_with_update(
     input,
-    weight: "Tensor | None",
-    bias: "Tensor | None",
-    running_mean: "Tensor",
-    running_var: "Tensor",
-    momentum: "float",
-    eps: "float",
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
 ):
     """native_batch_norm in training, and an empty reserve."""
     found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
@@ -99,12 +114,12 @@ def _batch_norm_with_update(
 def max_pool2d_with_indices_backward(
     grad_output,
     input,
-    kernel_size: "Any",
-    stride: "Any",
-    padding: "Any",
-    dilation: "Any",
-    ceil_mode: "bool",
-    indices: "Tensor",
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Tensor,
 ):
     """grad_output added where the maxima were found."""
     flat = grad_output.new_zeros(input.shape).flatten(-2)
@@ -128,13 +143,13 @@ def _inside(input: Any, indices: Any) -> Any:
 
 
 @composite(where=("torch",))
-def _unsafe_masked_index(input, mask, indices: "Any", fill: "Number"):
+def _unsafe_masked_index(input, mask, indices: Any, fill: Number):
     """input[indices] where mask, else fill; where not, indices may lie outside."""
     return input[_inside(input, indices)].masked_fill(mask.logical_not(), fill)
 
 
 @composite(where=("torch",))
-def _unsafe_masked_index_put_accumulate(input, mask, indices: "Any", values):
+def _unsafe_masked_index_put_accumulate(input, mask, indices: Any, values):
     """input with values added at indices where mask."""
     places = tuple(None if isinstance(i, slice) else i for i in _inside(input, indices))
     return input.index_put(places, values.masked_fill(mask.logical_not(), 0), accumulate=True)
@@ -144,7 +159,7 @@ def _unsafe_masked_index_put_accumulate(input, mask, indices: "Any", values):
 
 
 @composite(where=("torch",), out=True)
-def _chunk_cat(tensors: "list[Tensor]", dim: "int", num_chunks: "int"):
+def _chunk_cat(tensors: list[Tensor], dim: int, num_chunks: int):
     """Each tensor, padded along dim to num_chunks equal parts, these flattened and joined part by part."""
     apart = len({t.ndim for t in tensors}) > 1
     for wrong, text in (
@@ -168,7 +183,7 @@ def _chunk_cat(tensors: "list[Tensor]", dim: "int", num_chunks: "int"):
 
 
 @opaque(out=True)
-def hash_tensor(input, dim: "Ints" = (), *, keepdim: "bool" = False, mode: "int" = 0) -> Array:
+def hash_tensor(input, dim: Ints = (), *, keepdim: bool = False, mode: int = 0) -> Array:
     """The bits of all elements, as float64 or int64, combined by xor: uint64."""
     if mode:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
@@ -197,14 +212,14 @@ _REDUCE = {
 @composite(where=("torch",), aliases=("_segment_reduce",), out=True)
 def segment_reduce(
     data,
-    reduce: "str",
+    reduce: str,
     *,
-    lengths: "Tensor | None" = None,
-    indices: "Tensor | None" = None,
-    offsets: "Tensor | None" = None,
-    axis: "int" = 0,
-    unsafe: "bool" = False,
-    initial: "Number | None" = None,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Number | None = None,
 ):
     """Each segment of rows along axis (by lengths or offsets) reduced: sum, mean, prod, max or min."""
     if reduce not in _REDUCE:
@@ -215,19 +230,59 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     axis = wrap_dim(axis, data.ndim)
     starts = _starts(data, lengths, axis, unsafe) if offsets is None else offsets
-    how, start = _REDUCE[reduce]
     counts = starts.diff().reshape(*starts.shape[:axis], -1, *[1] * (data.ndim - axis - 1))
     places = data.new_tensor(range(data.shape[axis])).long().expand(*starts.shape[:axis], -1).contiguous()
     which = searchsorted(starts, places, right=True) - 1
-    valid = (which >= 0) & (which < counts.shape[axis])
-    which = where(valid, which, counts.shape[axis])
+    which = where((which >= 0) & (which < counts.shape[axis]), which, counts.shape[axis])
+    which = which.reshape(*which.shape, *[1] * (data.ndim - axis - 1)).expand(data.shape)
+    return _reduce_segments(data, which, counts, reduce, axis, initial)
+
+
+@composite(name="_reduce_segments", where=("aten",), node="segment_reduce")
+def _reduce_segments(data, which, counts, reduce: str, axis: int, initial: Number | None):
+    """The rows of data along axis reduced by their segments, which; counts: how many rows each segment has.
+
+    A row outside of all segments has their number as its segment.
+    """
+    how, start = _REDUCE[reduce]
     shape = [counts.shape[axis] + 1 if i == axis else n for i, n in enumerate(data.shape)]
     first = data.new_full(shape, start if initial is None else initial)
-    which = which.reshape(*which.shape, *[1] * (data.ndim - axis - 1)).expand(data.shape)
     found = first.scatter_reduce(axis, which, data, how).narrow(axis, 0, shape[axis] - 1)
     if reduce != "mean":
         return found.contiguous()
     return found / (counts if initial is None else counts.clamp(min=1))
+
+
+@_reduce_segments.gradient
+def _(s: Any, grad: Any) -> Any:
+    """What is NaN takes part in an extreme, and the initial value does not."""
+    data, which, axis, reduce = s.data, s.which, s.axis, s.reduce
+    outside = grad.new_zeros([1 if i == axis else n for i, n in enumerate(grad.shape)])
+    here = cat([grad, outside], axis).gather(axis, which)
+    if reduce == "sum":
+        return here
+    if reduce == "mean":
+        sizes = s.counts.clamp(min=1).to(grad.dtype).expand(grad.shape)
+        return here / cat([sizes, outside + 1], axis).gather(axis, which)
+    result = cat([s.result, outside], axis).gather(axis, which)
+    if reduce == "prod":
+        return here * where((data == 0) | data.isnan(), _others(data, which, axis, s.initial), result / data)
+    hit = ((data == result) | data.isnan()).to(grad.dtype)
+    ties = cat([grad * 0, outside], axis).scatter_add(axis, which, hit)
+    return here * hit / ties.gather(axis, which).clamp(min=1)
+
+
+def _others(data: Any, which: Any, axis: int, initial: float | None) -> Any:
+    """For each element that is 0 or NaN the product of all others of its segment."""
+    shape = list(data.shape)
+    shape[axis] = int(which.max()) + 1 if which.numel() else 1
+    special = (data == 0) | data.isnan()
+    ordinary = data.new_full(shape, 1 if initial is None else initial)
+    ordinary = ordinary.scatter_reduce(axis, which, where(special, 1, data), "prod").gather(axis, which)
+    many = data.new_zeros(shape).scatter_add(axis, which, special.to(data.dtype)).gather(axis, which)
+    unknown = data.new_zeros(shape).scatter_add(axis, which, data.isnan().to(data.dtype)).gather(axis, which)
+    beside = where(unknown - data.isnan().to(data.dtype) > 0, float("nan"), 0)
+    return where(many == 1, ordinary, beside)
 
 
 def _starts(data: Any, lengths: Any, axis: int, unsafe: bool) -> Any:

@@ -7,13 +7,37 @@ from functools import wraps
 from typing import Any
 
 from rushlight._engine.core.callers import warn
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.expressions import Expr, m, stored
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import ROWS, composite, pointwise
 
-_FORMULAS = formulas("nn.losses")
+
+@pointwise(where=("aten",), inplace=False, out=False)
+def _smooth_l1_terms(input, target, beta: Number = 1.0) -> Expr:
+    """Quadratic below beta, linear above."""
+    return m.where(
+        m.lt(m.abs(input - target), beta),
+        0.5 * m.abs(input - target) * m.abs(input - target) / beta,
+        m.abs(input - target) - 0.5 * beta,
+    )
+
+
+@pointwise(where=("aten",), inplace=False, out=False)
+def _huber_terms(input, target, delta: Number = 1.0) -> Expr:
+    """Quadratic up to delta, linear above."""
+    return m.where(
+        m.le(m.abs(input - target), delta),
+        0.5 * m.abs(input - target) * m.abs(input - target),
+        delta * (m.abs(input - target) - 0.5 * delta),
+    )
+
+
+@pointwise(where=("aten",), inplace=False, out=False)
+def _bce_terms(input, target) -> Expr:
+    """-(t log x + (1 - t) log(1 - x)), each log at least -100."""
+    return (target - 1) * m.clamp_min(m.log1p(-input), -100) - target * m.clamp_min(m.log(input), -100)
+
 
 _F = ("nn.functional",)
 
@@ -48,7 +72,8 @@ def reduced(loss: Any, reduction: str) -> Any:
 
 def loss(*where: str) -> Any:
     """Decorator for a row whose body answers with the losses one by one: the row takes what says how they are
-    reduced behind the body's own parameters."""
+    reduced behind the body's own parameters.
+    """
 
     def declare(terms: Any) -> Any:
         @wraps(terms)
@@ -94,10 +119,10 @@ def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
     def body(
         input,
         target,
-        size_average: "bool | None" = None,
-        reduce: "bool | None" = None,
-        reduction: "str" = "mean",
-        weight: "Tensor | None" = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
     ):
         reduction = reduction_of(reduction, size_average, reduce)
         _warn_sizes(input, target)
@@ -122,10 +147,10 @@ l1_loss = _elementwise(
 def smooth_l1_loss(
     input,
     target,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
-    beta: "float" = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
 ):
     """Quadratic where |input - target| < beta, linear beyond."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -134,21 +159,19 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0.0:
         return l1_loss(input, target, reduction=reduction)
-    return reduced(_FORMULAS["_smooth_l1_terms"](input, target, beta), reduction)
+    return reduced(_smooth_l1_terms(input, target, beta), reduction)
 
 
 @composite(where=_F, planned=True)
-def huber_loss(
-    input, target, reduction: "str" = "mean", delta: "float" = 1.0, weight: "Tensor | None" = None
-):
+def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None):
     """0.5 d ** 2 for |d| <= delta, else delta (|d| - 0.5 delta)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _warn_sizes(input, target)
-    return _reduced_by_weight(_FORMULAS["_huber_terms"](input, target, delta), weight, reduction)
+    return _reduced_by_weight(_huber_terms(input, target, delta), weight, reduction)
 
 
-@_FORMULAS["_bce_terms"].gradient
+@_bce_terms.gradient
 def _(s: Any, grad: Any) -> Any:
     x, t = s.input, s.target
     safe = ((1 - x) * x).clamp(min=1e-12)
@@ -164,10 +187,10 @@ def _(s: Any, grad: Any) -> Any:
 def binary_cross_entropy(
     input,
     target,
-    weight: "Tensor | None" = None,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ):
     """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -179,7 +202,7 @@ def binary_cross_entropy(
     for name, a in (("input", input._a), ("target", target._a)):
         if a.size and not bool(((a >= 0) & (a <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    loss = _FORMULAS["_bce_terms"](input, target)
+    loss = _bce_terms(input, target)
     return reduced(loss if weight is None else loss.mul_(weight), reduction)
 
 
@@ -187,11 +210,11 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     input,
     target,
-    weight: "Tensor | None" = None,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
-    pos_weight: "Tensor | None" = None,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ):
     """binary_cross_entropy(sigmoid(input), target) without overflow."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -208,10 +231,10 @@ def binary_cross_entropy_with_logits(
 def kl_div(
     input,
     target,
-    size_average: "bool | None" = None,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
-    log_target: "bool" = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
 ):
     """target * (log(target) - input) of log-probabilities; the divergence is "batchmean"."""
     if reduction != "batchmean":
@@ -233,12 +256,12 @@ def kl_div(
 def poisson_nll_loss(
     input,
     target,
-    log_input: "bool" = True,
-    full: "bool" = False,
-    size_average: "bool | None" = None,
-    eps: "float" = 1e-8,
-    reduce: "bool | None" = None,
-    reduction: "str" = "mean",
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ):
     """exp(x) - t x (or x - t log(x + eps)), plus Stirling's term for t > 1 when full."""
     reduction = reduction_of(reduction, size_average, reduce)
@@ -253,10 +276,10 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input,
     target,
-    var: "Tensor | Number",
-    full: "bool" = False,
-    eps: "float" = 1e-6,
-    reduction: "str" = "mean",
+    var: Tensor | Number,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ):
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
     negative = (var < 0).any() if hasattr(var, "_a") else var < 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial, reduce
+from functools import cache, lru_cache, partial, reduce
 from math import inf, prod
 from operator import add, index
 from typing import Any
@@ -12,10 +12,10 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import Ints, broadcast_shapes
 from rushlight._engine.core.promotion import promote_types
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.scattering import scatter_add
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.losses import loss, reduced, reduction_of
 from rushlight._engine.ops.pointwise.arithmetic import where
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
@@ -24,14 +24,14 @@ _F = ("nn.functional",)
 
 
 @loss()
-def hinge_embedding_loss(input, target, margin: "float" = 1.0):
+def hinge_embedding_loss(input, target, margin: float = 1.0):
     """x where y = 1, max(0, margin - x) where y = -1."""
     near = where(target != 1, (margin - input).clamp(min=0).to(input.dtype), 0)
     return near + where(target != -1, input, 0)
 
 
-@loss("torch", "nn.functional")
-def margin_ranking_loss(input1, input2, target, margin: "float" = 0):
+@loss()
+def margin_ranking_loss(input1, input2, target, margin: float = 0):
     """max(0, -y (x1 - x2) + margin)."""
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
@@ -42,6 +42,14 @@ def margin_ranking_loss(input1, input2, target, margin: "float" = 0):
     return (-target * (input1 - input2) + float(margin)).clamp(min=0)
 
 
+@composite(name="_margin_ranking_loss", where=("aten",), aliases=("torch.margin_ranking_loss",), planned=True)
+def broadcast_margin_ranking_loss(input1, input2, target, margin: float = 0.0, reduction: int | str = 1):
+    """The same of tensors that are broadcast; reduction also as 0 for none, 1 for the mean, 2 for the sum."""
+    terms = (-target * (input1 - input2) + float(margin)).clamp(min=0)
+    named = {0: "none", 1: "mean", 2: "sum"}.get(reduction, reduction)
+    return reduced(terms, reduction_of(named, None, None))
+
+
 @loss()
 def soft_margin_loss(input, target):
     """log(1 + exp(-y x))."""
@@ -49,7 +57,7 @@ def soft_margin_loss(input, target):
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
-def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
+def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
     shape = broadcast_shapes(x1.shape, x2.shape)
     of = promote_types(x1.dtype, x2.dtype)
@@ -64,7 +72,7 @@ def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
 
 
 @loss()
-def cosine_embedding_loss(input1, input2, target, margin: "float" = 0):
+def cosine_embedding_loss(input1, input2, target, margin: float = 0):
     """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
     eps = 1e-12
     dim = input1.ndim - 1 if input1.ndim else 0
@@ -78,10 +86,10 @@ def triplet_margin_loss(
     anchor,
     positive,
     negative,
-    margin: "float" = 1.0,
-    p: "float" = 2,
-    eps: "float" = 1e-6,
-    swap: "bool" = False,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
 ):
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
     distance = partial(ROWS["pairwise_distance"], p=p, eps=eps)
@@ -89,7 +97,7 @@ def triplet_margin_loss(
 
 
 @loss()
-def multilabel_soft_margin_loss(input, target, weight: "Tensor | None" = None):
+def multilabel_soft_margin_loss(input, target, weight: Tensor | None = None):
     """The mean over classes of binary cross-entropy with logits."""
     terms = -(target * ROWS["logsigmoid"](input) + (1 - target) * ROWS["logsigmoid"](-input))
     terms = terms if weight is None else terms * weight
@@ -118,7 +126,7 @@ def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
 
 
 @loss()
-def multi_margin_loss(input, target, p: "Number" = 1, margin: "float" = 1.0, weight: "Tensor | None" = None):
+def multi_margin_loss(input, target, p: Number = 1, margin: float = 1.0, weight: Tensor | None = None):
     """The sum over other classes of max(0, margin - x[y] + x[i]) ** p, over C."""
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -135,7 +143,7 @@ def multi_margin_loss(input, target, p: "Number" = 1, margin: "float" = 1.0, wei
     if weight is not None:
         apart = apart * weight[places]
     found = apart.scatter(1, places, 0.0).sum(1) / rows.shape[1]
-    return found if input.ndim == 2 else found.reshape(())
+    return found if input.ndim == 2 else found.reshape(target.shape)
 
 
 @loss()
@@ -148,7 +156,7 @@ def multilabel_margin_loss(input, target):
     # (N, label, class): each listed label against each class that is no label.
     apart = (1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
     found = (apart * listed.unsqueeze(2) * (1 - member).unsqueeze(1)).sum((1, 2)) / rows.shape[1]
-    return found if input.ndim == 2 else found.reshape(())
+    return found if input.ndim == 2 else found.reshape(target.shape)
 
 
 @composite(where=_F)
@@ -157,10 +165,10 @@ def triplet_margin_with_distance_loss(
     positive,
     negative,
     *,
-    distance_function: "Any" = None,
-    margin: "float" = 1.0,
-    swap: "bool" = False,
-    reduction: "str" = "mean",
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
 ):
     """max(0, d(a, p) - d(a, n) + margin) with any distance."""
     dims = {anchor.ndim, positive.ndim, negative.ndim}
@@ -187,11 +195,11 @@ def _triplet(distance: Any, anchor: Any, positive: Any, negative: Any, margin: f
 def ctc_loss(
     log_probs,
     targets,
-    input_lengths: "Any",
-    target_lengths: "Any",
-    blank: "int" = 0,
-    reduction: "str" = "mean",
-    zero_infinity: "bool" = False,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
 ):
     """The negative log-likelihood of label sequences, over all alignments (Graves et al., ICML 2006).
 
@@ -216,7 +224,8 @@ def _lengths(name: str, value: Any) -> Ints:
     try:
         return tuple(map(index, value.ravel().tolist() if hasattr(value, "_a") else value))
     except TypeError:
-        raise TypeError(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
+        kind = RuntimeError if hasattr(value, "dtype") else TypeError
+        raise kind(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
@@ -252,14 +261,14 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
 
 
 @composite(name="_ctc_mean", where=("aten",), planned=True)
-def _mean_of_each(losses, lengths: "Ints"):
+def _mean_of_each(losses, lengths: Ints):
     """The mean of losses over their lengths."""
-    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._l.dtype))).mean()
+    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._l.dtype)).to(losses.device)).mean()
 
 
 @opaque(where=("aten",), node="ctc_loss")
 def _ctc_loss(
-    logs, targets, times: "Ints", lengths: "Ints", blank: "int", zero_infinity: "bool"
+    logs, targets, times: Ints, lengths: Ints, blank: int, zero_infinity: bool
 ) -> tuple[Array, Array]:
     """-log of the sum over alignments; log of the sum over ways to each state (label or blank) at a time."""
     labels, row, _ = _trellis(targets, lengths, blank)
@@ -286,7 +295,7 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
 
 @opaque(where=("aten",))
 def _ctc_loss_backward(
-    grad, logs, targets, losses, ways, times: "Ints", lengths: "Ints", blank: "int", zero_infinity: "bool"
+    grad, logs, targets, losses, ways, times: Ints, lengths: Ints, blank: int, zero_infinity: bool
 ) -> Array:
     """grad * (exp(logs) - the share of alignments that are there), in PyTorch's steps: nan where its is."""
     labels, row, last = _trellis(targets, lengths, blank)
@@ -307,26 +316,45 @@ def _(s: Any, *grads: Any) -> Any:
     raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
 
 
+_CELLS = 2048  # pairs of a step and a sequence that one call goes through
+
+
 def _ways(emitted: Array, labels: Array) -> Array:
     """log of the sum over ways to each state (last axis) at each time (first), from one of the first two."""
     padded = np.empty((len(labels), labels.shape[1] + 2), labels.dtype)
     padded[:, 2:] = labels
     wide = np.empty((*emitted.shape[:2], labels.shape[1] + 2), emitted.dtype)
     wide[:, :, :2] = wide[0] = -inf
-    found, run = wide[:, :, 2:], _steps(len(emitted), *labels.shape, emitted.dtype)
-    if run is None:
+    found = wide[:, :, 2:]
+    if labels.shape[1] == 1:
         found = np.cumsum(emitted, 0, emitted.dtype)
         found[1:][found[:-1] == inf] = np.nan  # as of several states
         return found
     found[0, :, :2] = emitted[0, :, :2]
-    run(wide, padded, np.ascontiguousarray(emitted))
+    emitted = np.ascontiguousarray(emitted)
+    at_once = max(_CELLS // max(len(labels), 1), 1)
+    for first in range(0, len(emitted) - 1, at_once):
+        part = slice(first, first + at_once + 1)
+        run = _steps(len(wide[part]), *labels.shape, emitted.dtype)
+        (_one_by_one if run is None else run)(wide[part], padded, emitted[part])
     return found
+
+
+def _one_by_one(wide: Array, labels: Array, emitted: Array) -> None:
+    """All steps but the first, with NumPy's functions."""
+    for time in range(1, len(emitted)):
+        stay, step, leap = (wide[time - 1, :, k : wide.shape[2] - 2 + k] for k in (2, 1, 0))
+        leap = np.where(labels[:, 2:] != labels[:, :-2], leap, -inf)
+        most = np.maximum(np.maximum(stay, step), leap)
+        base = np.where(most == -inf, 0, most).astype(wide.dtype, copy=False)
+        total = np.exp(stay - base) + np.exp(step - base) + np.exp(leap - base)
+        wide[time, :, 2:] = np.log(total) + base + emitted[time]
 
 
 @lru_cache(maxsize=64)
 def _steps(steps: int, n: int, states: int, of: Any) -> Any:
-    """All steps in one call, for arrays of these sizes; None where a row is no line of several states."""
-    if states == 1:
+    """All steps in one call, for arrays of these sizes; None where there is no machine code."""
+    if steps < 2:
         return None
     wide, labels = np.empty((steps, n, states + 2), of), np.empty((n, states + 2), np.int64)
     emitted = np.empty((steps, n, states), of)
@@ -339,12 +367,12 @@ def _steps(steps: int, n: int, states: int, of: Any) -> Any:
         emitted[1:],
         wide[1:, :, 2:],
     )
-    return machine("runtime.small_calls", "loop")(
+    return service("loop over few elements")(
         _step(dt.from_numpy_dtype(of).name), operands, (wide, labels, emitted)
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _step(of: str) -> Any:
     """The kernel of a state: by the three that lead to it, its label, the last of these, what is emitted."""
     stay, step, leap, label, other, now = map(symbol, "stay step leap label other now".split())
@@ -353,14 +381,14 @@ def _step(of: str) -> Any:
     return _kernel(_log_sum(stay, step, allowed) + now, (*kinds[0], *kinds[1], ("now", of)), of)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loss(of: str) -> Any:
     """The kernel of a loss: by both states that may be the last."""
     return _kernel(-_log_sum(symbol("final"), symbol("label")), (("final", of), ("label", of)), of)
 
 
 def _kernel(root: Any, operands: Any, of: str) -> Any:
-    kernel = machine("loops.pointwise", "pointwise")((root,), operands, (of,))
+    kernel = service("pointwise kernel")((root,), operands, (of,))
     kernel.compile_now()
     return kernel
 

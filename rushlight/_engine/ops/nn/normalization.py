@@ -10,17 +10,53 @@ import numpy as np
 
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.recording import fusing
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import in_format
-from rushlight._engine.ops.declared import formulas
-from rushlight._engine.ops.expressions import m, symbol
-from rushlight._engine.ops.kernel_lookup import machine
+from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, check_shape
 from rushlight._engine.ops.reductions.statistics import distances
 from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import ROWS, composite
+from rushlight._engine.ops.table import ROWS, composite, pointwise
 
-_FORMULAS = formulas("nn.normalization")
+
+@pointwise(where=(), inplace=False)
+def _pulled(given, input, center, scale, slope, shift) -> Expr:
+    """given * scale + (input - center) * slope + shift."""
+    return given * scale + ((input - center) * slope + shift)
+
+
+@pointwise(where=(), inplace=False)
+def _moved(input, center, scale, shift) -> Expr:
+    """(input - center) * scale + shift."""
+    return (input - center) * scale + shift
+
+
+@composite(where=("torch.layer_norm",))
+def torch_layer_norm(
+    input,
+    normalized_shape: Ints,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+):
+    """nn.functional.layer_norm."""
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@composite(where=("torch.group_norm",))
+def torch_group_norm(
+    input,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+):
+    """nn.functional.group_norm."""
+    return group_norm(input, num_groups, weight, bias, eps)
+
 
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
@@ -54,7 +90,7 @@ _SUMS = RowKernel(
 
 
 @composite(name="_normalize_rows", where=("aten",), node="native_layer_norm", unread=(0,))
-def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "Tensor | None" = None):
+def _normalize_rows(input, eps: float, weight: Tensor | None = None, bias: Tensor | None = None):
     """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
     center = input.mean(-1, True)
     apart = input - center
@@ -91,7 +127,7 @@ def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
 
 
 @composite(name="_rows_backward", where=("aten",))
-def _rows_backward(grad, input, center, rstd, weight: "Tensor | None" = None):
+def _rows_backward(grad, input, center, rstd, weight: Tensor | None = None):
     """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim, g = grad * weight."""
     hat = (input - center) * rstd
     g = grad if weight is None else grad * weight
@@ -106,7 +142,7 @@ def _(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -> Any:
 
 
 @composite(name="_affine_gradients", where=("aten",))
-def _affine_gradients(grad, input, center, rstd, shape: "Ints"):
+def _affine_gradients(grad, input, center, rstd, shape: Ints):
     """The sums to a shape of grad * xhat and of grad: the gradients of weight and bias."""
     return (grad * ((input - center) * rstd)).sum_to_size(shape), grad.sum_to_size(shape)
 
@@ -117,7 +153,7 @@ def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
     # A program that is being recorded fuses the rows instead.
     if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
-    kernel = machine("loops.columns", "columns")(
+    kernel = service("column kernel")(
         (_G * ((_X - _MEAN) * _RSTD), _G),
         (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "perrow"), ("rstd", d, "perrow")),
         (d, d),
@@ -128,10 +164,10 @@ def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
 @composite(where=("nn.functional",), planned=True)
 def layer_norm(
     input,
-    normalized_shape: "Ints",
-    weight: "Tensor | None" = None,
-    bias: "Tensor | None" = None,
-    eps: "float" = 1e-05,
+    normalized_shape: Ints,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
 ):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
     shape = check_shape(input, normalized_shape, weight, bias)
@@ -140,9 +176,7 @@ def layer_norm(
 
 
 @composite(where=("torch",))
-def native_layer_norm(
-    input, normalized_shape: "Ints", weight: "Tensor | None", bias: "Tensor | None", eps: "float"
-):
+def native_layer_norm(input, normalized_shape: Ints, weight: Tensor | None, bias: Tensor | None, eps: float):
     """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
     shape = check_shape(input, normalized_shape, weight, bias)
     check_dtypes(input, weight, bias)
@@ -169,7 +203,7 @@ def _layer_norm(
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
-def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, eps: "float | None" = None):
+def rms_norm(input, normalized_shape: Ints, weight: Tensor | None = None, eps: float | None = None):
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
     shape = check_shape(input, normalized_shape, weight, None)
     if eps is None:
@@ -186,10 +220,10 @@ def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, ep
 @composite(where=("nn.functional",), planned=True)
 def group_norm(
     input,
-    num_groups: "int",
-    weight: "Tensor | None" = None,
-    bias: "Tensor | None" = None,
-    eps: "float" = 1e-05,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
 ):
     """layer_norm over groups of channels: (N, C, *) in num_groups groups (arXiv:1803.08494)."""
     if input.ndim < 2:
@@ -217,13 +251,13 @@ def group_norm(
 @composite(where=("torch",))
 def native_group_norm(
     input,
-    weight: "Tensor | None",
-    bias: "Tensor | None",
-    N: "int",
-    C: "int",
-    HxW: "int",
-    group: "int",
-    eps: "float",
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
 ):
     """group_norm of (N, C, *), HxW elements a channel; the groups' means, and 1 / sqrt(variances + eps)."""
     if _mixed(input, weight, bias):
@@ -250,16 +284,17 @@ def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
 @composite(where=("nn.functional",), planned=True)
 def batch_norm(
     input,
-    running_mean: "Tensor | None",
-    running_var: "Tensor | None",
-    weight: "Tensor | None" = None,
-    bias: "Tensor | None" = None,
-    training: "bool" = False,
-    momentum: "float" = 0.1,
-    eps: "float" = 1e-05,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
 ):
     """Normalise each channel over batch and space, by its own or the running moments
-    (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
+    (arXiv:1502.03167); training updates the running ones, the variance unbiased.
+    """
     if training and input.ndim > 1 and input.numel() // max(input.shape[1], 1) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.size()}"
@@ -268,7 +303,7 @@ def batch_norm(
         return batch_norm(
             input.unsqueeze(0), running_mean, running_var, weight, bias, training, momentum, eps
         ).squeeze(0)
-    if eps < 0 or training and eps == 0:
+    if eps < 0 or (training and eps == 0):
         wanted = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     if not input.numel():
@@ -303,7 +338,7 @@ def _batch_norm(
 
 
 @composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,))
-def _by_own_moments(input, weight: "Tensor | None", bias: "Tensor | None", eps: "float"):
+def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: float):
     """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...)."""
     shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
     if input.ndim > 3 and input.is_contiguous():
@@ -324,7 +359,7 @@ def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
         if s.needs("input"):
             scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
             slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-            to_input = _FORMULAS["_pulled"](grad, x, center, scale, slope, shift)
+            to_input = _pulled(grad, x, center, scale, slope, shift)
         to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
         to_bias = total.reshape(-1) if s.needs("bias") else None
     if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
@@ -358,7 +393,7 @@ def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
     scale = variance.rsqrt()
     scale = scale if weight is None else scale * weight.reshape(scale.shape)
     shift = scale.new_zeros(1) if bias is None else bias.reshape(scale.shape)
-    return _FORMULAS["_moved"](x, center, scale, shift)
+    return _moved(x, center, scale, shift)
 
 
 def _update_running(
@@ -377,13 +412,13 @@ def _update_running(
 @composite(where=("nn.functional",), planned=True)
 def instance_norm(
     input,
-    running_mean: "Tensor | None" = None,
-    running_var: "Tensor | None" = None,
-    weight: "Tensor | None" = None,
-    bias: "Tensor | None" = None,
-    use_input_stats: "bool" = True,
-    momentum: "float" = 0.1,
-    eps: "float" = 1e-05,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
 ):
     """Normalise each channel of each sample over space (arXiv:1607.08022)."""
     if use_input_stats and math.prod(input.shape[2:]) == 1:
@@ -425,7 +460,7 @@ def _instance_norm(
 
 
 @composite(where=("nn.functional",))
-def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float" = 0.75, k: "float" = 1.0):
+def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
     """x / (k + alpha * mean of x ** 2 over `size` neighbouring channels) ** beta."""
     if input.ndim < 3:
         raise ValueError(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.determinism import alert
+from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
 from rushlight._engine.ops.creation.copying import formatted, in_format
 from rushlight._engine.ops.indexing.along_dim import FEW, take_along
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
     add_windows,
@@ -33,7 +33,7 @@ PLANES = {1: (3,), 2: (4,), 3: ()}  # dims of an operand in channels last, by th
 FEW_TAPS, _LARGE = 16, 1 << 16
 
 
-def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
+def _check_input(op: str, n: int, x: Any, out: Ints | None = None, kernel: Ints | None = None) -> None:
     if x.ndim not in (n + 1, n + 2) or any(size == 0 for size in x.shape[x.ndim - n - 1 :]):
         raise RuntimeError(
             f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
@@ -43,6 +43,12 @@ def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
         channels, *sizes = x.shape[x.ndim - n - 1 :]
         if op == "max_pool1d":
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
+        if op == "avg_pool3d" and kernel is not None:
+            space, taps = (
+                " ".join(f"{k}{d}: {v}" for d, v in zip("THW", some, strict=True))
+                for k, some in (("", sizes), ("k", kernel))
+            )
+            raise RuntimeError(f"input image ({space}) smaller than kernel size ({taps})")
         middle = (1,) if n == 1 else ()  # PyTorch's kernel of one dim is that of two
         given, found = ("x".join(map(str, (channels, *middle, *some))) for some in (sizes, out))
         raise RuntimeError(
@@ -57,6 +63,12 @@ def _window(
     empty = stride is None or (not isinstance(stride, int) and not len(stride))
     step = kernel if empty else tuple_of(stride, n, "stride", op)
     pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
+    if 0 in step:
+        raise RuntimeError(
+            f"{op}() stride must be greater than zero, but got {step[0]}"
+            if op == "max_pool1d"
+            else "stride should not be zero"
+        )
     for label, name, values in (
         ("kernel size", "kernel_size", kernel),
         ("stride", "stride", step),
@@ -82,7 +94,7 @@ def _planned(
     how = _window(op, n, kernel_size, stride, padding, dilation)
     _check_input(op, n, x)
     out = tuple(out_size(*of, ceil_mode) for of in zip(x.shape[x.ndim - n :], *how, strict=True))
-    _check_input(op, n, x, out)
+    _check_input(op, n, x, out, how[0])
     return *how, out
 
 
@@ -98,9 +110,9 @@ def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
 
 
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
-def _spread(input, places, size: "int") -> Array:
+def _spread(input, places, size: int) -> Array:
     """Zeros (*lead, size) with input (*lead, n) added at places."""
-    done = machine("products.max_pool", "spread")(input, places, size)
+    done = service("max pool backward")(input, places, size)
     if done is None:
         done = np.zeros((*input.shape[:-1], size), input.dtype)
         rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
@@ -110,14 +122,14 @@ def _spread(input, places, size: "int") -> Array:
 
 @opaque(where=("aten",), node="max_pool", vjp=_to_places)
 @resolved
-def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints") -> Way:
+def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
     space, wide, shape = input.shape[lead:], _widened(input, *how), (*input.shape[:lead], *out)
     cuts = [*offsets(kernel, stride, dilation, out)]
 
     def run(a: Array) -> tuple[Array, Array]:
-        done = machine("products.max_pool", "maxima")(a, *how)
+        done = service("max pool")(a, *how)
         if done is not None:
             return done  # type: ignore[no-any-return]
         a = wide(a)
@@ -139,7 +151,7 @@ def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
 
 
 @composite(where=("aten",))
-def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints"):
+def _greatest(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints):
     """The maxima alone."""
     return _max_pool(input, kernel, stride, pad, dilation, out)[0]
 
@@ -163,41 +175,41 @@ def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
-    return _max_pool(x, *_planned(f"max_pool{n}d", n, x, *how))
+    return _max_pool(x, *_planned(f"max_pool{n}d_with_indices", n, x, *how))
 
 
 @for_dims
 def _max_rows(n: int) -> None:
     def with_indices(
         input,
-        kernel_size: "Any",
-        stride: "Any" = None,
-        padding: "Any" = 0,
-        dilation: "Any" = 1,
-        ceil_mode: "bool" = False,
-        return_indices: "bool" = False,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
     ):
         return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def functional(
         input,
-        kernel_size: "Any",
-        stride: "Any" = None,
-        padding: "Any" = 0,
-        dilation: "Any" = 1,
-        ceil_mode: "bool" = False,
-        return_indices: "bool" = False,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
     ):
         how = kernel_size, stride, padding, dilation, ceil_mode
         return _max(n, input, *how) if return_indices else ROWS[f"_{name}_plain"](input, *how)
 
     def plain(
         input,
-        kernel_size: "Any",
-        stride: "Any" = None,
-        padding: "Any" = 0,
-        dilation: "Any" = 1,
-        ceil_mode: "bool" = False,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
     ):
         return _greatest(
             input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -240,7 +252,7 @@ def _shares(
 @opaque(where=("aten",), node="avg_pool")
 @resolved
 def _avg_pool(
-    input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", count_pad: "bool", divisor: "int | None"
+    input, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool, divisor: int | None
 ) -> Way:
     """The sum of each window over its share."""
     lead, ones, of = input.ndim - len(kernel), (1,) * len(kernel), input.dtype
@@ -248,15 +260,12 @@ def _avg_pool(
     wide = padder(input.shape, reach(space, kernel, stride, pad, ones, out))
     first, *others = cuts = offsets(kernel, stride, ones, out)
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide_of)
-    few = 1 < math.prod(input.shape[:lead] + out) and input.size <= FEW
+    few = math.prod(input.shape[:lead] + out) > 1 and input.size <= FEW
     if few and wide(input) is input and wide_of is of and of.kind == "f":
         places = np.arange(input.size).reshape(input.shape)
         table, even = np.array([places[cut] for cut in cuts]), (share == share.flat[0]).all()
         share = np.array(share.flat[0]) if even else share
-        add = (
-            machine("runtime.small_calls", "reduction")(np.add, table.astype(of), (0,), False)
-            or np.add.reduce
-        )
+        add = service("reduction of few elements")(np.add, table.astype(of), (0,), False) or np.add.reduce
 
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             return np.divide(total := add(a.take(table)), share, total)
@@ -281,7 +290,7 @@ def _(s: Any, grad: Any) -> Any:
 
 @opaque(where=("aten",), node="avg_pool_backward")
 def _avg_pool_back(
-    grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "Ints", count_pad: "bool", divisor: "int | None"
+    grad, space: Ints, kernel: Ints, stride: Ints, pad: Ints, count_pad: bool, divisor: int | None
 ) -> Array:
     """Each window's gradient over its share, added to all that it read."""
     n = len(kernel)
@@ -325,23 +334,23 @@ def _mean_row(n: int) -> None:
 
         def body(
             input,
-            kernel_size: "Any",
-            stride: "Any" = (),
-            padding: "Any" = 0,
-            ceil_mode: "bool" = False,
-            count_include_pad: "bool" = True,
+            kernel_size: Any,
+            stride: Any = (),
+            padding: Any = 0,
+            ceil_mode: bool = False,
+            count_include_pad: bool = True,
         ):
             return _mean(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
     else:
 
         def body(
             input,
-            kernel_size: "Any",
-            stride: "Any" = None,
-            padding: "Any" = 0,
-            ceil_mode: "bool" = False,
-            count_include_pad: "bool" = True,
-            divisor_override: "int | None" = None,
+            kernel_size: Any,
+            stride: Any = None,
+            padding: Any = 0,
+            ceil_mode: bool = False,
+            count_include_pad: bool = True,
+            divisor_override: int | None = None,
         ):
             return _mean(
                 n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -362,7 +371,7 @@ def _mean_row(n: int) -> None:
 
 @for_dims
 def _norm_row(n: int) -> None:
-    def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None, ceil_mode: "bool" = False):
+    def body(input, norm_type: Number, kernel_size: Any, stride: Any = None, ceil_mode: bool = False):
         if abs(norm_type) == math.inf:
             sign_of = math.copysign(1, norm_type)
             return sign_of * _max(n, sign_of * input.abs(), kernel_size, stride, 0, 1, ceil_mode)[0]
@@ -383,10 +392,10 @@ def _unpool_row(n: int) -> None:
     def body(
         input,
         indices,
-        kernel_size: "Any",
-        stride: "Any" = None,
-        padding: "Any" = 0,
-        output_size: "Any" = None,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
     ):
         kernel, step, pad, _ = _window(op, n, kernel_size, stride, padding)
         if indices.dtype.name != "int64":

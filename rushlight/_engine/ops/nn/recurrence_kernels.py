@@ -11,13 +11,13 @@ arithmetic of tensors, or of expressions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m, symbol
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.linalg import matmul
 from rushlight._engine.ops.linalg.matmul import Array
 
@@ -106,10 +106,10 @@ def _symbols(stem: str, count: int) -> list[Expr]:
 def _kernel(outputs: Sequence[Expr], names: Sequence[str], dtype: str) -> Callable[..., None]:
     """A function of (operands, results)."""
     inputs = tuple([(name, dtype) for name in names])
-    return machine("loops.pointwise", "fused")(tuple(outputs), inputs, (dtype,) * len(outputs))
+    return service("fused pointwise kernel")(tuple(outputs), inputs, (dtype,) * len(outputs))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _step(mode: str, dtype: str, biased: bool) -> Any:
     """The kernel of (x..., s..., b..., h, c) to (h', c', kept...); h and c where the mode has them."""
     cell = CELLS[mode]
@@ -124,7 +124,7 @@ def _states(mode: str) -> list[str]:
     return {"LSTM": ["c"], "GRU": ["h"]}.get(mode, [])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _back(mode: str, dtype: str) -> Any:
     """The kernel of (d, d of later steps, dc, h or c before, kept or y) to (into x, s, h and c)."""
     cell = CELLS[mode]
@@ -138,7 +138,7 @@ def _back(mode: str, dtype: str) -> Any:
 
 def _packed(w: Array, parts: int) -> Any:
     """The product by w as a function of (x, out), whose rows have parts; `again` takes what w holds now."""
-    return machine("products.tiles", "packed")(w, parts) or _Plain(w)
+    return service("packed matrix")(w, parts) or _Plain(w)
 
 
 class _Plain:
@@ -239,7 +239,7 @@ class Forward(_Direction):
             None if a is None else a[low:high] for a in (self.h, self.h, self.c, self.s, self.y)
         ]
         steps = _of(self.steps, low, high)
-        for (i, j, n), (_, _, following) in zip(steps, [*steps[1:], (0, 0, -1)], strict=True):
+        for (i, j, n), (_, _, following) in zip(steps, [*steps[1:], (0, 0, -1)], strict=False):
             y, s = self.out[i:j] if projection is None else ends[:n], sums[:n]
             cells = [] if c is None else [c[:n]]
             do.run(self.packed, h[:n], s)

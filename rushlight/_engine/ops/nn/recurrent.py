@@ -50,13 +50,13 @@ def _joined(new: Any, held: Any) -> Any:
 def _recurrence(
     gates,
     h0,
-    c0: "Tensor | None",
+    c0: Tensor | None,
     w,
-    b: "Tensor | None",
-    projection: "Tensor | None",
-    mode: "str",
-    sizes: "Ints",
-    reverse: "bool",
+    b: Tensor | None,
+    projection: Tensor | None,
+    mode: str,
+    sizes: Ints,
+    reverse: bool,
 ):
     """(outputs, last h, last c, what backward needs) over the input's part of the gates."""
     outputs, h, c, _ = _run(gates, h0, c0, (w, b, projection), mode, sizes, reverse)
@@ -80,7 +80,7 @@ def _(
     gates: Array, h0: Array, c0: Any, w: Array, b: Any, projection: Any, mode: str, sizes: Any, reverse: bool
 ) -> Any:
     if any(
-        a is not None and a.dtype not in _FUSED or a is not None and a.dtype != gates.dtype
+        (a is not None and a.dtype not in _FUSED) or (a is not None and a.dtype != gates.dtype)
         for a in (gates, h0, c0, w, b, projection)
     ):
         return NotImplemented
@@ -97,20 +97,20 @@ def _(s: Any, to_out: Any, to_h: Any, to_c: Any, to_kept: Any) -> Any:
 
 @composite(name="_recurrence_backward", where=("aten",))
 def _recurrence_backward(
-    to_out: "Tensor | None",
-    to_h: "Tensor | None",
-    to_c: "Tensor | None",
+    to_out: Tensor | None,
+    to_h: Tensor | None,
+    to_c: Tensor | None,
     out,
-    kept: "Tensor | None",
+    kept: Tensor | None,
     gates,
     h0,
-    c0: "Tensor | None",
+    c0: Tensor | None,
     w,
-    b: "Tensor | None",
-    projection: "Tensor | None",
-    mode: "str",
-    sizes: "Ints",
-    reverse: "bool",
+    b: Tensor | None,
+    projection: Tensor | None,
+    mode: str,
+    sizes: Ints,
+    reverse: bool,
 ):
     """Gradients of (gates, h0, c0, w, b, projection).
 
@@ -183,7 +183,8 @@ def _layers(
     bidirectional: bool,
 ) -> tuple[Any, tuple[Any, ...]]:
     """(outputs of the last layer, last states) over packed rows; each state is
-    (layers * directions, B, hidden)."""
+    (layers * directions, B, hidden).
+    """
     directions = 2 if bidirectional else 1
     each = len(params) // (num_layers * directions)
     last: list[tuple[Any, ...]] = []
@@ -249,14 +250,14 @@ def _make_stack(name: str, mode: str, results: str, states: Any = lambda h: (h,)
 
     def body(
         input,
-        hx: "Any",
-        params: "Any",
-        has_biases: "Any",
-        num_layers: "Any",
-        dropout: "Any",
-        train: "Any",
-        bidirectional: "Any",
-        batch_first: "Any",
+        hx: Any,
+        params: Any,
+        has_biases: Any,
+        num_layers: Any,
+        dropout: Any,
+        train: Any,
+        bidirectional: Any,
+        batch_first: Any,
     ):
         if isinstance(has_biases, bool):
             return _whole(
@@ -305,15 +306,13 @@ def _cell(mode: str, input: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any
 
 
 @composite(where=("torch",))
-def lstm_cell(
-    input, hx: "list[Tensor]", w_ih, w_hh, b_ih: "Tensor | None" = None, b_hh: "Tensor | None" = None
-):
+def lstm_cell(input, hx: list[Tensor], w_ih, w_hh, b_ih: Tensor | None = None, b_hh: Tensor | None = None):
     """(h', c') after one step: (B, in) and ((B, hidden), (B, hidden)). See nn.LSTMCell."""
     return _cell("LSTM", input, hx[0], hx[1], w_ih, w_hh, b_ih, b_hh)[:2]
 
 
 def _make_cell(name: str, mode: str) -> Any:
-    def body(input, hx, w_ih, w_hh, b_ih: "Tensor | None" = None, b_hh: "Tensor | None" = None):
+    def body(input, hx, w_ih, w_hh, b_ih: Tensor | None = None, b_hh: Tensor | None = None):
         return _cell(mode, input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
 
     return composite(

@@ -8,14 +8,24 @@ from typing import Any
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import get_default_dtype
 from rushlight._engine.core.errors import wrap_dim
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.reductions.reductions import amax, sum, with_dims
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.ops.row_kernels import RowKernel
 from rushlight._engine.ops.table import ROWS, composite
 
-formulas("nn.softmax")
+
+@composite(out=True, aliases=("special.softmax",), planned=True)
+def softmax(input, dim: int, dtype: dtype | None = None):
+    """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
+    return _softmax(input if dtype is None else input.to(dtype), dim)
+
+
+@composite(out=True, aliases=("special.log_softmax",), planned=True)
+def log_softmax(input, dim: int, dtype: dtype | None = None):
+    """log(softmax(input)) along dim, without overflow."""
+    return _log_softmax(input if dtype is None else input.to(dtype), dim)
+
 
 abs_, exp, log = (ROWS[name] for name in ("abs", "exp", "log"))
 _X, _G, _Y = symbol("x"), symbol("g"), symbol("y")
@@ -43,7 +53,7 @@ def implicit_dim(name: str, ndim: int) -> int:
 
 
 @composite(where=("aten",), fused=_softmax_kernel.of_row)
-def _softmax(input, dim: "int"):
+def _softmax(input, dim: int):
     """exp(x - max) / sum(exp(x - max)) along dim."""
     wrap_dim(dim, input.ndim)
     if not input.numel():
@@ -56,13 +66,13 @@ _softmax.gradient(lambda s, grad: _softmax_backward(grad, s.result, s.dim))
 
 
 @composite(where=("aten",), fused=_softmax_back.of_row)
-def _softmax_backward(grad, output, dim: "int"):
+def _softmax_backward(grad, output, dim: int):
     """y * (g - sum(g * y))."""
     return output * (grad - sum(grad * output, dim, True))
 
 
 @composite(where=("aten",), fused=_log_softmax_kernel.of_row)
-def _log_softmax(input, dim: "int"):
+def _log_softmax(input, dim: int):
     """x - max - log(sum(exp(x - max))) along dim."""
     wrap_dim(dim, input.ndim)
     if not input.numel():
@@ -75,7 +85,7 @@ _log_softmax.gradient(lambda s, grad: _log_softmax_backward(grad, s.result, s.di
 
 
 @composite(where=("aten",), fused=_log_softmax_back.of_row)
-def _log_softmax_backward(grad, output, dim: "int"):
+def _log_softmax_backward(grad, output, dim: int):
     """g - exp(y) * sum(g)."""
     return grad - exp(output) * sum(grad, dim, True)
 
@@ -85,7 +95,7 @@ def _cast(input: Any, dtype: Any) -> Any:
 
 
 def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
-    def body(input, dim: "int | None" = None, _stacklevel: "int" = 3, dtype: "dtype | None" = None):
+    def body(input, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None):
         d = implicit_dim(name, input.ndim) if dim is None else dim
         return inner(_cast(prepare(input), dtype), d)
 
@@ -100,7 +110,7 @@ _functional("softmin", _softmax, lambda x: -x, "softmax(-input) along dim.")
 
 
 @composite(out=True, aliases=("special.logsumexp",), planned=True)
-def logsumexp(input, dim: "Ints", keepdim: "bool" = False):
+def logsumexp(input, dim: Ints, keepdim: bool = False):
     """log(sum(exp(input))) over dims, without overflow."""
     if input.dtype.category < 2:
         input = input.to(get_default_dtype())
@@ -108,7 +118,7 @@ def logsumexp(input, dim: "Ints", keepdim: "bool" = False):
 
 
 @composite(name="_logsumexp", where=("aten",), planned=True)
-def _logsumexp(input, dim: "Ints", keepdim: "bool"):
+def _logsumexp(input, dim: Ints, keepdim: bool):
     """log(sum(exp(input)))."""
     if not input.numel():
         return log(sum(exp(input), dim, keepdim))

@@ -57,9 +57,7 @@ def _between(ordered: Any, ranks: Any, interpolation: str) -> Any:
 
 
 def _quantile(name: str, skip_nan: bool, doc: str) -> None:
-    def body(
-        input, q: "Any", dim: "int | None" = None, keepdim: "bool" = False, *, interpolation: "str" = "linear"
-    ):
+    def body(input, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"):
         if not isinstance(q, (int, float)) and not hasattr(q, "_a"):
             raise TypeError(
                 f"{name}() received an invalid combination of arguments: q must be float or "
@@ -126,7 +124,7 @@ def _weights(fweights: Any, aweights: Any, count: int) -> Any:
 
 
 @composite
-def cov(input, *, correction: "int" = 1, fweights: "Tensor | None" = None, aweights: "Tensor | None" = None):
+def cov(input, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None):
     """The covariance of variables (rows) over observations (columns).
 
     fweights: how often each observation occurs, int.  aweights: its relative weight.
@@ -147,14 +145,13 @@ def cov(input, *, correction: "int" = 1, fweights: "Tensor | None" = None, aweig
         freedom = total - correction
     else:
         freedom = total - correction * (weights * aweights).sum() / total
-    if not hasattr(freedom, "_k") or not freedom._k.on_meta:
-        if float(freedom) <= 0:
-            warn(
-                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
-                "number of observations.",
-                UserWarning,
-            )
-            freedom = freedom * 0 if hasattr(freedom, "_k") else 0
+    if (not hasattr(freedom, "_k") or not freedom._k.on_meta) and float(freedom) <= 0:
+        warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
+            "number of observations.",
+            UserWarning,
+        )
+        freedom = freedom * 0 if hasattr(freedom, "_k") else 0
     apart = x - mean.unsqueeze(1)
     weighted = apart if weights is None else apart * weights
     return (apart @ weighted.to(apart.dtype).mT.conj() / freedom).squeeze()

@@ -79,12 +79,12 @@ def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Arr
 @opaque(where=("torch",), out=True)
 def searchsorted(
     sorted_sequence,
-    input: "Tensor | Number",
+    input: Tensor | Number,
     *,
-    out_int32: "bool" = False,
-    right: "bool" = False,
-    side: "str | None" = None,
-    sorter: "Tensor | None" = None,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
 ) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
@@ -93,9 +93,7 @@ def searchsorted(
 
 
 @opaque(where=("torch",), out=True)
-def bucketize(
-    input: "Tensor | Number", boundaries, *, out_int32: "bool" = False, right: "bool" = False
-) -> Array:
+def bucketize(input: Tensor | Number, boundaries, *, out_int32: bool = False, right: bool = False) -> Array:
     """The number of the bucket between boundaries that each value falls into."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -106,7 +104,7 @@ def bucketize(
 
 
 @opaque
-def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
+def bincount(input, weights: Tensor | None = None, minlength: int = 0) -> Array:
     """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -124,7 +122,7 @@ def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Ar
 
 
 @opaque(out=True)
-def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Array:
+def histc(input, bins: int = 100, min: Number = 0, max: Number = 0) -> Array:
     """How many elements fall into each of `bins` equal intervals between min and max.
 
     min = max takes the smallest and largest element; elements outside are left out.
@@ -195,10 +193,10 @@ def _underivable(name: str) -> Any:
 @opaque(vjp=_underivable("_unique2"))
 def unique(
     input,
-    sorted: "bool" = True,
-    return_inverse: "bool" = False,
-    return_counts: "bool" = False,
-    dim: "int | None" = None,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""
     if dim is not None:
@@ -223,7 +221,7 @@ def unique(
 
 @opaque(vjp=_underivable("unique_consecutive"))
 def unique_consecutive(
-    input, return_inverse: "bool" = False, return_counts: "bool" = False, dim: "int | None" = None
+    input, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (slices, with dim) without those that equal their predecessor."""
     whole = dim is None
@@ -246,11 +244,11 @@ def unique_consecutive(
 @opaque(where=("torch",), out=True)
 @resolved
 def isin(
-    elements: "Tensor | Number",
-    test_elements: "Tensor | Number",
+    elements: Tensor | Number,
+    test_elements: Tensor | Number,
     *,
-    assume_unique: "bool" = False,
-    invert: "bool" = False,
+    assume_unique: bool = False,
+    invert: bool = False,
 ) -> Way:
     """Whether each element is among test_elements."""
     if not isinstance(elements, np.ndarray) and not isinstance(test_elements, np.ndarray):
@@ -286,7 +284,7 @@ def isin(
 
 
 @opaque(where=("nn.functional",))
-def one_hot(input, num_classes: "int" = -1) -> Array:
+def one_hot(input, num_classes: int = -1) -> Array:
     """A new last dim with a 1 at the position that the element names, 0 elsewhere."""
     if input.dtype != np.int64:
         raise RuntimeError(
@@ -313,7 +311,7 @@ one_hot.shape_rule(
 
 
 @composite(where=("torch",))
-def unravel_index(indices, shape: "Ints"):
+def unravel_index(indices, shape: Ints):
     """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
     if indices._k.dtype.category != dt.INTEGRAL:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices._k.dtype!r}")
@@ -330,7 +328,7 @@ def unravel_index(indices, shape: "Ints"):
 
 
 @opaque(name="_histogram", where=("aten",))
-def _histogram(points, edges: "list[Tensor]", weight: "Tensor | None", density: "bool") -> Array:
+def _histogram(points, edges: list[Tensor], weight: Tensor | None, density: bool) -> Array:
     """How many (or how much weight) of the points (N, D) lie in each bin; a last edge is inside."""
     sizes = [max(len(e) - 1, 0) for e in edges]
     places, inside = [], np.ones(len(points), bool)
@@ -420,6 +418,12 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
 
 
 def _counted(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Any, list[Any]]:
+    if x.is_cuda:
+        raise NotImplementedError(
+            "Could not run 'aten::_histogramdd_from_bin_cts' with arguments from the "
+            "'CUDA' "
+            "backend: histograms are the CPU's; use .cpu(), or torch.histc"
+        )
     points = x.detach().reshape(-1, x.shape[-1])
     edges = _edges(points, bins, range)
     return _histogram(points, edges, None if weight is None else weight.detach().reshape(-1), density), edges
@@ -428,11 +432,11 @@ def _counted(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> tuple
 @composite(out=True)
 def histogram(
     input,
-    bins: "int | Tensor",
+    bins: int | Tensor,
     *,
-    range: "Any" = None,
-    weight: "Tensor | None" = None,
-    density: "bool" = False,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
 ):
     """(hist, bin_edges) of all elements.
 
@@ -450,9 +454,7 @@ def histogram(
 
 
 @composite(where=("torch",))
-def histogramdd(
-    input, bins: "Any", *, range: "Any" = None, weight: "Tensor | None" = None, density: "bool" = False
-):
+def histogramdd(input, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False):
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
     _check("histogramdd", input, weight)
     dims = input.shape[-1]

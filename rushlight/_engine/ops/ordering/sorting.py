@@ -8,15 +8,24 @@ import numpy as np
 
 from rushlight._engine.core.errors import check_size, wrap_dim
 from rushlight._engine.core.results import named
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import arranged, assign
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, take_along
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.reductions.scanning import put_back
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
 
-formulas("ordering.sorting")
+
+@composite(planned=True)
+def argsort(input, dim: int = -1, descending: bool = False, *, stable: bool = False):
+    """The positions that sort the elements along dim."""
+    return input.sort(dim, descending=descending, stable=stable)[1]
+
+
+@composite(out=True, planned=True)
+def msort(input):
+    """The elements in order along the first dim."""
+    return input.sort(0)[0]
 
 
 def comparable(a: Array) -> Array:
@@ -83,7 +92,7 @@ def _ranks(a: Array) -> Array:
 
 
 @opaque(out=True, vjp=put_back)
-def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | None" = False) -> Any:
+def sort(input, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
     """The elements in order along dim, and where each was; equal ones keep their order."""
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
@@ -104,7 +113,7 @@ def _like(found: Array, a: Array) -> Array:
 
 @opaque(out=True, vjp=put_back)
 @resolved
-def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Way:
+def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Way:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
     d, source, result = wrap_dim(dim, input.ndim), at_least_1d(input), named("topk")
     if not 0 <= k <= source.shape[d]:
@@ -128,19 +137,19 @@ def _first(like: Array, k: int, d: int, largest: bool) -> Way:
         return np.asarray(take_along(a, d, order), order="C"), order
 
     seen, few = comparable(like), 0 < k <= max(_FEW, min(_MOST, like.shape[d] // _SHARE))
-    kernel = machine("loops.topk", "first")(seen.dtype, largest) if few else None
+    kernel = service("top-k kernel")(seen.dtype, largest) if few else None
     if kernel is None:
         return by_sorting
     shape, of, large = (*like.swapaxes(d, -1).shape[:-1], k), seen.dtype, like.size >= _LARGE
     last = d == like.ndim - 1 and seen is like
-    numbers = machine("loops.topk", "numbers")((*shape[:-1], like.shape[d]), shape)
+    numbers = service("top-k positions")((*shape[:-1], like.shape[d]), shape)
     whole = last and like.flags.c_contiguous
 
     def best(a: Array) -> tuple[Array, Array]:
         rows = a if whole else np.ascontiguousarray(comparable(a).swapaxes(d, -1))
         values, places = np.empty(shape, of), np.empty(shape, np.int64)
         if not (
-            machine("loops.topk", "shared")(kernel.fn, rows, values, places)
+            service("top-k by the team")(kernel.fn, rows, values, places)
             if large
             else kernel.fn(rows, values, places, numbers)
         ):
@@ -163,7 +172,7 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
 
 
 @opaque(out=True, out_apart=True, vjp=put_back)
-def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
+def kthvalue(input, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along dim (from 1), and where it is."""
     d = wrap_dim(dim, input.ndim)
     check_size("kthvalue", input, d)
@@ -209,7 +218,7 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
 
 
 @opaque(name="_median_all", where=("aten",), node="median")
-def _median_all(input, skip_nan: "bool") -> Array:
+def _median_all(input, skip_nan: bool) -> Array:
     """median of all elements."""
     if not input.size:
         return np.full((), np.nan if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min, input.dtype)
@@ -226,12 +235,12 @@ def _(s: Any, grad: Any) -> Any:
 
 
 def _medians(name: str, doc: str, skip_nan: bool) -> None:
-    def along(input, dim: "int", keepdim: "bool") -> Any:
+    def along(input, dim: int, keepdim: bool) -> Any:
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
         return named(name)(*pick(input, _median_order(at_least_1d(input), d, skip_nan), d, keepdim))
 
-    def body(input, dim: "int | None" = None, keepdim: "bool" = False):
+    def body(input, dim: int | None = None, keepdim: bool = False):
         return _median_all(input, skip_nan) if dim is None else row(input, dim, keepdim)
 
     row = opaque(
@@ -250,7 +259,7 @@ _medians("nanmedian", "The median of what is not nan; with dim, (values, indices
 
 
 @opaque(out=True, vjp=put_back)
-def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
+def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along dim (the smallest of several), and where it last is."""
     d = wrap_dim(dim, input.ndim)
     check_size("mode", input, d)

@@ -5,17 +5,120 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight._engine.ops.declared import atoms, formulas
-from rushlight._engine.ops.expressions import Expr, const, m
+from rushlight._engine.ops.expressions import Expr, const, m, stored
 from rushlight._engine.ops.table import composite, pointwise
 
-_FORMULAS = formulas("pointwise.activations")
+
+@pointwise(where=("nn.functional",))
+def relu6(input) -> Expr:
+    """input clamped to [0, 6]."""
+    return m.hardtanh(input, const(0.0), const(6.0))
+
+
+@pointwise(where=("nn.functional",))
+def silu(input) -> Expr:
+    """x * sigmoid(x)."""
+    return input * m.sigmoid(input)
+
+
+@pointwise(where=("nn.functional",))
+def mish(input) -> Expr:
+    """x * tanh(softplus(x))."""
+    return input * m.tanh(m.maximum(input, 0) + m.log1p(m.exp(-m.abs(input))))
+
+
+@pointwise(where=(), inplace=False, node="logsigmoid")
+def _logsigmoid(input) -> Expr:
+    return m.minimum(input, 0) - m.log1p(m.exp(-m.abs(input)))
+
+
+@pointwise(where=("nn.functional",), inplace=False, dtypes="float")
+def softsign(input) -> Expr:
+    """x / (1 + |x|)."""
+    return input / stored(1 + m.abs(input))
+
+
+@pointwise(where=("nn.functional",))
+def leaky_relu(input, negative_slope: Number = 0.01) -> Expr:
+    """x, times negative_slope below 0."""
+    return m.where(m.gt(input, 0), input, input * negative_slope)
+
+
+@pointwise(where=("nn.functional",))
+def elu(input, alpha: Number = 1.0) -> Expr:
+    """x above 0, else alpha (exp(x) - 1)."""
+    return m.where(m.gt(input, 0), input, alpha * m.expm1(input))
+
+
+@pointwise(where=("torch", "nn.functional"), out=False)
+def celu(input, alpha: Number = 1.0) -> Expr:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    return m.where(m.gt(input, 0), input, alpha * m.expm1(input / alpha))
+
+
+@pointwise(where=("nn.functional",))
+def hardsigmoid(input) -> Expr:
+    """clamp(x / 6 + 1 / 2, 0, 1)."""
+    return m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
+
+
+@pointwise(where=("nn.functional",))
+def hardswish(input) -> Expr:
+    """x * hardsigmoid(x)."""
+    return input * m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
+
+
+@pointwise(where=("nn.functional",))
+def threshold(input, threshold: Number, value: Number) -> Expr:
+    """x above threshold, else value."""
+    return m.where(m.le(input, threshold), value, input)
+
+
+@pointwise(where=("aten",), inplace=False, out=False, node="glu")
+def _gated(first, gate) -> Expr:
+    """first * sigmoid(gate)."""
+    return first * m.sigmoid(gate)
+
+
+@pointwise(where=("aten",), inplace=False, out=False)
+def _prelu_kernel(input, weight) -> Expr:
+    """x above 0, else weight * x."""
+    return m.where(m.gt(input, 0), input, weight * input)
+
+
+@composite(where=("nn.functional",), out=True)
+def logsigmoid(input):
+    """log(sigmoid(x)) without overflow; PyTorch's result is contiguous."""
+    return _logsigmoid(input.contiguous())
+
+
+@pointwise(where=("nn.functional",), out=True, inplace=False)
+def softplus(input, beta: Number = 1, threshold: Number = 20) -> Expr:
+    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
+    return m.where(m.gt(input * beta, threshold), input, m.log1p(m.exp(input * beta)) / beta)
+
+
+@pointwise(where=("torch", "Tensor", "nn.functional"), inplace=False, out=True, narrow=("lambd",))
+def hardshrink(input, lambd: Number = 0.5) -> Expr:
+    """x, 0 where |x| <= lambd."""
+    return m.where(m.ge(input, -lambd) & m.le(input, lambd), 0, input)
+
 
 _F = ("nn.functional",)
 _BOTH = ("torch", "Tensor", "nn.functional")
 
 
-atoms("pointwise.activations")
+@pointwise(
+    where=("torch", "Tensor", "nn.functional"),
+    out=False,
+    refuse={
+        "bool": "Boolean inputs not supported for relu",
+        "complex": "clamp is not supported for complex types",
+    },
+)
+def relu(input) -> Expr:
+    """max(input, 0), nan kept; its gradient at 0 is 0."""
+    return m.relu(input)
 
 
 def _check_bounds(bound: dict[str, Any]) -> None:
@@ -34,13 +137,13 @@ def _check_shrink(bound: dict[str, Any]) -> None:
 
 
 @pointwise(where=_F, check=_check_bounds)
-def hardtanh(input, min_val: "Number" = -1.0, max_val: "Number" = 1.0) -> Expr:
+def hardtanh(input, min_val: Number = -1.0, max_val: Number = 1.0) -> Expr:
     """input clamped to [min_val, max_val]."""
     return m.hardtanh(input, min_val, max_val)
 
 
 @pointwise(where=_F, out=True, inplace=False)
-def gelu(input, *, approximate: "str" = "none") -> Expr:
+def gelu(input, *, approximate: str = "none") -> Expr:
     """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415)."""
     if approximate == "none":
         return input * 0.5 * (1 + m.erf(input * math.sqrt(0.5)))
@@ -61,7 +164,7 @@ def tanhshrink(input) -> Expr:
 
 
 @pointwise(where=_F, inplace=False, out=True, check=_check_shrink)
-def softshrink(input, lambd: "Number" = 0.5) -> Expr:
+def softshrink(input, lambd: Number = 0.5) -> Expr:
     """x moved towards 0 by lambd."""
     small = m.where(m.lt(input, -lambd), input + lambd, m.where(m.isnan(input), input, 0))
     return m.where(m.gt(input, lambd), input - lambd, small)
@@ -78,7 +181,7 @@ def selu(input) -> Expr:
 
 
 @composite(where=("nn.functional",), planned=True)
-def glu(input, dim: "int" = -1):
+def glu(input, dim: int = -1):
     """The first half along dim times the sigmoid of the second (arXiv:1612.08083)."""
     if not input.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
@@ -86,7 +189,7 @@ def glu(input, dim: "int" = -1):
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % input.ndim} is size {input.shape[dim]}"
         )
-    return _FORMULAS["_gated"](*input.chunk(2, dim))
+    return _gated(*input.chunk(2, dim))
 
 
 @composite(where=("torch", "Tensor", "nn.functional"))
@@ -111,4 +214,4 @@ def prelu(input, weight):
             )
         if input.ndim > 2:
             weight = weight.reshape(-1, *[1] * (input.ndim - 2))
-    return _FORMULAS["_prelu_kernel"](input, weight if input.ndim else weight.reshape(()))
+    return _prelu_kernel(input, weight if input.ndim else weight.reshape(()))

@@ -9,13 +9,232 @@ import numpy as np
 from rushlight._engine.core import promotion
 from rushlight._engine.core.dtype import bool_, float32
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.declared import ONE_BOOL_SUB, atoms, formulas
+from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import Expr, const, m
-from rushlight._engine.ops.table import composite, opaque, pointwise
+from rushlight._engine.ops.refusals import ONE_BOOL_SUB, not_for
+from rushlight._engine.ops.table import ROWS, composite, opaque, pointwise
 
-formulas("pointwise.arithmetic")
 
-_ATOMS = atoms("pointwise.arithmetic")
+@pointwise(dtypes="int")
+def square(input) -> Expr:
+    """input squared."""
+    return input * input
+
+
+@pointwise
+def frac(input) -> Expr:
+    """input - trunc(input)."""
+    return input - m.trunc(input)
+
+
+@pointwise
+def addcmul(input, tensor1, tensor2, *, value: Number = 1) -> Expr:
+    """input + value * tensor1 * tensor2."""
+    return m.fma(value * tensor1, tensor2, input)
+
+
+@pointwise
+def addcdiv(input, tensor1, tensor2, *, value: Number = 1) -> Expr:
+    """input + value * tensor1 / tensor2."""
+    return input + value * tensor1 / tensor2
+
+
+@composite
+def positive(input):
+    """input itself."""
+    return input
+
+
+@composite(where=("Tensor.where",))
+def _where_method(input, condition, other: Tensor | Number):
+    """input where condition, else other."""
+    return where(condition, input, other)
+
+
+@pointwise(not_promoting=("weight",))
+def lerp(input, end, weight: Tensor | Number) -> Expr:
+    """input + weight * (end - input), exact at both ends."""
+    return m.fma(
+        m.where(m.lt(m.abs(weight), 0.5), weight, weight - 1),
+        end - input,
+        m.where(m.lt(m.abs(weight), 0.5), input, end),
+    )
+
+
+@pointwise(aliases=("multiply",), commutative=True, wide=("input", "other"))
+def mul(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """input * other."""
+    return m.mul(input, other)
+
+
+@pointwise(where=(), dtypes="float", node="div", wide=("other",))
+def _true_divide(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """input / other."""
+    return m.div(input, other)
+
+
+@pointwise(where=(), node="div", wide=("other",), refuse=not_for("div_trunc_cpu", "bool", "complex"))
+def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """The quotient rounded towards zero."""
+    return m.trunc_divide(input, other, arg="stored")
+
+
+@pointwise(wide=("other",), refuse=not_for("div_floor_cpu", "bool", "complex"))
+def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """The quotient rounded towards minus infinity."""
+    return m.floor_divide(input, other)
+
+
+@pointwise(refuse=not_for("remainder_cpu", "bool", "complex"))
+def remainder(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """The remainder with the sign of the divisor, as Python's %."""
+    return m.remainder(input, other)
+
+
+@pointwise(refuse=not_for("fmod_cpu", "bool", "complex"))
+def fmod(input, other: Tensor | Number) -> Expr:
+    """The remainder with the sign of the dividend, as C's fmod."""
+    return m.fmod(input, other)
+
+
+@pointwise(
+    aliases=("negative",),
+    refuse={
+        "bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert "
+        "a mask, use the `~` or `logical_not()` operator instead."
+    },
+)
+def neg(input) -> Expr:
+    """-input."""
+    return m.neg(input)
+
+
+@pointwise(dtypes="float")
+def reciprocal(input) -> Expr:
+    """1 / input."""
+    return m.reciprocal(input)
+
+
+@pointwise(dtypes="to_float64", inplace_exact=True)
+def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Expr:
+    """input to the power of exponent, in double precision."""
+    return m.pow(input, exponent)
+
+
+@pointwise(aliases=("absolute",), result="real", refuse=not_for("abs_cpu", "bool"))
+def abs_(input) -> Expr:
+    """The absolute value (of a complex number, its modulus)."""
+    return m.abs(input)
+
+
+@pointwise(
+    refuse={
+        "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. "
+        "Please use torch.sgn instead."
+    }
+)
+def sign(input) -> Expr:
+    """-1, 0 or 1."""
+    return m.sgn(input)
+
+
+@pointwise
+def sgn(input) -> Expr:
+    """The sign; of a complex number, input / |input|."""
+    return m.sgn(input)
+
+
+@pointwise(refuse={"complex": "floor is not supported for complex inputs"} | not_for("floor_vml_cpu", "bool"))
+def floor(input) -> Expr:
+    """The greatest integer not above."""
+    return m.floor(input)
+
+
+@pointwise(refuse={"complex": "ceil is not supported for complex inputs"} | not_for("ceil_vml_cpu", "bool"))
+def ceil(input) -> Expr:
+    """The least integer not below."""
+    return m.ceil(input)
+
+
+@pointwise(
+    aliases=("fix",),
+    refuse={"complex": "trunc is not supported for complex inputs"} | not_for("trunc_vml_cpu", "bool"),
+)
+def trunc(input) -> Expr:
+    """The integer part."""
+    return m.trunc(input)
+
+
+@pointwise(refuse={"complex": "maximum not implemented for complex tensors."})
+def maximum(input, other) -> Expr:
+    """The larger of two; nan if either is."""
+    return m.maximum(input, other)
+
+
+@pointwise(refuse={"complex": "minimum not implemented for complex tensors."})
+def minimum(input, other) -> Expr:
+    """The smaller of two; nan if either is."""
+    return m.minimum(input, other)
+
+
+@pointwise(inplace=False, refuse={"complex": "fmax not implemented for complex tensors."})
+def fmax(input, other) -> Expr:
+    """The larger of two; a nan gives way to a number."""
+    return m.fmax(input, other)
+
+
+@pointwise(inplace=False, refuse={"complex": "fmin not implemented for complex tensors."})
+def fmin(input, other) -> Expr:
+    """The smaller of two; a nan gives way to a number."""
+    return m.fmin(input, other)
+
+
+@pointwise(refuse={"complex": "clamp is not supported for complex types"})
+def clamp_min(input, min: Tensor | Number) -> Expr:
+    """input, at least min."""
+    return m.clamp_min(input, min)
+
+
+@pointwise(refuse={"complex": "clamp is not supported for complex types"})
+def clamp_max(input, max: Tensor | Number) -> Expr:
+    """input, at most max."""
+    return m.clamp_max(input, max)
+
+
+@pointwise(where=("aten",), inplace=False, node="where", not_promoting=("condition",))
+def _where(condition, input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """input where condition, else other."""
+    return m.where(condition, input, other)
+
+
+@pointwise(dtypes="float", refuse=not_for("copysign_cpu", "complex"))
+def copysign(input, other: Tensor | Number) -> Expr:
+    """The size of input with the sign of other."""
+    return m.copysign(input, other)
+
+
+@pointwise(refuse=not_for("hypot_cpu", "bool", "int", "complex"))
+def hypot(input, other) -> Expr:
+    """sqrt(input ** 2 + other ** 2) without overflow."""
+    return m.hypot(input, other)
+
+
+@pointwise(refuse=not_for("nextafter_cpu", "bool", "int", "complex"))
+def nextafter(input, other) -> Expr:
+    """The next floating-point number from input towards other."""
+    return m.nextafter(input, other, arg="stored")
+
+
+@pointwise(refuse=not_for("gcd_cpu", "bool", "float", "complex"))
+def gcd(input, other) -> Expr:
+    """The greatest common divisor."""
+    return m.gcd(input, other)
+
+
+@pointwise(refuse=not_for("lcm_cpu", "bool", "float", "complex"))
+def lcm(input, other) -> Expr:
+    """The least common multiple."""
+    return m.lcm(input, other)
 
 
 def _check_alpha(bound: dict[str, Any]) -> None:
@@ -44,19 +263,19 @@ def _check_sub(bound: dict[str, Any]) -> None:
 
 
 @pointwise(commutative=True, verify=_check_alpha, narrow=("alpha",))
-def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Expr:
     """input + alpha * other."""
     return m.fma(alpha, other, input)
 
 
 @pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",))
-def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Expr:
     """input - alpha * other."""
     return m.fma(-alpha, other, input)
 
 
 @pointwise(verify=_check_sub, narrow=("alpha",), inplace=False, out=False)
-def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Expr:
     """other - alpha * input."""
     return m.fma(-alpha, input, other)
 
@@ -78,7 +297,7 @@ def _check_pow(bound: dict[str, Any]) -> None:
 
 
 @pointwise(check=_check_pow)
-def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
+def pow(input: Tensor | Number, exponent: Tensor | Number) -> Expr:
     """input to the power of exponent."""
     return m.pow(input, exponent)
 
@@ -90,7 +309,7 @@ def _check_decimals(bound: dict[str, Any]) -> None:
 
 
 @pointwise(aliases=("special.round",), verify=_check_decimals)
-def round(input, *, decimals: "int | None" = None) -> Expr:
+def round(input, *, decimals: int | None = None) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if not decimals:
         return m.round(input)
@@ -99,7 +318,7 @@ def round(input, *, decimals: "int | None" = None) -> Expr:
 
 
 @pointwise(aliases=("clip",))
-def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
+def clamp(input, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Expr:
     """input between min and max; where min > max, max."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -112,10 +331,12 @@ def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | N
 
 
 @composite(where=("torch",), out=True)
-def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Number | None" = None):
+def where(condition, input: Tensor | Number | None = None, other: Tensor | Number | None = None):
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        raise forms.refusal(ROWS["where"])
     if condition.dtype.name not in ("bool", "uint8"):
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with "
@@ -124,7 +345,7 @@ def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Nu
     if not hasattr(input, "_a") and not hasattr(other, "_a"):
         input = condition.new_tensor(input, dtype=promotion.of_number(input))
         other = condition.new_tensor(other, dtype=promotion.of_number(other))
-    return _ATOMS["_where"](condition.bool(), input, other)
+    return _where(condition.bool(), input, other)
 
 
 def _check_step(bound: dict[str, Any]) -> None:
@@ -166,14 +387,14 @@ frexp.gradient(lambda s, grad, _=None: ldexp(grad, -s.result[1]))
 
 
 @composite(aliases=("divide", "true_divide"), inplace=True, out=True, where=("torch", "Tensor"))
-def div(input: "Tensor | Number", other: "Tensor | Number", *, rounding_mode: "str | None" = None):
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None):
     """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
     if rounding_mode is None:
-        return _ATOMS["_true_divide"](input, other)
+        return _true_divide(input, other)
     if rounding_mode == "trunc":
-        return _ATOMS["_trunc_divide"](input, other)
+        return _trunc_divide(input, other)
     if rounding_mode == "floor":
-        return _ATOMS["floor_divide"](input, other)
+        return floor_divide(input, other)
     raise RuntimeError(
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
     )

@@ -3,18 +3,211 @@
 from __future__ import annotations
 
 from rushlight._engine.ops.creation.copying import view_as_complex, view_as_real
-from rushlight._engine.ops.declared import atoms, formulas
 from rushlight._engine.ops.expressions import Expr, const, m, stored
+from rushlight._engine.ops.refusals import not_for
 from rushlight._engine.ops.table import composite, pointwise
 
-formulas("pointwise.elementary")
+
+@pointwise(dtypes="float")
+def deg2rad(input) -> Expr:
+    """Degrees as radians."""
+    return input * 0.017453292519943295
 
 
-atoms("pointwise.elementary", dtypes="float")
+@pointwise(dtypes="float")
+def rad2deg(input) -> Expr:
+    """Radians as degrees."""
+    return input * 57.29577951308232
+
+
+@pointwise(dtypes="float", aliases=("special.xlogy",))
+def xlogy(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """input * log(other), 0 where input is 0 (unless other is nan)."""
+    return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, input * stored(m.log(other))))
+
+
+@pointwise(dtypes="float")
+def exp(input) -> Expr:
+    """e to the power of input."""
+    return m.exp(input)
+
+
+@pointwise(dtypes="float", aliases=("special.exp2",))
+def exp2(input) -> Expr:
+    """2 to the power of input."""
+    return m.exp2(input)
+
+
+@pointwise(dtypes="float", aliases=("special.expm1",))
+def expm1(input) -> Expr:
+    """exp(input) - 1, exact near 0."""
+    return m.expm1(input)
+
+
+@pointwise(dtypes="float")
+def log(input) -> Expr:
+    """The natural logarithm."""
+    return m.log(input)
+
+
+@pointwise(dtypes="float")
+def log2(input) -> Expr:
+    """The logarithm to base 2."""
+    return m.log2(input)
+
+
+@pointwise(dtypes="float")
+def log10(input) -> Expr:
+    """The logarithm to base 10."""
+    return m.log10(input)
+
+
+@pointwise(dtypes="float", aliases=("special.log1p",))
+def log1p(input) -> Expr:
+    """log(1 + input), exact near 0."""
+    return m.log1p(input)
+
+
+@pointwise(dtypes="float")
+def sqrt(input) -> Expr:
+    """The square root."""
+    return m.sqrt(input)
+
+
+@pointwise(dtypes="float")
+def rsqrt(input) -> Expr:
+    """1 / sqrt(input)."""
+    return m.rsqrt(input)
+
+
+@pointwise(dtypes="float")
+def sin(input) -> Expr:
+    """The sine of radians."""
+    return m.sin(input)
+
+
+@pointwise(dtypes="float")
+def cos(input) -> Expr:
+    """The cosine of radians."""
+    return m.cos(input)
+
+
+@pointwise(dtypes="float")
+def tan(input) -> Expr:
+    """The tangent of radians."""
+    return m.tan(input)
+
+
+@pointwise(dtypes="float", aliases=("arcsin",))
+def asin(input) -> Expr:
+    """The arc sine."""
+    return m.asin(input)
+
+
+@pointwise(dtypes="float", aliases=("arccos",))
+def acos(input) -> Expr:
+    """The arc cosine."""
+    return m.acos(input)
+
+
+@pointwise(dtypes="float", aliases=("arctan",))
+def atan(input) -> Expr:
+    """The arc tangent."""
+    return m.atan(input)
+
+
+@pointwise(dtypes="float")
+def sinh(input) -> Expr:
+    """The hyperbolic sine."""
+    return m.sinh(input)
+
+
+@pointwise(dtypes="float")
+def cosh(input) -> Expr:
+    """The hyperbolic cosine."""
+    return m.cosh(input)
+
+
+@pointwise(dtypes="float")
+def tanh(input) -> Expr:
+    """The hyperbolic tangent."""
+    return m.tanh(input)
+
+
+@pointwise(dtypes="float", aliases=("arcsinh",))
+def asinh(input) -> Expr:
+    """The inverse hyperbolic sine."""
+    return m.asinh(input)
+
+
+@pointwise(dtypes="float", aliases=("arccosh",))
+def acosh(input) -> Expr:
+    """The inverse hyperbolic cosine."""
+    return m.acosh(input)
+
+
+@pointwise(dtypes="float", aliases=("arctanh",))
+def atanh(input) -> Expr:
+    """The inverse hyperbolic tangent."""
+    return m.atanh(input)
+
+
+@pointwise(dtypes="float", aliases=("special.erf",), refuse=not_for("erf_vml_cpu", "complex"))
+def erf(input) -> Expr:
+    """The error function."""
+    return m.erf(input)
+
+
+@pointwise(dtypes="float", aliases=("special.erfc",), refuse=not_for("erfc_vml_cpu", "complex"))
+def erfc(input) -> Expr:
+    """1 - erf(input)."""
+    return m.erfc(input)
+
+
+@pointwise(dtypes="float", aliases=("special.erfinv",), refuse=not_for("erfinv_vml_cpu", "complex"))
+def erfinv(input) -> Expr:
+    """The inverse of the error function."""
+    return m.erfinv(input)
+
+
+@pointwise(dtypes="float", aliases=("special.i0",), refuse=not_for("i0_vml_cpu", "complex"))
+def i0(input) -> Expr:
+    """The modified Bessel function of order 0."""
+    return m.i0(input)
+
+
+@pointwise(dtypes="float", where=("special",), inplace=False, node="special_i1")
+def i1(input) -> Expr:
+    """The modified Bessel function of order 1."""
+    return m.i1(input)
+
+
+@pointwise(dtypes="float", aliases=("special.gammaln",), refuse=not_for("lgamma_vml_cpu", "complex"))
+def lgamma(input) -> Expr:
+    """The logarithm of |gamma(input)|."""
+    return m.lgamma(input)
+
+
+@pointwise(dtypes="float", aliases=("special.digamma", "special.psi"), refuse=not_for("digamma", "complex"))
+def digamma(input) -> Expr:
+    """The derivative of lgamma."""
+    return m.digamma(input)
+
+
+@pointwise(dtypes="float", aliases=("special.expit",))
+def sigmoid(input) -> Expr:
+    """1 / (1 + exp(-input))."""
+    return m.sigmoid(input)
+
+
+@pointwise(dtypes="float", aliases=("arctan2",), refuse=not_for("atan2_cpu", "complex"))
+def atan2(input, other) -> Expr:
+    """The angle of the point (other, input)."""
+    return m.atan2(input, other)
 
 
 @pointwise(dtypes="float", aliases=("special.logit",))
-def logit(input, eps: "float | None" = None) -> Expr:
+def logit(input, eps: float | None = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
     if eps is not None:
@@ -50,9 +243,7 @@ def sinc(input) -> Expr:
 
 
 @composite(inplace=True, out=True)
-def nan_to_num(
-    input, nan: "float | None" = None, posinf: "float | None" = None, neginf: "float | None" = None
-):
+def nan_to_num(input, nan: float | None = None, posinf: float | None = None, neginf: float | None = None):
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     if input.is_complex() and input.numel():
         parts = view_as_real(input.resolve_conj())
@@ -62,7 +253,7 @@ def nan_to_num(
 
 @pointwise(name="_nan_to_num", where=("aten",), node="nan_to_num")
 def _nan_to_num(
-    input, nan: "float | None" = None, posinf: "float | None" = None, neginf: "float | None" = None
+    input, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Expr:
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     high = m.largest(input) if posinf is None else const(posinf)

@@ -5,14 +5,274 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight._engine.ops.declared import atoms, formulas
-from rushlight._engine.ops.expressions import Expr, const, m
+from rushlight._engine.ops.expressions import Expr, const, m, stored
+from rushlight._engine.ops.refusals import not_for
 from rushlight._engine.ops.table import pointwise
 
-formulas("pointwise.special")
+
+@pointwise(where=("special",), inplace=False, dtypes="float")
+def ndtr(input) -> Expr:
+    """The normal distribution function."""
+    return m.erfc(input * -math.sqrt(0.5)) * 0.5
+
+
+@pointwise(where=("special",), inplace=False, dtypes="float", node="special_xlog1py")
+def xlog1py(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """input * log1p(other), 0 where input is 0 (unless other is nan)."""
+    return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, input * stored(m.log1p(other))))
+
 
 _SPECIAL: dict[str, Any] = {"where": ("special",), "inplace": False, "dtypes": "float"}
-atoms("pointwise.special", **_SPECIAL)
+
+
+@pointwise(**_SPECIAL, node="special_erfcx", refuse=not_for("erfcx_cpu", "complex", "float16", "bfloat16"))
+def erfcx(input) -> Expr:
+    """exp(input ** 2) erfc(input)."""
+    return m.erfcx(input)
+
+
+@pointwise(**_SPECIAL, node="special_ndtri", refuse=not_for("ndtri_cpu", "complex", "float16", "bfloat16"))
+def ndtri(input) -> Expr:
+    """The quantile of the normal distribution."""
+    return m.ndtri(input)
+
+
+@pointwise(
+    **_SPECIAL, node="special_log_ndtr", refuse=not_for("log_ndtr_cpu", "complex", "float16", "bfloat16")
+)
+def log_ndtr(input) -> Expr:
+    """The logarithm of the normal distribution function."""
+    return m.log_ndtr(input)
+
+
+@pointwise(**_SPECIAL, node="special_entr", refuse=not_for("entr_cpu", "complex"))
+def entr(input) -> Expr:
+    """-input log(input); 0 at 0, -inf below."""
+    return m.entr(input)
+
+
+@pointwise(**_SPECIAL, node="special_zeta", refuse=not_for("zeta_cpu", "complex", "float16", "bfloat16"))
+def zeta(input: Tensor | Number, other: Tensor | Number) -> Expr:
+    """Hurwitz' zeta: the sum of (k + other) ** -input over k = 0, 1, ..."""
+    return m.zeta(input, other)
+
+
+@pointwise(
+    where=("torch", "Tensor"),
+    inplace=True,
+    dtypes="same",
+    aliases=("special.gammainc",),
+    refuse=not_for("igamma_cpu", "complex", "int", "bool"),
+)
+def igamma(input, other) -> Expr:
+    """The lower regularised incomplete gamma function P(input, other)."""
+    return m.gammainc(input, other)
+
+
+@pointwise(
+    where=("torch", "Tensor"),
+    inplace=True,
+    dtypes="same",
+    aliases=("special.gammaincc",),
+    refuse=not_for("igammac_cpu", "complex", "int", "bool"),
+)
+def igammac(input, other) -> Expr:
+    """The upper regularised incomplete gamma function Q(input, other)."""
+    return m.gammaincc(input, other)
+
+
+@pointwise(**_SPECIAL, node="special_i0e", refuse=not_for("i0e_cpu", "complex"))
+def i0e(input) -> Expr:
+    """exp(-|input|) times the modified Bessel function of order 0."""
+    return m.i0e(input)
+
+
+@pointwise(**_SPECIAL, node="special_i1e", refuse=not_for("i1e_cpu", "complex"))
+def i1e(input) -> Expr:
+    """exp(-|input|) times the modified Bessel function of order 1."""
+    return m.i1e(input)
+
+
+@pointwise(
+    **_SPECIAL, node="special_airy_ai", refuse=not_for("airy_ai_cpu", "complex", "float16", "bfloat16")
+)
+def airy_ai(input) -> Expr:
+    """Airy's function Ai."""
+    return m.airy_ai(input)
+
+
+@pointwise(
+    **_SPECIAL, node="special_bessel_j0", refuse=not_for("bessel_j0_cpu", "complex", "float16", "bfloat16")
+)
+def bessel_j0(input) -> Expr:
+    """The Bessel function of the first kind, order 0."""
+    return m.bessel_j0(input)
+
+
+@pointwise(
+    **_SPECIAL, node="special_bessel_j1", refuse=not_for("bessel_j1_cpu", "complex", "float16", "bfloat16")
+)
+def bessel_j1(input) -> Expr:
+    """The Bessel function of the first kind, order 1."""
+    return m.bessel_j1(input)
+
+
+@pointwise(
+    **_SPECIAL, node="special_bessel_y0", refuse=not_for("bessel_y0_cpu", "complex", "float16", "bfloat16")
+)
+def bessel_y0(input) -> Expr:
+    """The Bessel function of the second kind, order 0."""
+    return m.bessel_y0(input)
+
+
+@pointwise(
+    **_SPECIAL, node="special_bessel_y1", refuse=not_for("bessel_y1_cpu", "complex", "float16", "bfloat16")
+)
+def bessel_y1(input) -> Expr:
+    """The Bessel function of the second kind, order 1."""
+    return m.bessel_y1(input)
+
+
+@pointwise(
+    **_SPECIAL,
+    node="special_modified_bessel_i0",
+    refuse=not_for("modified_bessel_i0_cpu", "complex", "float16", "bfloat16"),
+)
+def modified_bessel_i0(input) -> Expr:
+    """The modified Bessel function of the first kind, order 0."""
+    return m.bessel_i0(input)
+
+
+@pointwise(
+    **_SPECIAL,
+    node="special_modified_bessel_k0",
+    refuse=not_for("modified_bessel_k0_cpu", "complex", "float16", "bfloat16"),
+)
+def modified_bessel_k0(input) -> Expr:
+    """The modified Bessel function of the second kind, order 0."""
+    return m.bessel_k0(input)
+
+
+@pointwise(
+    **_SPECIAL,
+    node="special_scaled_modified_bessel_k0",
+    refuse=not_for("scaled_modified_bessel_k0_cpu", "complex", "float16", "bfloat16"),
+)
+def scaled_modified_bessel_k0(input) -> Expr:
+    """exp(input) times modified_bessel_k0."""
+    return m.bessel_k0e(input)
+
+
+@pointwise(
+    **_SPECIAL,
+    node="special_modified_bessel_i1",
+    refuse=not_for("modified_bessel_i1_cpu", "complex", "float16", "bfloat16"),
+)
+def modified_bessel_i1(input) -> Expr:
+    """The modified Bessel function of the first kind, order 1."""
+    return m.bessel_i1(input)
+
+
+@pointwise(
+    **_SPECIAL,
+    node="special_modified_bessel_k1",
+    refuse=not_for("modified_bessel_k1_cpu", "complex", "float16", "bfloat16"),
+)
+def modified_bessel_k1(input) -> Expr:
+    """The modified Bessel function of the second kind, order 1."""
+    return m.bessel_k1(input)
+
+
+@pointwise(
+    **_SPECIAL,
+    node="special_scaled_modified_bessel_k1",
+    refuse=not_for("scaled_modified_bessel_k1_cpu", "complex", "float16", "bfloat16"),
+)
+def scaled_modified_bessel_k1(input) -> Expr:
+    """exp(input) times modified_bessel_k1."""
+    return m.bessel_k1e(input)
+
+
+@pointwise(
+    **_SPECIAL,
+    node="special_spherical_bessel_j0",
+    refuse=not_for("spherical_bessel_j0_cpu", "complex", "float16", "bfloat16"),
+)
+def spherical_bessel_j0(input) -> Expr:
+    """sin(input) / input; 1 at 0."""
+    return m.spherical_bessel_j0(input)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_t_cpu", "complex", "float16", "bfloat16"))
+def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial T of degree n."""
+    return m.chebyshev_t(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_t_cpu", "complex", "float16", "bfloat16"))
+def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial T*, shifted to [0, 1], of degree n."""
+    return m.shifted_chebyshev_t(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_u_cpu", "complex", "float16", "bfloat16"))
+def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial U of degree n."""
+    return m.chebyshev_u(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_u_cpu", "complex", "float16", "bfloat16"))
+def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial U*, shifted to [0, 1], of degree n."""
+    return m.shifted_chebyshev_u(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_v_cpu", "complex", "float16", "bfloat16"))
+def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial V of degree n."""
+    return m.chebyshev_v(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_v_cpu", "complex", "float16", "bfloat16"))
+def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial V*, shifted to [0, 1], of degree n."""
+    return m.shifted_chebyshev_v(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("chebyshev_polynomial_w_cpu", "complex", "float16", "bfloat16"))
+def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial W of degree n."""
+    return m.chebyshev_w(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("shifted_chebyshev_polynomial_w_cpu", "complex", "float16", "bfloat16"))
+def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Chebyshev's polynomial W*, shifted to [0, 1], of degree n."""
+    return m.shifted_chebyshev_w(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("hermite_polynomial_h_cpu", "complex", "float16", "bfloat16"))
+def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """The physicist's Hermite polynomial of degree n."""
+    return m.hermite_h(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("hermite_polynomial_he_cpu", "complex", "float16", "bfloat16"))
+def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """The probabilist's Hermite polynomial of degree n."""
+    return m.hermite_he(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("laguerre_polynomial_l_cpu", "complex", "float16", "bfloat16"))
+def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Laguerre's polynomial of degree n."""
+    return m.laguerre_l(input, n)
+
+
+@pointwise(**_SPECIAL, refuse=not_for("legendre_polynomial_p_cpu", "complex", "float16", "bfloat16"))
+def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number) -> Expr:
+    """Legendre's polynomial of degree n."""
+    return m.legendre_p(input, n)
 
 
 def _derivative(n: int, x: Expr) -> Expr:
@@ -34,7 +294,7 @@ def _check_order(bound: dict[str, Any]) -> None:
 @pointwise(
     dtypes="float", aliases=("special.polygamma",), where=("torch",), check=_check_order, inplace=False
 )
-def polygamma(n: "int", input) -> Expr:
+def polygamma(n: int, input) -> Expr:
     """The n-th derivative of digamma."""
     return _derivative(n, input)
 
@@ -46,7 +306,7 @@ def polygamma(n: "int", input) -> Expr:
     check=_check_order,
     node="polygamma",
 )
-def _polygamma(input, n: "int") -> Expr:
+def _polygamma(input, n: int) -> Expr:
     """The n-th derivative of digamma."""
     return _derivative(n, input)
 
@@ -59,7 +319,7 @@ def _check_dimension(bound: dict[str, Any]) -> None:
 
 
 @pointwise(dtypes="float", aliases=("special.multigammaln",), check=_check_dimension)
-def mvlgamma(input, p: "int") -> Expr:
+def mvlgamma(input, p: int) -> Expr:
     """The logarithm of the multivariate gamma function of dimension p."""
     total: Any = const(p * (p - 1) * math.log(math.pi) / 4)
     for j in range(p):

@@ -36,7 +36,7 @@ def _steps(name: str, y: Any, x: Any, d: int) -> Any:
 
 def _parts(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     """Twice the areas of the trapezoids between neighbours."""
-    if y.dtype.name == "bool" or x is not None and x.dtype.name == "bool":
+    if y.dtype.name == "bool" or (x is not None and x.dtype.name == "bool"):
         what = "y" if y.dtype.name == "bool" else "x"
         raise RuntimeError(f"{name}: received a bool input for `{what}`, but bool is not supported")
     if x is not None and dx is not None:
@@ -49,14 +49,14 @@ def _parts(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 
 
 @composite(aliases=("trapz",), where=("torch",))
-def trapezoid(y, x: "Tensor | None" = None, *, dx: "Number | None" = None, dim: "int" = -1):
+def trapezoid(y, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1):
     """The integral along dim of samples y, at points x or at distances dx (1)."""
     doubled, d = _parts("trapezoid", y, x, dx, dim)
     return y.sum(d) * 0.0 if doubled is None else doubled.sum(d) / 2.0
 
 
 @composite(where=("torch",))
-def cumulative_trapezoid(y, x: "Tensor | None" = None, *, dx: "Number | None" = None, dim: "int" = -1):
+def cumulative_trapezoid(y, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1):
     """The integrals along dim from the first sample to each of the others."""
     doubled, d = _parts("cumulative_trapezoid", y, x, dx, dim)
     return y.narrow(d, 0, 0) * 0.5 if doubled is None else doubled.cumsum(d) / 2.0
@@ -126,7 +126,7 @@ def _spacings(input: Any, spacing: Any, dims: tuple[int, ...]) -> list[Any]:
 
 
 @composite(where=("torch",))
-def gradient(input, *, spacing: "Any" = 1, dim: "Ints | None" = None, edge_order: "int" = 1):
+def gradient(input, *, spacing: Any = 1, dim: Ints | None = None, edge_order: int = 1):
     """Estimates of the derivatives along dims (all by default), as a tuple.
 
     spacing: the distance of samples, one for all or a list, or a list of vectors of sample points.

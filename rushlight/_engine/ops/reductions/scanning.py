@@ -10,9 +10,9 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.results import named
+from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
@@ -46,7 +46,7 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
 
     if not (a.ndim and a.dtype == of and of.char in "fd" and a.size and a.flags.c_contiguous):
         return run
-    kernel = machine("loops.scan", "scan")(op, _along(shape, d), result.name)
+    kernel = service("scan kernel")(op, _along(shape, d), result.name)
 
     def fast(a: Array) -> Array:
         out = np.empty(shape, of)
@@ -68,7 +68,7 @@ _UFUNCS = {"add": (np.add, "sum"), "mul": (np.multiply, "prod")}
 def running_sums(a: Array) -> Way:
     """The sums along the last axis of arrays that lie as `a`, kept in their own precision (32 or 64 bits)."""
     shape, of, last = a.shape, a.dtype, a.ndim - 1
-    kernel = machine("loops.scan", "scan")("add", _along(shape, last), of.name, of.name)
+    kernel = service("scan kernel")("add", _along(shape, last), of.name, of.name)
 
     def run(a: Array) -> Array:
         if a.size > _FEW and a.flags.c_contiguous and kernel.fn(a, out := np.empty(shape, of), last):
@@ -83,7 +83,7 @@ def running_sums(a: Array) -> Way:
 
 @opaque(inplace=True, out=True)
 @resolved
-def cumsum(input, dim: "int", *, dtype: "dtype | None" = None) -> Way:
+def cumsum(input, dim: int, *, dtype: dtype | None = None) -> Way:
     """The sums of the elements up to each one along dim; integers are added in int64."""
     return _scan("add", input, dim, dtype)
 
@@ -100,7 +100,7 @@ cumsum.gradient(lambda s, grad: _from_behind(grad, s.dim))
 
 @opaque(inplace=True, out=True)
 @resolved
-def cumprod(input, dim: "int", *, dtype: "dtype | None" = None) -> Way:
+def cumprod(input, dim: int, *, dtype: dtype | None = None) -> Way:
     """The products of the elements up to each one along dim."""
     return _scan("mul", input, dim, dtype)
 
@@ -160,13 +160,13 @@ def put_back(s: Any, grad: Any, _: Any = None) -> Any:
 
 
 @opaque(out=True, vjp=put_back)
-def cummax(input, dim: "int") -> tuple[Array, Array]:
+def cummax(input, dim: int) -> tuple[Array, Array]:
     """The largest of the elements up to each one along dim, and where it is."""
     return named("cummax")(*_running_extreme(np.maximum, input, dim))
 
 
 @opaque(out=True, vjp=put_back)
-def cummin(input, dim: "int") -> tuple[Array, Array]:
+def cummin(input, dim: int) -> tuple[Array, Array]:
     """The smallest of the elements up to each one along dim, and where it is."""
     return named("cummin")(*_running_extreme(np.minimum, input, dim))
 
@@ -175,7 +175,7 @@ def cummin(input, dim: "int") -> tuple[Array, Array]:
 
 
 @opaque(out=True)
-def logcumsumexp(input, dim: "int") -> Array:
+def logcumsumexp(input, dim: int) -> Array:
     """log of the running sums of exp(input) along dim, without overflow."""
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
@@ -192,13 +192,21 @@ def _complex_logcumsumexp(a: Array, d: int) -> Array:
     """Step by step: larger + log1p(exp(smaller - larger)), which keeps the larger's angle."""
     wide = np.moveaxis(a.astype(np.complex128), d, 0)
     out = np.empty_like(wide)
-    out[0] = total = wide[0]
-    for i in range(1, len(wide)):
-        first = total.real >= wide[i].real
-        high, low = np.where(first, total, wide[i]), np.where(first, wide[i], total)
-        low = np.where(np.isneginf(high.real), 0, low - np.where(np.isneginf(high.real), 0, high))
-        out[i] = total = np.where(np.isneginf(high.real), high, high + np.log1p(np.exp(low)))
+    total: Any = np.full(wide.shape[1:], -np.inf, np.complex128)
+    for i in range(len(wide)):
+        out[i] = total = _logaddexp(wide[i], total)
     return np.ascontiguousarray(np.moveaxis(out, 0, d))
+
+
+def _logaddexp(x: Array, total: Array) -> Array:
+    """log(exp(x) + exp(total)) of complex numbers; infinities and NaN as PyTorch has them."""
+    first = x.real < total.real
+    low, high = np.where(first, x, total), np.where(first, total, x)
+    apart = low - high
+    found = np.log1p(np.where(np.isneginf(apart.real), 0, np.exp(apart))) + high
+    alike = np.isinf(low.real) & (low.real == high.real)
+    found = np.where(alike, np.where(low.real < 0, low, np.log(np.exp(low) + np.exp(high))), found)
+    return np.where(np.isnan(x) | np.isnan(total), complex(np.nan, np.nan), found)
 
 
 @logcumsumexp.gradient
@@ -226,9 +234,7 @@ def _behind(t: Any, dim: int) -> Any:
 
 
 @composite(out=True, planned=True)
-def diff(
-    input, n: "int" = 1, dim: "int" = -1, prepend: "Tensor | None" = None, append: "Tensor | None" = None
-):
+def diff(input, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None):
     """The n-th differences of neighbours along dim, with tensors put before and behind first."""
     if input.ndim < 1:
         raise RuntimeError("diff expects input to be at least one-dimensional")

@@ -11,10 +11,10 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.declared import formulas
+from rushlight._engine.core.services import service
+from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import at_least_1d
-from rushlight._engine.ops.kernel_lookup import machine
 from rushlight._engine.ops.linalg.matmul import narrow
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.ordering.sorting import pick
@@ -24,14 +24,51 @@ from rushlight._engine.ops.row_expressions import extent, reduce_
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, reduce
 
-formulas("reductions.statistics")
+
+@composite
+def allclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
+    """Whether all elements are close."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@composite
+def count_nonzero(input, dim: Ints | None = None):
+    """The number of elements that are not 0."""
+    return (input != 0).sum(dim)
+
+
+@composite(planned=True)
+def dist(input, other, p: Number = 2):
+    """The norm of input - other."""
+    return vector_norm(input - other, p)
+
+
+@composite(where=("torch", "nn.functional"))
+def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False):
+    """The p-norm of x1 - x2 + eps along the last dim."""
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@composite(out=True, planned=True)
+def prod(input, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
+    """The product of all elements, or along one dim."""
+    return ROWS["_prod"](input, dim, keepdim, dtype=dtype)
+
+
+@composite(out=True)
+def nanmean(input, dim: Ints | None = None, keepdim: bool = False, *, dtype: dtype | None = None):
+    """The mean of what is not nan."""
+    return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / (~input.isnan()).sum(dim, keepdim)
+
 
 abs_ = ROWS["abs"]
 
 
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
-        raise TypeError("var(): pass either unbiased or correction, not both")
+        raise TypeError(
+            f"unbiased and correction do not go together; {forms.told('var', ROWS['var'].params)}"
+        )
     if correction is None:
         return 0 if unbiased is False else 1
     return correction
@@ -68,7 +105,7 @@ def distances(input: Any, axes: tuple[int, ...], keepdim: bool = True) -> tuple[
 
 
 @composite(name="_squares_apart", where=("aten",))
-def _squares_apart(input, center, dim: "Ints", keepdim: "bool"):
+def _squares_apart(input, center, dim: Ints, keepdim: bool):
     """The sums over dims of squared distances from a center."""
     apart = input - center
     size = apart * apart if not input.dtype.is_complex else (apart * apart.conj()).real
@@ -87,7 +124,7 @@ def _(a: Array, center: Array, dim: tuple[int, ...], keepdim: bool) -> Any:
         or not (rest and sorted(dim) == [*range(len(dim))])
     ):
         return NotImplemented
-    kernel = machine("loops.columns", "columns")(
+    kernel = service("column kernel")(
         ((_X - _CENTER) * (_X - _CENTER),), (("x", d, "matrix"), ("center", d, "percol")), (d,)
     )
     return kernel.large(a.reshape(-1, prod_of(rest)), center.reshape(-1)).reshape(
@@ -137,11 +174,11 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
 
     def body(
         input,
-        dim: "Ints | bool | None" = None,
-        unbiased: "bool | None" = None,
-        keepdim: "bool" = False,
+        dim: Ints | bool | None = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
         *,
-        correction: "Number | None" = None,
+        correction: Number | None = None,
     ):
         return answer(*_squares(input, dim, unbiased, correction, keepdim))
 
@@ -175,7 +212,7 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
 
 
 def _extreme(name: str, largest: bool) -> Any:
-    def body(input, dim: "int", keepdim: "bool" = False):
+    def body(input, dim: int, keepdim: bool = False):
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
         places = _first_extreme(at_least_1d(input), d, largest)
@@ -196,11 +233,11 @@ _max_dim, _min_dim = _extreme("max", True), _extreme("min", False)
 
 
 def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
-    def body(
-        input, dim: "int | Tensor | None" = None, keepdim: "bool" = False, *, other: "Tensor | None" = None
-    ):
+    def body(input, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None):
         if other is None and hasattr(dim, "_a"):
             dim, other = None, dim
+        if dim is not None and (other is not None or type(dim) is bool or not hasattr(dim, "__index__")):
+            raise forms.refusal(ROWS[name])
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:
@@ -216,7 +253,7 @@ _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) alo
 
 
 def _position(name: str, largest: bool) -> None:
-    def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
+    def body(input, dim: int | None = None, keepdim: bool = False) -> Array:
         if dim is None:
             check_size(name, input, None, IndexError)
             found = _first_extreme(input.reshape(-1), 0, largest)
@@ -238,7 +275,7 @@ _position("argmin", False)
 
 
 @composite(out=True, planned=True)
-def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
+def aminmax(input, *, dim: int | None = None, keepdim: bool = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
         if not input.numel():
@@ -263,7 +300,7 @@ def equal(input, other) -> bool:
 
 
 @composite
-def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_nan: "bool" = False):
+def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy} did not match {other.dtype.legacy}")
@@ -287,11 +324,11 @@ def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_na
 @composite(where=("linalg",), out=True, planned=True)
 def vector_norm(
     input,
-    ord: "Number" = 2,
-    dim: "Ints | None" = None,
-    keepdim: "bool" = False,
+    ord: Number = 2,
+    dim: Ints | None = None,
+    keepdim: bool = False,
     *,
-    dtype: "dtype | None" = None,
+    dtype: dtype | None = None,
 ):
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
     _check_norm(input, dtype)
@@ -323,7 +360,7 @@ def vector_norm(
 
 
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm", planned=True)
-def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
+def _p_norm(input, ord: Number, dim: Ints | None, keepdim: bool):
     """(sum |x| ** ord) ** (1 / ord)."""
     size = abs_(input.float() if narrow(input._a) else input)
     return ((size**ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
@@ -366,11 +403,11 @@ def _(s: Any, grad: Any) -> Any:
 @composite(out=True, planned=True)
 def norm(
     input,
-    p: "Any" = "fro",
-    dim: "Ints | None" = None,
-    keepdim: "bool" = False,
+    p: Any = "fro",
+    dim: Ints | None = None,
+    keepdim: bool = False,
     *,
-    dtype: "dtype | None" = None,
+    dtype: dtype | None = None,
 ):
     """The vector norm of order p over dims (Frobenius: 2)."""
     if p in ("fro", None):

@@ -57,7 +57,7 @@ def _check_cat(shapes: list[tuple[int, ...]], dim: int) -> int:
 
 
 @composite(where=("torch",), aliases=("concat", "concatenate"), out=True, out_apart=True, planned=True)
-def cat(tensors: "list[Tensor]", dim: "int" = 0):
+def cat(tensors: list[Tensor], dim: int = 0):
     """The tensors one after the other along an existing dim."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -70,7 +70,7 @@ def _last(tensors: Sequence[Array]) -> bool:
 
 
 @opaque(name="_cat", where=("aten",), node="cat", quiet=True)
-def _cat(tensors: "list[Tensor]", dim: "int") -> Array:
+def _cat(tensors: list[Tensor], dim: int) -> Array:
     """cat of tensors of one dtype."""
     try:
         found = np.concatenate(tensors, dim)
@@ -97,7 +97,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @composite(where=("torch",), out=True, planned=True)
-def stack(tensors: "list[Tensor]", dim: "int" = 0):
+def stack(tensors: list[Tensor], dim: int = 0):
     """The tensors, all of one shape, side by side along a new dim."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -106,7 +106,7 @@ def stack(tensors: "list[Tensor]", dim: "int" = 0):
 
 @opaque(name="_stack", where=("aten",), node="stack", quiet=True)
 @resolved
-def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
+def _stack(tensors: list[Tensor], dim: int) -> Way:
     """stack of tensors of one dtype."""
     first = tensors[0].shape
     d = wrap_dim(dim, len(first) + 1)
@@ -138,7 +138,7 @@ _stack.gradient(lambda s, grad: list(grad.unbind(s.dim)))
 def _stacked(name: str, doc: str, prepare: Any, dim: Any, *aliases: str) -> None:
     """The row NAME: cat, along `dim`, of what `prepare` makes of each tensor."""
 
-    def body(tensors: "list[Tensor]"):
+    def body(tensors: list[Tensor]):
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         parts = [prepare(t) for t in tensors]

@@ -21,7 +21,7 @@ def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
 
 @opaque(name="constant_pad_nd", where=("torch",))
 @resolved
-def _pad_constant(input, pad: "Ints", value: "Number" = 0) -> Way:
+def _pad_constant(input, pad: Ints, value: Number = 0) -> Way:
     """Elements of `value` around the dims; negative numbers cut off."""
     if len(pad) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2, but it is {len(pad)}")
@@ -97,12 +97,12 @@ def _check_mode(input: Any, pad: Any, mode: str) -> None:
             )
         if mode == "circular" and (low > n or high > n):
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        if n + low + high < 0 or not n and mode == "replicate":
+        if n + low + high < 0 or (not n and mode == "replicate"):
             raise RuntimeError(f"input (size {n}) is too small for padding ({low}, {high})")
 
 
 @composite(where=("nn.functional",), planned=True)
-def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = None):
+def pad(input, pad: Ints, mode: str = "constant", value: Number | None = None):
     """input extended at both ends of its last dims: pad = (left, right, top, bottom, ...)."""
     if mode == "constant":
         return _pad_constant(input, pad, 0 if value is None else value)
@@ -145,8 +145,12 @@ def _moves(shape: Any, pad: Any, mode: str) -> tuple[list[int], Any, list[tuple[
         for to in (slice(low), slice(low + n, None)):
             if len(places[to]):
                 moves.append(
-                    tuple((..., *rows[:d], at, *rows[count + d + 1 :]) for at in (to, _steps(places[to])))
-                    + (d,)
+                    (
+                        *tuple(
+                            (..., *rows[:d], at, *rows[count + d + 1 :]) for at in (to, _steps(places[to]))
+                        ),
+                        d,
+                    )
                 )
         rows[d] = slice(None)
     return [n + low + high for n, (low, high) in zip(shape, pairs, strict=True)], (..., *core), moves
@@ -154,7 +158,7 @@ def _moves(shape: Any, pad: Any, mode: str) -> tuple[list[int], Any, list[tuple[
 
 @opaque(name="_pad_places", where=("aten",), quiet=True)
 @resolved
-def _pad_places(input, pad: "Ints", mode: "str") -> Way:
+def _pad_places(input, pad: Ints, mode: str) -> Way:
     """input with both ends of its last dims continued by its own elements."""
     sizes, core, moves = _moves(input.shape, pad, mode)
 
@@ -170,7 +174,7 @@ def _pad_places(input, pad: "Ints", mode: "str") -> Way:
 
 @opaque(name="_pad_places_backward", where=("aten",))
 @resolved
-def _pad_places_backward(grad, pad: "Ints", mode: "str", shape: "Ints") -> Way:
+def _pad_places_backward(grad, pad: Ints, mode: str, shape: Ints) -> Way:
     """What is at the ends, added to where it came from."""
     _, core, moves = _moves(shape, pad, mode)
 
@@ -188,3 +192,27 @@ _pad_places.gradient(lambda s, grad: _pad_places_backward(grad, s.pad, s.mode, s
 
 
 _pad_places_backward.gradient(lambda s, grad: _pad_places(grad, s.pad, s.mode))
+
+
+def _primitive(word: str, mode: str, dims: int) -> None:
+    """The op of one mode and one number of dims that PyTorch's pad calls."""
+
+    def body(input, padding: Ints):
+        if len(padding) != 2 * dims:
+            raise RuntimeError(
+                f"{word}_pad{dims}d: padding size is expected to be {2 * dims}, but got {len(padding)}"
+            )
+        return pad(input, padding, mode)
+
+    composite(
+        body,
+        name=f"{word}_pad{dims}d",
+        where=("aten",),
+        out=True,
+        doc=f"pad of {dims} dims in the mode {mode!r}.",
+    )
+
+
+for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
+    for _dims in (1, 2, 3):
+        _primitive(_word, _mode, _dims)

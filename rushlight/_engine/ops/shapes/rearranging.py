@@ -9,13 +9,17 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.ops import forms
 from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
 from rushlight._engine.ops.resolved import Way, resolved
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 
-formulas("shapes.rearranging")
+
+@composite
+def diagflat(input, offset: int = 0):
+    """The matrix with input's elements as a diagonal."""
+    return input.reshape(-1).diag_embed(offset)
 
 
 # --- turning --------------------------------------------------------------------------------------
@@ -49,7 +53,7 @@ _flipped("flipud", "rows", 0)
 
 
 @composite
-def rot90(input, k: "int" = 1, dims: "Ints" = (0, 1)):
+def rot90(input, k: int = 1, dims: Ints = (0, 1)):
     """Turned k times by 90 degrees in the plane of two dims."""
     axes = as_tuple(dims)
     if len(axes) != 2:
@@ -72,7 +76,7 @@ def rot90(input, k: "int" = 1, dims: "Ints" = (0, 1)):
 
 
 @opaque(quiet=True)
-def roll(input, shifts: "Ints", dims: "Ints | None" = ()) -> Array:
+def roll(input, shifts: Ints, dims: Ints | None = ()) -> Array:
     """The elements moved on by shifts along dims, those that fall off entering at the start."""
     steps, axes = as_tuple(shifts), as_tuple(() if dims is None else dims)
     if not steps:
@@ -101,7 +105,7 @@ roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), 
 
 
 def _triangle(name: str, doc: str, upper: bool) -> Row:
-    def body(input, diagonal: "int" = 0) -> Way:
+    def body(input, diagonal: int = 0) -> Way:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
         if input.size > 1 << 14 or input.itemsize > 8:
@@ -135,7 +139,7 @@ def trace(input):
 
 
 @composite(out=True, planned=True)
-def diag(input, diagonal: "int" = 0):
+def diag(input, diagonal: int = 0):
     """Of a vector, the matrix with it as a diagonal; of a matrix, a copy of its diagonal."""
     if input.ndim == 1:
         return diag_embed(input, diagonal)
@@ -145,7 +149,7 @@ def diag(input, diagonal: "int" = 0):
 
 
 @opaque(quiet=True)
-def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> Array:
+def diag_embed(input, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """input's last dim as the diagonal of matrices that lie in dim1 and dim2 of the result."""
     ndim = input.ndim + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
@@ -202,19 +206,21 @@ def tile(input, dims: "*Ints"):
 
 @composite
 def repeat_interleave(
-    input,
-    repeats: "Tensor | Number | None" = None,
-    dim: "int | None" = None,
+    input: Tensor | None = None,
+    repeats: Tensor | Number | None = None,
+    dim: int | None = None,
     *,
-    output_size: "int | None" = None,
+    output_size: int | None = None,
 ):
     """Each element (or slice along dim) several times, one copy after the other.
 
     repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
     positions repeated by it. dim None flattens input.
     """
-    if repeats is None:
-        return _positions(input, output_size)
+    if repeats is None or input is None:
+        if (alone := repeats if input is None else input) is None:
+            raise forms.refusal(ROWS["repeat_interleave"])
+        return _positions(alone, output_size)
     if dim is None:
         input, dim = input.reshape(-1), 0
     d = wrap_dim(dim, input.ndim)
@@ -234,7 +240,7 @@ def repeat_interleave(
 
 
 @opaque(name="_repeat_each", where=("aten",), node="repeat_interleave", quiet=True)
-def _repeat_each(input, times: "int", dim: "int") -> Array:
+def _repeat_each(input, times: int, dim: int) -> Array:
     """Each slice along dim the same number of times."""
     if times < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {times}")
@@ -279,7 +285,7 @@ def _check_shuffle(op: str, input: Any, factor: int, name: str) -> None:
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
-def pixel_shuffle(input, upscale_factor: "int"):
+def pixel_shuffle(input, upscale_factor: int):
     """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
     r = upscale_factor
     _check_shuffle("pixel_shuffle", input, r, "upscale_factor")
@@ -296,7 +302,7 @@ def pixel_shuffle(input, upscale_factor: "int"):
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
-def pixel_unshuffle(input, downscale_factor: "int"):
+def pixel_unshuffle(input, downscale_factor: int):
     """(*, C, H r, W r) -> (*, C r r, H, W)."""
     r = downscale_factor
     _check_shuffle("pixel_unshuffle", input, r, "downscale_factor")
@@ -314,7 +320,7 @@ def pixel_unshuffle(input, downscale_factor: "int"):
 
 
 @composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))
-def channel_shuffle(input, groups: "int"):
+def channel_shuffle(input, groups: int):
     """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
     if input.ndim < 3:
         raise RuntimeError(

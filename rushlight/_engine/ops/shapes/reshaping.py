@@ -8,11 +8,38 @@ import numpy as np
 
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import Layout, as_tuple, infer_size, view_strides
-from rushlight._engine.ops.declared import formulas
 from rushlight._engine.ops.shapes.views import permuted
 from rushlight._engine.ops.table import composite, view
 
-formulas("shapes.reshaping")
+
+@composite(where=("Tensor",))
+def view_as(input, other):
+    """view(other.size())."""
+    return input.view(other.shape)
+
+
+@composite(where=("Tensor",))
+def reshape_as(input, other):
+    """reshape(other.size())."""
+    return input.reshape(other.shape)
+
+
+@composite(planned=True)
+def ravel(input):
+    """All dims as one."""
+    return input.contiguous().reshape(-1)
+
+
+@composite(where=("Tensor",))
+def expand_as(input, other):
+    """expand(other.size())."""
+    return input.expand(other.shape)
+
+
+@composite(planned=True)
+def broadcast_to(input, size: "*Ints"):
+    """input expanded to a shape."""
+    return input.expand(size)
 
 
 def _in_its_shape(s: Any, grad: Any) -> Any:
@@ -36,13 +63,13 @@ def squeeze(input: Layout, dim: "*Ints | None" = None) -> Layout:
 
 def _unsqueezed(a: np.ndarray[Any, Any], dim: int) -> Any:
     sizes, d = a.shape, wrap_dim(dim, a.ndim + 1)
-    wider = sizes[:d] + (1,) + sizes[d:]
+    wider = (*sizes[:d], 1, *sizes[d:])
     wanted = sizes[d] * a.strides[d] if d < len(sizes) else a.itemsize
     return (np.ndarray.reshape, wider) if a.reshape(wider).strides[d] == wanted else NotImplemented
 
 
 @view(inplace=True, vjp=_in_its_shape, numpy=_unsqueezed)
-def unsqueeze(input: Layout, dim: "int") -> Layout:
+def unsqueeze(input: Layout, dim: int) -> Layout:
     """With a dim of size 1 put in at `dim`."""
     d = wrap_dim(dim, len(input.sizes) + 1)
     stride = input.sizes[d] * input.strides[d] if d < len(input.sizes) else 1
@@ -83,7 +110,7 @@ def reshape(input, shape: "*Ints"):
 
 
 @composite(planned=True)
-def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
+def flatten(input, start_dim: int = 0, end_dim: int = -1):
     """Dims start_dim to end_dim as one."""
     first, last = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
     if first > last:
@@ -98,7 +125,7 @@ def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
 
 
 @composite(planned=True)
-def unflatten(input, dim: "int", sizes: "Ints"):
+def unflatten(input, dim: int, sizes: Ints):
     """One dim cut into several; one of them may be -1."""
     if not input.ndim:
         raise IndexError("unflatten: expected a tensor with at least one dim, got 0")
@@ -147,7 +174,7 @@ def _expanded(layout: Layout, sizes: tuple[int, ...]) -> Layout:
 
 
 @view(name="expand", where=("Tensor",))
-def expand(input: Layout, size: "*Ints", *, implicit: "bool" = False) -> Layout:
+def expand(input: Layout, size: "*Ints", *, implicit: bool = False) -> Layout:
     """Dims of size 1 repeated without a copy; -1 leaves a size as it is."""
     return _expanded(input, as_tuple(size))
 

@@ -25,7 +25,7 @@ def _joined(grads: tuple[Any, ...], shape: tuple[int, ...], sizes: list[int], di
 
 
 @composite(views=True, planned=True)
-def unbind(input, dim: "int" = 0):
+def unbind(input, dim: int = 0):
     """All slices along dim, as a tuple of views."""
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -41,7 +41,7 @@ def _(s: Any, *grads: Any) -> Any:
 
 
 @composite(name="split_with_sizes", where=("torch", "Tensor"), views=True, planned=True)
-def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
+def split_with_sizes(input, split_sizes: Ints, dim: int = 0):
     """Pieces of the given sizes along dim, as views."""
     sizes = as_tuple(split_sizes)
     if not input.ndim:
@@ -71,7 +71,7 @@ split_with_sizes.gradient(
 
 
 @composite(planned=True)
-def split(input, split_size_or_sections: "Ints", dim: "int" = 0):
+def split(input, split_size_or_sections: Ints, dim: int = 0):
     """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
     if not isinstance(split_size_or_sections, int):
         return split_with_sizes(input, split_size_or_sections, dim)
@@ -79,7 +79,7 @@ def split(input, split_size_or_sections: "Ints", dim: "int" = 0):
 
 
 @composite(name="_split", where=("aten",), node="split", views=True)
-def _split(input, size: "int", dim: "int"):
+def _split(input, size: int, dim: int):
     """Pieces of one size along dim, the last may be smaller."""
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -106,7 +106,7 @@ def _(s: Any, *grads: Any) -> Any:
 
 
 @composite(planned=True)
-def chunk(input, chunks: "int", dim: "int" = 0):
+def chunk(input, chunks: int, dim: int = 0):
     """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -119,7 +119,7 @@ def chunk(input, chunks: "int", dim: "int" = 0):
 
 
 @composite(planned=True)
-def tensor_split(input, indices_or_sections: "Ints | Tensor", dim: "int" = 0):
+def tensor_split(input, indices_or_sections: Ints | Tensor, dim: int = 0):
     """Pieces cut at indices, or a number of nearly equal pieces."""
     if not input.ndim:
         raise RuntimeError(
@@ -155,7 +155,7 @@ def tensor_split(input, indices_or_sections: "Ints | Tensor", dim: "int" = 0):
 
 
 def _fixed_split(name: str, doc: str, dim_of: Any) -> Any:
-    def body(input, indices_or_sections: "Ints | Tensor"):
+    def body(input, indices_or_sections: Ints | Tensor):
         d = dim_of(input)
         if isinstance(indices_or_sections, int) and (
             indices_or_sections <= 0 or input.shape[d] % indices_or_sections

@@ -6,8 +6,10 @@ They are derived here, all from their views' rows: the same parameters, the resu
 from __future__ import annotations
 
 from functools import wraps
+from itertools import zip_longest
 from typing import Any
 
+from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.ops.table import ROWS, composite
 
 _TORCH = ("torch",)
@@ -57,13 +59,13 @@ for _name in ("split", "split_with_sizes", "unbind"):
 
 
 @composite(where=_TORCH, out=True)
-def view_copy(input, size: "Ints | None" = None, *, dtype: "dtype | None" = None):
+def view_copy(input, size: Ints | None = None, *, dtype: dtype | None = None):
     """view, copied: in another shape, or its bytes as another dtype."""
     return _own(input.resolve_conj().resolve_neg().view(dtype) if dtype is not None else input.reshape(size))
 
 
 @composite(out=True)
-def narrow_copy(input, dim: "int", start: "int", length: "int"):
+def narrow_copy(input, dim: int, start: int, length: int):
     """narrow, copied."""
     if input.ndim and dim >= input.ndim:
         raise RuntimeError(f"narrow_copy(): Expected dim < {input.ndim}, the number of dims, but got {dim}")
@@ -89,10 +91,21 @@ def _unsafe(name: str) -> None:
     row = ROWS[name]
 
     @wraps(row.body)
-    def body(*args: Any, **named: Any) -> Any:
-        return row(*args, **named)
+    def body(input: Any, *args: Any, **named: Any) -> Any:
+        # The same memory, and no view: writes are the parts' own matter.
+        return tuple([part.data for part in row(input, *args, **named)])
 
-    composite(body, name=f"unsafe_{name}", doc=f"{name}, for callers who write to the parts.")
+    def gradient(s: Any, *grads: Any) -> Any:
+        how = [getattr(s, p.name) for p in row.params[1:]]
+        whole = next(g for g in grads if g is not None).new_empty(s.shape("input"))
+        parts = row(whole, *how)
+        dim = wrap_dim(how[-1], whole.ndim)
+        return ROWS["cat"](
+            [part.new_zeros(part.shape) if g is None else g for part, g in zip_longest(parts, grads)], dim
+        )
+
+    made = composite(body, name=f"unsafe_{name}", doc=f"{name}, for callers who write to the parts.")
+    made.gradient(gradient)
 
 
 for _name in ("chunk", "split", "split_with_sizes"):

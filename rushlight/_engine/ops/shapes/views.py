@@ -20,7 +20,7 @@ from rushlight._engine.ops.table import composite, view
 
 
 @view(aliases=("swapaxes", "swapdims"), inplace=True, native=True)
-def transpose(input, dim0: "int", dim1: "int") -> Any:
+def transpose(input, dim0: int, dim1: int) -> Any:
     """Swap two dims."""
     i, j = wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim)
     return (np.ndarray.swapaxes, i, j) if input.ndim else (getitem, ...)
@@ -73,7 +73,7 @@ t.gradient(lambda s, grad: grad.t())
 
 
 @composite(aliases=("moveaxis",), planned=True)
-def movedim(input, source: "Ints", destination: "Ints"):
+def movedim(input, source: Ints, destination: Ints):
     """Dims moved to other places, the rest in order."""
     src, dst = as_tuple(source), as_tuple(destination)
     if len(src) != len(dst):
@@ -97,7 +97,7 @@ def movedim(input, source: "Ints", destination: "Ints"):
 
 
 @view(native=True)
-def select(input, dim: "int", index: "int") -> Any:
+def select(input, dim: int, index: int) -> Any:
     """One slice along dim; dim disappears."""
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -110,9 +110,7 @@ def select(input, dim: "int", index: "int") -> Any:
 
 
 @view(name="slice", where=("aten",), native=True)
-def slice_(
-    input, dim: "int" = 0, start: "int | None" = None, end: "int | None" = None, step: "int" = 1
-) -> Any:
+def slice_(input, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """Elements start, start + step, ... before end, along dim."""
     if step <= 0:
         raise RuntimeError("slice step must be positive")
@@ -120,7 +118,7 @@ def slice_(
 
 
 @composite(planned=True)
-def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
+def narrow(input, dim: int, start: int | Tensor, length: int):
     """`length` elements from `start` on, along dim."""
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -146,7 +144,7 @@ def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
 
 
 @view
-def diagonal(input: Layout, offset: "int" = 0, dim1: "int" = 0, dim2: "int" = 1) -> Layout:
+def diagonal(input: Layout, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
     """A diagonal of each matrix over dims dim1 and dim2, as a new last dim."""
     i, j = wrap_dim(dim1, len(input.sizes)), wrap_dim(dim2, len(input.sizes))
     if i == j:
@@ -163,7 +161,7 @@ def diagonal(input: Layout, offset: "int" = 0, dim1: "int" = 0, dim2: "int" = 1)
 
 
 @view(where=("Tensor",), overlaps=True)
-def unfold(input: Layout, dimension: "int", size: "int", step: "int") -> Layout:
+def unfold(input: Layout, dimension: int, size: int, step: int) -> Layout:
     """All windows of `size` elements, `step` apart, along a dim, as a new last dim."""
     d = wrap_dim(dimension, len(input.sizes))
     limit = input.sizes[d] if input.sizes else 1
@@ -181,13 +179,13 @@ def unfold(input: Layout, dimension: "int", size: "int", step: "int") -> Layout:
 
 
 @view(where=("aten",), overlaps=True)
-def _as_strided(input: Layout, size: "Ints", stride: "Ints", offset: "int" = 0) -> Layout:
+def _as_strided(input: Layout, size: Ints, stride: Ints, offset: int = 0) -> Layout:
     """Any layout over the storage; `offset` counts from the operand's first element."""
     return Layout(as_tuple(size), as_tuple(stride), offset)
 
 
 @composite(name="as_strided", inplace=True, is_view=True, planned=True)
-def as_strided(input, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
+def as_strided(input, size: Ints, stride: Ints, storage_offset: int | None = None):
     """A view with given sizes, strides and offset of the whole storage."""
     size, stride = as_tuple(size), as_tuple(stride)
     if len(size) != len(stride):

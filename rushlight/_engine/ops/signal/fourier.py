@@ -45,13 +45,15 @@ def _check_dtype(a: Array) -> None:
 
 def _to_complex(a: Array, dims: Ints, scale: str, forward: bool) -> Array:
     axes = tuple(range(-len(dims), 0))
+    if not a.size and any(not a.shape[d] for d in dims):
+        raise RuntimeError("MKL FFT error: Invalid number of data points (0) specified.")
     turned, back = _last(a, dims)
     run, norms = (np.fft.fftn, _FORWARD) if forward else (np.fft.ifftn, _BACKWARD)
     return back(np.ascontiguousarray(run(turned, axes=axes, norm=norms[scale])))  # type: ignore[arg-type]
 
 
 @opaque(name="_fft_c2c", where=("aten",), node="fft_c2c")
-def _fft_c2c(input, dim: "Ints", scale: "str", forward: "bool") -> Array:
+def _fft_c2c(input, dim: Ints, scale: str, forward: bool) -> Array:
     """The transform of complex numbers over dims."""
     _check_dtype(input)
     return _to_complex(input, dim, scale, forward) if dim else input.copy()
@@ -70,7 +72,7 @@ def _waves(n: int, of: Any, norm: Any) -> Array:
 
 
 @opaque(name="_fft_r2c", where=("aten",), node="fft_r2c")
-def _fft_r2c(input, dim: "Ints", scale: "str", onesided: "bool") -> Array:
+def _fft_r2c(input, dim: Ints, scale: str, onesided: bool) -> Array:
     """The transform of real numbers over dims; onesided leaves out what conjugation gives, in the last."""
     _check_dtype(input)
     if not onesided:
@@ -92,7 +94,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(name="_fft_c2r", where=("aten",), node="fft_c2r")
-def _fft_c2r(input, dim: "Ints", scale: "str", size: "int") -> Array:
+def _fft_c2r(input, dim: Ints, scale: str, size: int) -> Array:
     """The transform backwards of a half spectrum over dims: real numbers, `size` in the last."""
     _check_dtype(input)
     turned, back = _last(input, dim)
@@ -235,7 +237,7 @@ def _family(name: str, run: Any, forward: bool, doc: str) -> None:
     """The rows NAME, NAME2 and NAMEn: over one dim, the last two, any."""
     halved = run is _whole
 
-    def one(input, n: "int | None" = None, dim: "int" = -1, norm: "str | None" = None):
+    def one(input, n: int | None = None, dim: int = -1, norm: str | None = None):
         if n is None and halved and input.ndim:
             n = 2 * (input.shape[wrap_dim(dim, input.ndim)] - 1)
         d, size = _one(input, n, dim)
@@ -247,10 +249,10 @@ def _family(name: str, run: Any, forward: bool, doc: str) -> None:
             sizes[-1] = 2 * (sizes[-1] - 1)
         return run(which, x, dims, sizes, norm, forward)
 
-    def two(input, s: "Ints | None" = None, dim: "Ints" = (-2, -1), norm: "str | None" = None):
+    def two(input, s: Ints | None = None, dim: Ints = (-2, -1), norm: str | None = None):
         return many(f"{name}n", input, s, dim, norm)
 
-    def any_(input, s: "Ints | None" = None, dim: "Ints | None" = None, norm: "str | None" = None):
+    def any_(input, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
         return many(f"{name}n", input, s, dim, norm)
 
     facts: dict[str, Any] = {"where": ("fft",), "out": True}
@@ -271,7 +273,7 @@ _family("hfft", _whole, True, "fft of what the first half is given of, and conju
 
 
 def _shift(name: str, extra: int, doc: str) -> None:
-    def body(input, dim: "Ints | None" = None):
+    def body(input, dim: Ints | None = None):
         dims = (
             tuple(range(input.ndim)) if dim is None else tuple(wrap_dim(d, input.ndim) for d in as_tuple(dim))
         )
@@ -286,7 +288,7 @@ _shift("ifftshift", 1, "The inverse of fftshift.")
 
 
 def _frequencies(name: str, half: bool) -> None:
-    def body(n: "int", d: "float" = 1.0, *, dtype: "dtype | None" = None) -> Array:
+    def body(n: int, d: float = 1.0, *, dtype: dtype | None = None) -> Array:
         of = dtype or dt.get_default_dtype()
         if of.category < dt.FLOATING:
             raise RuntimeError(f"{name} requires a floating point or complex dtype, got {of}")

@@ -54,7 +54,7 @@ def _centered(x: Any, amount: int, mode: str) -> Any:
 
 def _kind(x: Any, window: Any, return_complex: bool | None) -> tuple[bool, bool]:
     """(whether numbers are complex, whether the result is)."""
-    many = x.is_complex() or window is not None and window.is_complex()
+    many = x.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
         if not many:
             raise RuntimeError(
@@ -80,16 +80,16 @@ def _no_window(what: str) -> None:
 @composite(planned=True)
 def stft(
     input,
-    n_fft: "int",
-    hop_length: "int | None" = None,
-    win_length: "int | None" = None,
-    window: "Tensor | None" = None,
-    center: "bool" = True,
-    pad_mode: "str" = "reflect",
-    normalized: "bool" = False,
-    onesided: "bool | None" = None,
-    return_complex: "bool | None" = None,
-    align_to_window: "bool | None" = None,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
 ):
     """Spectra (..., frequencies, frames) of windows of a signal (..., time), hop_length apart.
 
@@ -189,15 +189,15 @@ def _cut(y: Any, weight: Any, start: int, n_fft: int, center: bool, length: int 
 @composite
 def istft(
     input,
-    n_fft: "int",
-    hop_length: "int | None" = None,
-    win_length: "int | None" = None,
-    window: "Tensor | None" = None,
-    center: "bool" = True,
-    normalized: "bool" = False,
-    onesided: "bool | None" = None,
-    length: "int | None" = None,
-    return_complex: "bool" = False,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
 ):
     """The signal (..., time) of spectra (..., frequencies, frames), by least squares: the inverse of stft."""
     if window is None:

@@ -35,19 +35,19 @@ def _window(
 
 
 @factory(out=False)
-def hann_window(window_length: "int", periodic: "bool" = True, *, dtype: "dtype | None" = None) -> Array:
+def hann_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None) -> Array:
     """Half of one minus a cosine."""
     return _window("hann_window", window_length, periodic, dtype, _raised_cosine(0.5, 0.5))
 
 
 @factory(out=False)
 def hamming_window(
-    window_length: "int",
-    periodic: "bool" = True,
-    alpha: "float" = 0.54,
-    beta: "float" = 0.46,
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
     *,
-    dtype: "dtype | None" = None,
+    dtype: dtype | None = None,
 ) -> Array:
     """alpha minus beta times a cosine."""
     return _window("hamming_window", window_length, periodic, dtype, _raised_cosine(alpha, beta))
@@ -62,7 +62,7 @@ def _raised_cosine(alpha: float, beta: float) -> Callable[[Array, Any], Array]:
 
 
 @factory(out=False)
-def blackman_window(window_length: "int", periodic: "bool" = True, *, dtype: "dtype | None" = None) -> Array:
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None) -> Array:
     """Two cosines: 0.42 - 0.5 cos + 0.08 cos."""
 
     def shape(x: Array, last: Any) -> Array:
@@ -75,7 +75,7 @@ def blackman_window(window_length: "int", periodic: "bool" = True, *, dtype: "dt
 
 
 @factory(out=False)
-def bartlett_window(window_length: "int", periodic: "bool" = True, *, dtype: "dtype | None" = None) -> Array:
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: dtype | None = None) -> Array:
     """A triangle."""
 
     def shape(x: Array, last: Any) -> Array:
@@ -88,7 +88,7 @@ def bartlett_window(window_length: "int", periodic: "bool" = True, *, dtype: "dt
 
 @factory(out=False)
 def kaiser_window(
-    window_length: "int", periodic: "bool" = True, beta: "float" = 12.0, *, dtype: "dtype | None" = None
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: dtype | None = None
 ) -> Array:
     """Bessel's i0 of an ellipse of height beta, over i0(beta)."""
 

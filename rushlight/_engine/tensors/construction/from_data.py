@@ -331,9 +331,14 @@ def share(array: Array) -> Array:
 
 
 def _warn_read_only(what: str, noun: str) -> None:
+    means = (
+        "you can write to the underlying (supposedly non-writable) buffer using the tensor."
+        if noun == "buffer"
+        else "writing to this tensor will result in undefined behavior."
+    )
     warn_once(
         f"The given {what} is not writable, and PyTorch does not support non-writable tensors. This means "
-        f"writing to this tensor will result in undefined behavior. You may want to copy the {noun} to "
+        f"{means} You may want to copy the {noun} to "
         f"protect its data or make it writable before converting it to a tensor. This type of warning will "
         "be suppressed for the rest of this program."
     )

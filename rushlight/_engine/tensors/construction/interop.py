@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.tensors.construction.from_data import share
 from rushlight._engine.tensors.storages.storage import span
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
@@ -39,14 +41,17 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ext_tensor = _Capsule(ext_tensor)
     if device is not None and str(device) not in ("cpu", "cpu:0"):
         raise RuntimeError(f"from_dlpack: expected device 'cpu', got '{device}'")
+    narrow = _Disguised(ext_tensor)
     try:
-        array = np.from_dlpack(ext_tensor, copy=copy)
+        array = np.from_dlpack(narrow, copy=copy)
     except TypeError:
-        array = np.from_dlpack(ext_tensor)  # objects of before copy= was part of the protocol
+        array = np.from_dlpack(narrow)  # objects of before copy= was part of the protocol
     if isinstance(ext_tensor, _Capsule) and not array.flags.writeable:
         # NumPy cannot know of a bare capsule whether it may be written to; PyTorch writes.
         shown = {**array.__array_interface__, "data": (array.ctypes.data, False)}
         array = np.asarray(SimpleNamespace(__array_interface__=shown, kept=array))
+    if narrow.dtype is not None:
+        array = array.view(narrow.dtype.np)
     return wrap(array.copy()) if copy else _borrowed(array)
 
 
@@ -70,6 +75,51 @@ class _Capsule:
 
 
 _CPU = (1, 0)  # kDLCPU, device 0
+# DLDataTypeCode of the types that NumPy does not know, each with an unsigned integer of its size.
+_CODES = {
+    dt.bfloat16: 4,
+    dt.float8_e4m3fn: 10,
+    dt.float8_e4m3fnuz: 11,
+    dt.float8_e5m2: 12,
+    dt.float8_e5m2fnuz: 13,
+}
+_UNSIGNED = 1
+_DTYPE_AT = 20  # DLTensor: data (8 bytes), device (8), ndim (4), then the type's code, bits and lanes
+
+
+def _type_code(capsule: Any) -> Any:
+    """The byte in a capsule's DLTensor that tells the kind of its elements, as a writable ctypes.c_uint8."""
+    name = next((name for name in ("dltensor", "dltensor_versioned") if f'"{name}"' in repr(capsule)), None)
+    if name is None:
+        return None
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    # A versioned one begins with its version, a context, a deleter and flags.
+    start = 32 if name == "dltensor_versioned" else 0
+    return ctypes.c_uint8.from_address(get(capsule, name.encode()) + start + _DTYPE_AT)
+
+
+class _Disguised:
+    """An object that speaks DLPack; NumPy is told that elements of types it lacks are unsigned integers.
+
+    dtype: what they are in truth, once that has happened.
+    """
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        self.dtype: dt.dtype | None = None
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self.of.__dlpack__(**options)
+        code = _type_code(capsule)
+        if code is not None:
+            self.dtype = next((of for of, known in _CODES.items() if known == code.value), None)
+            code.value = code.value if self.dtype is None else _UNSIGNED
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        device: tuple[int, int] = self.of.__dlpack_device__()
+        return device
 
 
 def to_dlpack(tensor: Tensor) -> Any:
@@ -80,7 +130,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 def dlpack(
     self: Tensor,
     *,
-    stream: Any = None,
+    stream: Any = -1,
     max_version: Any = None,
     dl_device: Any = None,
     copy: bool | None = None,
@@ -95,13 +145,16 @@ def dlpack(
             f"Can't export tensors with the {'conjugate' if self._k.conj else 'negative'} bit "
             "set: use tensor.resolve_conj().resolve_neg()"
         )
+    if stream is not None and type(stream) is not int:
+        raise TypeError(f"stream must be ``int`` or ``none``, not {type(stream).__name__}")
+    if stream not in (None, -1):
+        raise AssertionError(f"stream should be None on cpu, not {stream}")
     array = self._a.copy() if copy else self._a
-    try:
+    if self.dtype not in _CODES:
         return array.__dlpack__(max_version=max_version)
-    except BufferError:
-        raise RuntimeError(
-            f"Unsupported dtype in DLTensor: {self.dtype}; NumPy, which exports it, knows no such type"
-        ) from None
+    capsule = array.view(f"u{array.itemsize}").__dlpack__(max_version=max_version)
+    _type_code(capsule).value = _CODES[self.dtype]
+    return capsule
 
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:

@@ -28,6 +28,12 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
     args = _positional(args, kwargs)
     first = args[0] if args else Size((0,))
     if len(args) == 1 and isinstance(first, Tensor):
+        if kwargs.get("device") is not None:
+            way = "constructor of the form torch.Tensor" if any_dtype else "new of the form tensor.new"
+            instead = "torch.tensor(...) or torch.as_tensor(...)" if any_dtype else "torch.as_tensor(...)"
+            raise RuntimeError(
+                f"Legacy tensor {way}(tensor, device=device) is not supported.  Use {instead} instead."
+            )
         if first._k.dtype is not of and not any_dtype:
             raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with .to()")
         return alias(first)

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._engine.core import dtype as dt
+from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.device import device
 from rushlight._engine.core.errors import missing
-from rushlight._engine.tensors.kind import unavailable
+from rushlight._engine.tensors.kind import available
 from rushlight._engine.tensors.tensor import Tensor
 
 
 def refuse_placement(where: device | None, layout: Any = None, pin_memory: bool = False) -> None:
     """Raise for devices, layouts and pinned memory that do not exist here."""
     if where is not None and where.type not in ("cpu", "meta"):
-        raise unavailable(where)
+        available(where)
+        if pin_memory:
+            raise RuntimeError(
+                f"Only dense CPU tensors can be pinned: leave pin_memory away with device={where}"
+            )
     if layout is not None and layout.name != "strided":
         missing(f"layout={layout}", "leave layout away: tensors are strided")
-    if pin_memory:
+    if pin_memory and accelerator.platform() is None:
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no "
             "pinned memory allocator is available on this system: leave it away."
         )
+
+
+def home_of(where: device) -> Any:
+    """The CUDA device that a torch.device names."""
+    return accelerator.platform().home(available(where))
 
 
 def track(t: Tensor) -> Tensor:

@@ -71,7 +71,7 @@ def refuse_graph(t: Tensor) -> None:
 
 def share(memory: Storage, t: Tensor | None = None) -> None:
     """Move a storage into a file in memory, and with it all tensors that see it; `t`: one of them."""
-    if memory in SHARED or t is not None and t._k.on_meta:
+    if memory in SHARED or (t is not None and t._k.on_meta):
         return
     old: Any = memory._bytes if t is None else memory.bytes(t._m)
     if (known := shared_at(old)) is not None:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rushlight._engine.core import memory_pages
+from rushlight._engine.core.accelerator import is_away
 
 memory_pages.keep()
 Array = np.ndarray[Any, Any]
@@ -17,19 +18,22 @@ Array = np.ndarray[Any, Any]
 class Storage:
     """What all views of one memory share: its bytes (found when first asked for) and a version.
 
-    foreign: the memory belongs to someone else (a NumPy array) and cannot be resized.  exposed: it was handed
-    out as an array, so that it may be written to unseen.
+    foreign: the memory belongs to someone else (a NumPy array) and cannot be resized.
+    exposed: it was handed out as an array, so that it may be written to unseen.
+    pinned: it is page-locked, for copies to and from CUDA devices.
     views: weak references to tensors that autograd must know of when the memory is written to;
     dead ones are dropped when there are `prune_at`.
     """
 
-    __slots__ = ("version", "_bytes", "inference", "foreign", "exposed", "views", "prune_at", "__weakref__")
+    __slots__ = (
+        "version", "_bytes", "inference", "foreign", "exposed", "pinned", "views", "prune_at", "__weakref__",
+    )
 
     def __init__(self, version: int = 0) -> None:
         self.version = version
         self._bytes: Array | None = None
         self.inference = False
-        self.foreign = self.exposed = False
+        self.foreign = self.exposed = self.pinned = False
         self.views: list[Any] | None = None
         self.prune_at = 64
 
@@ -95,6 +99,8 @@ def owner(array: Array) -> Array:
     A fresh array is dense in some order of its axes (NumPy keeps its inputs' order), so walking
     the axes by falling stride reads the memory from end to end without a copy.
     """
+    if is_away(array):
+        return array.whole()  # type: ignore[attr-defined, no-any-return]
     base = array
     while isinstance(base.base, np.ndarray):
         base = base.base
@@ -110,6 +116,8 @@ def owner(array: Array) -> Array:
 
 def span(array: Array) -> Array:
     """The memory between an array's first and last element, as a 1-d array."""
+    if is_away(array):
+        return array.whole()  # type: ignore[attr-defined, no-any-return]
     if array.flags.c_contiguous:  # as all without elements are
         return array.reshape(-1)
     steps = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
@@ -119,7 +127,12 @@ def span(array: Array) -> Array:
 
 def address(array: Array) -> int:
     """The address of an array's first element."""
-    return int(array.__array_interface__["data"][0])
+    return int(
+        array.address
+        if is_away(array)
+        # type: ignore[attr-defined]
+        else array.__array_interface__["data"][0]
+    )
 
 
 def strided(
@@ -129,4 +142,6 @@ def strided(
     step = dtype.itemsize
     # Without elements a view may begin behind the end of its memory.
     start = min(offset * step, flat.size) if 0 in sizes else offset * step
+    if is_away(flat):
+        return flat.relaid(sizes, tuple(s * step for s in strides), start, dtype)  # type: ignore[attr-defined, no-any-return]
     return np.ndarray(sizes, dtype, flat, start, tuple(s * step for s in strides))

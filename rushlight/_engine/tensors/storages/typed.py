@@ -40,6 +40,48 @@ class TypedStorage:
         if not isinstance(size, int):
             self._elements()[:] = size
 
+    @classmethod
+    def from_buffer(cls, *args: Any, dtype: dt.dtype | None = None, device: Any = None, **kwargs: Any) -> Any:
+        """A copy of a buffer's elements: (buffer, byte_order, count=-1, offset=0); see UntypedStorage's."""
+        of = dtype or getattr(cls, "dtype", None) or dt.get_default_dtype()
+        made = UntypedStorage.from_buffer(*args, dtype=of, **kwargs)
+        return made if cls is UntypedStorage else TypedStorage(wrap_storage=made, dtype=of)
+
+    @classmethod
+    def _from_buffer(cls, *args: Any, **kwargs: Any) -> Any:
+        found = cls.from_buffer(*args, **kwargs)
+        return found.untyped() if cls is not TypedStorage else found
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
+        """A storage of `size` elements over a mapped file; if `shared`, writes reach it."""
+        of = getattr(cls, "dtype", None) or dt.get_default_dtype()
+        made = UntypedStorage.from_file(filename, shared, size * of.itemsize)
+        return TypedStorage(wrap_storage=made, dtype=of)
+
+    def get_device(self) -> int:
+        """The number of the GPU; -1 where it is in the CPU's memory."""
+        return self._untyped_storage.get_device()
+
+    def resizable(self) -> bool:
+        """Whether its bytes may become more or fewer."""
+        return self._untyped_storage.resizable()
+
+    def resize_(self, size: int) -> None:
+        """Make it `size` elements long; what is new is undefined."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether a GPU may read it at once."""
+        return self._untyped_storage.is_pinned(device)
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
+        """A storage of the same elements on a device; itself where it is there."""
+        where = str(device).partition(":")[0]
+        if where == self.device.type:
+            return self
+        return self.cpu() if where == "cpu" else self.cuda(device)
+
     @property
     def device(self) -> device:
         """Where the memory is."""
@@ -68,7 +110,16 @@ class TypedStorage:
         """Bytes of one element."""
         return self.dtype.itemsize
 
-    is_cuda = is_sparse = False
+    is_sparse = False
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return self._untyped_storage.is_cuda
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """A copy on a CUDA device, the current one if None."""
+        return TypedStorage(wrap_storage=self._untyped_storage.cuda(device, non_blocking), dtype=self.dtype)
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 when empty, or without memory."""
@@ -86,27 +137,29 @@ class TypedStorage:
         """The name that files give to its class; KeyError for dtypes that have none."""
         return _dtype_to_storage_type_map()[self.dtype]
 
-    def _to(self, of: dt.dtype) -> "TypedStorage":
+    def _to(self, of: dt.dtype) -> TypedStorage:
         made = TypedStorage(self.size(), dtype=of, device=self.device)
         if self.device.type != "meta":
             with np.errstate(all="ignore"):
                 made._elements()[:] = convert(self._elements(), of.np)
         return made
 
-    def clone(self) -> "TypedStorage":
+    def clone(self) -> TypedStorage:
         """A storage with its own copy of the elements."""
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
-    def cpu(self) -> "TypedStorage":
-        """Itself: it is in the CPU's memory."""
-        return self
+    def cpu(self) -> TypedStorage:
+        """Itself where it is in the CPU's memory, else a copy there."""
+        if not self.is_cuda:
+            return self
+        return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
 
-    def fill_(self, value: Any) -> "TypedStorage":
+    def fill_(self, value: Any) -> TypedStorage:
         """Set every element."""
         self[:] = value
         return self
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> "TypedStorage":
+    def copy_(self, source: Any, non_blocking: bool = False) -> TypedStorage:
         """Copy another storage's bytes, of the same number."""
         self._untyped_storage.copy_(source.untyped())
         return self
@@ -115,7 +168,7 @@ class TypedStorage:
         """Whether other processes can see the memory."""
         return self._untyped_storage.is_shared()
 
-    def share_memory_(self) -> "TypedStorage":
+    def share_memory_(self) -> TypedStorage:
         """Move the memory to where other processes can see it."""
         self._untyped_storage.share_memory_()
         return self
@@ -182,6 +235,9 @@ for _d in NAMED:
         {"dtype": _d, "__module__": __name__, "__doc__": f"A storage of {_d!r} elements."},
     )
     globals()[f"{_d.legacy}Storage"] = BY_DTYPE[_d]
+
+
+Storage = BY_DTYPE[dt.float32]
 
 
 def _caster(of: dt.dtype) -> Any:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import accelerator
+from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.device import CPU, META, device as as_device
-from rushlight._engine.core.dtype import uint8
-from rushlight._engine.tensors.kind import kind
+from rushlight._engine.core.dtype import bool_, uint8
+from rushlight._engine.tensors.kind import available, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address
 from rushlight._engine.tensors.tensor import Tensor, storage
@@ -29,27 +32,28 @@ class UntypedStorage:
             self._hold(meta_array((size if isinstance(size, int) else len(size),), np.uint8, (1,)))
             self.device = where
             return
-        self._hold(np.zeros(size, np.uint8) if isinstance(size, int) else np.array(size, np.uint8))
+        flat = np.zeros(size, np.uint8) if isinstance(size, int) else np.array(size, np.uint8)
+        self._hold(flat if where is CPU else UntypedStorage._over(flat).cuda(where)._bytes())
 
     def _hold(self, flat: np.ndarray[Any, Any]) -> None:
-        self._shared, self._view, self.device = Storage(), flat, CPU
+        self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU  # type: ignore[attr-defined]
         self._shared._bytes = flat
 
     @classmethod
-    def _of(cls, t: Tensor) -> "UntypedStorage":
+    def _of(cls, t: Tensor) -> UntypedStorage:
         made: UntypedStorage = object.__new__(cls)
         made._shared, made._view, made.device = storage(t), t._m, t._k.device
         return made
 
     @classmethod
-    def _over(cls, flat: np.ndarray[Any, Any]) -> "UntypedStorage":
+    def _over(cls, flat: np.ndarray[Any, Any]) -> UntypedStorage:
         """A storage around bytes: a 1-d uint8 array."""
         made: UntypedStorage = object.__new__(cls)
         made._hold(flat)
         return made
 
     @classmethod
-    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """A storage over a mapped file; if `shared`, writes reach it and it is made long enough."""
         with open(filename, "r+b" if shared else "rb") as file:
             length = os.fstat(file.fileno()).st_size
@@ -65,6 +69,51 @@ class UntypedStorage:
             mapped = mmap.mmap(file.fileno(), nbytes or length, access=access)
         return cls._over(np.frombuffer(mapped, np.uint8))
 
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+    ) -> UntypedStorage:
+        """A copy of `count` elements (-1: all) of a buffer from byte `offset` on, turned to this machine's
+        byte order from "little", "big" or "native", which elements of more than a byte need.
+
+        ValueError where the buffer does not hold them, RuntimeError without the dtype or the order.
+        """
+        if dtype is None:
+            raise RuntimeError("argument 'dtype' cannot be None")
+        step = dtype.itemsize
+        if byte_order is None and step > 1 and dtype is not bool_:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        if byte_order not in (None, "big", "little", "native"):
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        whole = np.frombuffer(buffer, np.uint8)
+        if offset < 0 or offset > whole.size:
+            raise ValueError(
+                f"offset must be non-negative and no greater than buffer length ({whole.size}), but got "
+                f"{offset}"
+            )
+        left = whole.size - offset
+        if count < 0 and left % step:
+            raise ValueError(f"buffer size ({left}) must be a multiple of element size ({step})")
+        count = left // step if count < 0 else count
+        if count * step > left:
+            raise ValueError(
+                f"buffer has only {left // step} elements after offset {offset}, but specified a size of "
+                f"{count}"
+            )
+        flat = whole[offset : offset + count * step].copy()
+        if dtype is bool_:
+            flat = (flat != 0).view(np.uint8)
+        elif byte_order not in (None, "native", sys.byteorder):
+            width = step // 2 if dtype.is_complex else step
+            flat = np.ascontiguousarray(flat.reshape(-1, width)[:, ::-1]).reshape(-1)
+        return cls._over(flat)
+
     def _bytes(self) -> Any:
         return self._shared.bytes(self._view)
 
@@ -78,7 +127,7 @@ class UntypedStorage:
 
     size = nbytes
 
-    def untyped(self) -> "UntypedStorage":
+    def untyped(self) -> UntypedStorage:
         """Itself."""
         return self
 
@@ -110,33 +159,60 @@ class UntypedStorage:
         self._bytes()[index] = value
         self._shared.version += 1
 
-    def fill_(self, value: int) -> "UntypedStorage":
+    def fill_(self, value: int) -> UntypedStorage:
         """Set every byte."""
         self[:] = value
         return self
 
-    def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> "UntypedStorage":
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
         """Copy another storage's bytes, of the same number."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
-        self[:] = source._bytes()
+        self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
 
-    def clone(self) -> "UntypedStorage":
+    def clone(self) -> UntypedStorage:
         """A storage with its own copy of the bytes."""
         return UntypedStorage._over(self._bytes().copy())
 
-    def cpu(self) -> "UntypedStorage":
-        """Itself: it is in the CPU's memory."""
-        return self
+    def cpu(self) -> UntypedStorage:
+        """Itself where it is in the CPU's memory, else a copy there."""
+        flat = self._bytes()
+        return UntypedStorage._over(flat.device.read(flat).copy()) if is_away(flat) else self
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """A copy on a CUDA device, the current one if None; itself where it is there."""
+        where = available(as_device("cuda" if device is None else device))
+        if where == self.device:
+            return self
+        flat = accelerator.platform().home(where).empty((self.nbytes(),), np.dtype(np.uint8))
+        flat[:] = self.cpu()._bytes()
+        return UntypedStorage._over(flat)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a CUDA device's."""
+        return bool(self.device.type == "cuda")
+
+    def pin_memory(self, device: Any = None) -> UntypedStorage:
+        """Itself in page-locked memory: a copy that is marked so."""
+        if self._shared.pinned:
+            return self
+        made = self.clone()
+        made._shared.pinned = True
+        return made
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the memory is page-locked."""
+        return self._shared.pinned
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory."""
         return self._shared in SHARED
 
-    def share_memory_(self) -> "UntypedStorage":
+    def share_memory_(self) -> UntypedStorage:
         """Move the bytes, and all tensors that see them, into memory that other processes can see."""
         from rushlight._engine.tensors.storages.sharing import share
 
@@ -148,7 +224,15 @@ class UntypedStorage:
         """The bytes as ints."""
         return list(self._bytes().tolist())
 
-    def resize_(self, nbytes: int) -> "UntypedStorage":
+    def resizable(self) -> bool:
+        """Whether its bytes may become more or fewer."""
+        return True
+
+    def get_device(self) -> int:
+        """The number of the GPU; -1 where it is in the CPU's memory."""
+        return -1 if self.device.index is None else int(self.device.index)
+
+    def resize_(self, nbytes: int) -> UntypedStorage:
         """Refused: tensors that view the storage would lose their memory."""
         if nbytes == self.nbytes():
             return self

@@ -49,7 +49,7 @@ class Fusing:
         return [e for e in fusion.items if e is not None]
 
     def _over(self) -> bool:
-        self.late = self.late or self.until is not None and time.perf_counter() > self.until
+        self.late = self.late or (self.until is not None and time.perf_counter() > self.until)
         return self.late
 
 

@@ -106,7 +106,7 @@ def _name(a: Array) -> str:
 def _to_dtype(entry: Entry) -> list[Entry] | None:
     x, out = entry.operands[0], entry.outs[0]
     whole = x.dtype.kind in "bi"
-    known = all(_name(a) in MACHINE or whole and a.dtype.kind in "bi" for a in (x, out))
+    known = all(_name(a) in MACHINE or (whole and a.dtype.kind in "bi") for a in (x, out))
     found = _converted(x, out, entry) if known and x.shape == out.shape else None
     return found and [found]
 

@@ -69,7 +69,7 @@ def _again(e: Entry, entries: list[Entry], mark: int, made: dict[int, Array]) ->
     first = next(i for i, other in enumerate(entries) if i > mark and other.reads() & wanted)
     between = [o for o in entries[entries.index(e) : first] if o.kind != "run" and o.kind != "mark"]
     if not read & made.keys() <= roots([o.given for o in entries[first:]]) or any(
-        o.reads() & read or o.kind == "call" and not (is_about_leaves(o) or read <= made.keys())
+        o.reads() & read or (o.kind == "call" and not (is_about_leaves(o) or read <= made.keys()))
         for o in between
     ):
         return False

@@ -60,8 +60,9 @@ def _misfit(kernel: Kernel, given: Sequence[Any], outs: Sequence[Any]) -> str:
     )
     lead = [s[:-1] if v else s for s, v in zip(shapes, varies, strict=True)]
     of = () if kernel.form == "full" else np.broadcast_shapes(*lead[: len(given)])
-    fits = all(prod(s) == prod(of) for s in lead[len(given) :]) and 1 >= len(
-        {s[-1] for s, v in zip(shapes, varies, strict=True) if v}
+    fits = (
+        all(prod(s) == prod(of) for s in lead[len(given) :])
+        and len({s[-1] for s, v in zip(shapes, varies, strict=True) if v}) <= 1
     )
     return "" if fits else f"expected operands and results that fit each other, got the shapes {shapes}"
 
@@ -142,7 +143,8 @@ def _alike(entries: Sequence[Entry]) -> dict[int, int]:
 
 def _computed(entries: Sequence[Entry], ends: set[int]) -> dict[Any, tuple[int, set[tuple[int, int]]]]:
     """For memory that is made and for effects: by which entry, and from which memory, after how many writes
-    to it; also from what that was computed, unless it is one of the `ends`."""
+    to it; also from what that was computed, unless it is one of the `ends`.
+    """
     writes, effects = Counter[int](), 0
     found: dict[Any, tuple[int, set[tuple[int, int]]]] = {}
     for number, e in enumerate(entries):

@@ -28,7 +28,8 @@ class CheckpointImpl(Enum):
 
 class ActivationWrapper(nn.Module, ABC):
     """A module around another one, whose parameters and state dict have the names that they had without
-    it."""
+    it.
+    """
 
     def __init__(self, mod: nn.Module) -> None:
         super().__init__()
@@ -83,7 +84,8 @@ class OffloadWrapper(ActivationWrapper):
 
 class CheckpointWrapper(ActivationWrapper):
     """The module is computed again in backward. checkpoint_fn: in place of
-    torch.utils.checkpoint.checkpoint."""
+    torch.utils.checkpoint.checkpoint.
+    """
 
     def __init__(
         self,

@@ -60,8 +60,8 @@ def bf16_compress_wrapper(hook: Callable[..., Any]) -> Callable[..., Any]:
 
 __all__ = [
     "allreduce_hook",
-    "fp16_compress_hook",
     "bf16_compress_hook",
-    "fp16_compress_wrapper",
     "bf16_compress_wrapper",
+    "fp16_compress_hook",
+    "fp16_compress_wrapper",
 ]

@@ -135,7 +135,7 @@ class Timer:
         number = 1
         while True:
             taken = self._timeit(number)
-            long = overhead / taken <= 1e-4 and taken >= min_run_time / 1000 or taken > min_run_time
+            long = (overhead / taken <= 1e-4 and taken >= min_run_time / 1000) or taken > min_run_time
             if long or number * 10 > 2**31 - 1:
                 return number
             number *= 10

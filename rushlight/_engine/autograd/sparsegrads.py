@@ -1,0 +1,39 @@
+"""Sparse tensors in a graph: the graph knows their values, which are ordinary tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.tensors.geometry import sparse_coo, strided
+from rushlight._engine.tensors.tensor import lookup
+
+
+def inner(tensors: list[Any]) -> list[Any]:
+    """Sparse tensors by their values."""
+    return [t if t is None or t.layout is strided else t.parts[-1] for t in tensors]
+
+
+def aligned(outputs: list[Any], grads: list[Any]) -> list[Any]:
+    """The gradients of outputs; those of sparse ones at their places, in the order of their values."""
+    return [
+        g if o.layout is strided or g is None else _values(o, g) for o, g in zip(outputs, grads, strict=True)
+    ]
+
+
+def _values(output: Any, grad: Any) -> Any:
+    same, equal = grad.layout is output.layout, lookup("torch", "equal")
+    if same and all(a is b or equal(a, b) for a, b in zip(grad.parts[:-1], output.parts[:-1], strict=True)):
+        return grad.parts[-1]
+    whole = grad.to_dense()
+    if output.layout is sparse_coo:
+        return whole[tuple(output._indices())]
+    return whole.reshape(-1)[places(output)].reshape(output.parts[-1].shape)
+
+
+def places(t: Any) -> Any:
+    """Where the values of a sparse tensor are among all of its elements, in their order."""
+    values = t.detach().parts[-1]
+    numbers = lookup("torch", "arange")(1, values.numel() + 1).reshape(values.shape)
+    spread = t.detach().map(lambda _: numbers).to_dense().reshape(-1)
+    found = lookup("torch", "nonzero")(spread)[:, 0]
+    return found[lookup("torch", "argsort")(spread[found])]

@@ -1,0 +1,61 @@
+"""The seam to devices beside the CPU: what the engine knows of them before one is in use.
+
+`devices/cuda` registers its `Platform` here when a program first asks for CUDA and there is some: a driver,
+or the setting `cuda`. Until then the seam costs nothing: arrays of a device have a class of their own, which
+only the slow branches ask for, and kinds of a device have a `home`, which is None for the CPU's.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.settings import knobs
+
+
+class NoArray:
+    """Stands for the class of arrays on a device while there is none: nothing is an instance."""
+
+
+class Seam:
+    """What is registered: the class of arrays on a device, and the platform that owns the devices."""
+
+    array: type = NoArray
+    platform: Any = None
+    looked = False
+
+
+# A driver of NVIDIA's leaves one of these behind.
+_SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
+
+
+def wanted() -> bool:
+    """Whether CUDA is to be looked for: it is set, or there is a driver, and it is not switched off."""
+    setting = knobs.cuda
+    if setting:
+        return bool(setting != "off")
+    return any(map(os.path.exists, _SIGNS))
+
+
+def platform() -> Any:
+    """The platform that owns CUDA devices, loaded when this is first asked; None where there is none.
+
+    RuntimeError for a setting that means nothing.
+    """
+    if not Seam.looked:
+        found = import_module("rushlight._engine.devices.cuda").load() if wanted() else None
+        Seam.platform, Seam.looked = found, True
+    return Seam.platform
+
+
+def asarray(value: Any) -> Any:
+    """An array on a device as it is, anything else as NumPy's."""
+    return value if value.__class__ is Seam.array else np.asarray(value)
+
+
+def is_away(value: Any) -> bool:
+    """Whether it is an array on a device."""
+    return value.__class__ is Seam.array

@@ -1,0 +1,22 @@
+"""CUDA devices: real where there is a GPU, simulated where there is none. Loaded when a program asks for
+them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.core.accelerator import Seam
+from rushlight._engine.core.settings import knobs
+
+
+def load() -> Any:
+    """The platform, registered with the engine; None where there is no device."""
+    if not knobs.cuda.startswith("simulated") and not knobs.cuda:
+        return None
+    from rushlight._engine.devices.cuda.array import DeviceArray
+    from rushlight._engine.devices.cuda.platform import Platform
+
+    made = Platform()
+    Seam.array = DeviceArray
+    return made if made.count else None

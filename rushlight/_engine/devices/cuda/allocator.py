@@ -1,0 +1,449 @@
+"""The caching allocator of a device's memory, with PyTorch's rounding, splitting and figures.
+
+A request is rounded up to 512 bytes. Requests of at most 1 MiB are cut out of segments of 2 MiB (the small
+pool), others out of segments of 20 MiB, or of their own size rounded up to 2 MiB from 10 MiB on (the large
+pool). A free block of the same stream that fits best is taken and split where enough is left over; freed
+neighbours in a segment are merged. Segments go back to the driver when nothing else helps, or when asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from typing import Any
+
+ROUND = 512
+SMALL = 1 << 20
+SMALL_SEGMENT = 2 << 20
+LARGE_SEGMENT = 20 << 20
+LARGE_OWN = 10 << 20
+LARGE_ROUND = 2 << 20
+POOLS = ("all", "small_pool", "large_pool")
+COUNTED = (
+    "allocation",
+    "segment",
+    "active",
+    "inactive_split",
+    "allocated_bytes",
+    "reserved_bytes",
+    "active_bytes",
+    "inactive_split_bytes",
+    "requested_bytes",
+)
+
+
+class DriverOutOfMemory(Exception):
+    """What a driver raises that has no such memory left."""
+
+
+class Block:
+    """Memory that is handed out as a whole; it goes back when nobody holds it any more.
+
+    address, size: in bytes, size rounded.  requested: what was asked for.  stream: whose it is.
+    streams: the other streams that use it (record_stream).
+    """
+
+    __slots__ = (
+        "owner",
+        "address",
+        "size",
+        "requested",
+        "stream",
+        "pool",
+        "previous",
+        "next",
+        "allocated",
+        "streams",
+        "segment",
+        "held",
+        "frames",
+    )
+
+    def __init__(self, owner: Any, address: int, size: int, stream: Any, pool: str, segment: int) -> None:
+        self.owner, self.address, self.size, self.stream, self.pool = owner, address, size, stream, pool
+        self.requested = 0
+        self.previous: Block | None = None
+        self.next: Block | None = None
+        self.allocated = False
+        self.streams: set[Any] = set()
+        self.segment = segment  # the address where its segment begins
+        self.held = False  # freed, while another stream still uses it
+        self.frames: list[dict[str, Any]] = []  # the lines that asked for it, while history is recorded
+
+    def order(self) -> tuple[int, int]:
+        """The key that free blocks are sorted by: the best fit comes first."""
+        return self.size, self.address
+
+
+class Handle:
+    """What arrays keep of a block: when the last one is gone, the block is free again."""
+
+    __slots__ = ("block", "address", "size", "allocator", "__weakref__")
+
+    def __init__(self, allocator: Allocator, block: Block, size: int) -> None:
+        self.allocator, self.block, self.address, self.size = allocator, block, block.address, size
+
+    def __del__(self) -> None:
+        self.allocator.free(self.block)
+
+
+class _Stat:
+    """A figure: now, at its peak, and all that was added and taken away."""
+
+    __slots__ = ("current", "peak", "allocated", "freed")
+
+    def __init__(self) -> None:
+        self.current = self.peak = self.allocated = self.freed = 0
+
+    def add(self, amount: int) -> None:
+        self.current += amount
+        if amount > 0:
+            self.allocated += amount
+            self.peak = max(self.peak, self.current)
+        else:
+            self.freed -= amount
+
+
+def rounded(size: int) -> int:
+    """A request's size, as it is handed out."""
+    return max(ROUND, -(-size // ROUND) * ROUND)
+
+
+def segment_size(size: int) -> int:
+    """How much is asked of the driver for a request of this rounded size."""
+    if size <= SMALL:
+        return SMALL_SEGMENT
+    if size < LARGE_OWN:
+        return LARGE_SEGMENT
+    return -(-size // LARGE_ROUND) * LARGE_ROUND
+
+
+class Allocator:
+    """The allocator of one device.
+
+    reserve(size) -> address gets memory of the driver or raises DriverOutOfMemory; release(address, size)
+    gives it back.  pending(stream) tells whether a stream still has work to do; settle() waits for all.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        reserve: Callable[[int], int],
+        release: Callable[[int, int], None],
+        settle: Callable[[], None],
+    ) -> None:
+        self.total, self.reserve, self.release, self.settle = total, reserve, release, settle
+        self.fraction = 1.0
+        self.lock = threading.RLock()
+        self.free_blocks: dict[tuple[str, Any], list[tuple[tuple[int, int], Block]]] = {}
+        self.segments: dict[int, tuple[int, Block]] = {}  # address -> (size, first block)
+        self.stats = {(name, pool): _Stat() for name in COUNTED for pool in POOLS}
+        self.retries = self.ooms = self.driver_allocations = self.driver_frees = self.sync_all = 0
+        self.waiting: list[tuple[Block, list[Any]]] = []
+        self.dropped: list[Block] = []  # freed while the lock was held
+        # While memory history is recorded: the frames of a request, and what happened.
+        self.frames: Callable[[], list[dict[str, Any]]] | None = None
+        self.traces: list[dict[str, Any]] = []
+        self.on_free: Callable[[Block], None] | None = None  # told of every block that is freed
+
+    # --- figures --------------------------------------------------------------------------------
+
+    def count(self, name: str, pool: str, amount: int) -> None:
+        """Add to a figure of a pool and of all."""
+        self.stats[name, "all"].add(amount)
+        self.stats[name, pool].add(amount)
+
+    def figure(self, name: str, kind: str = "current") -> int:
+        """A figure of both pools."""
+        return int(getattr(self.stats[name, "all"], kind))
+
+    def reset_peaks(self) -> None:
+        """Peaks are what is now."""
+        for stat in self.stats.values():
+            stat.peak = stat.current
+
+    def reset_accumulated(self) -> None:
+        """What was allocated and freed is nothing."""
+        for stat in self.stats.values():
+            stat.allocated = stat.freed = 0
+        self.retries = self.ooms = 0
+
+    # --- allocating -----------------------------------------------------------------------------
+
+    def allocate(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Handle:
+        """Memory of `size` bytes for work on a stream; refuse(bytes) makes the error where there is none."""
+        with self.lock:
+            self._sweep()
+            block = self._find(rounded(size), stream, refuse)
+            block.allocated, block.requested = True, size
+            for name, amount in (
+                ("allocation", 1),
+                ("active", 1),
+                ("allocated_bytes", block.size),
+                ("active_bytes", block.size),
+                ("requested_bytes", size),
+            ):
+                self.count(name, block.pool, amount)
+            if self.frames is not None:
+                block.frames = self.frames()
+                self._trace("alloc", block)
+            return Handle(self, block, size)
+
+    def _trace(self, action: str, block: Block) -> None:
+        self.traces.append(
+            {
+                "action": action,
+                "addr": block.address,
+                "size": block.requested,
+                "stream": block.stream.number,
+                "frames": block.frames,
+            }
+        )
+
+    def _find(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Block:
+        pool = "small_pool" if size <= SMALL else "large_pool"
+        block = self._cached(size, pool, stream)
+        if block is None:
+            block = self._new(size, pool, stream, refuse)
+        return self._split(block, size)
+
+    def _cached(self, size: int, pool: str, stream: Any) -> Block | None:
+        free = self.free_blocks.get((pool, stream))
+        if not free:
+            return None
+        at = bisect_left(free, size, key=lambda entry: entry[0][0])
+        if at == len(free):
+            return None
+        block = free.pop(at)[1]
+        self._note_split(block, -1)
+        return block
+
+    def _new(self, size: int, pool: str, stream: Any, refuse: Callable[[int], Exception]) -> Block:
+        want = segment_size(size)
+        address = self._ask(want)
+        if address is None:
+            self.retries += 1
+            if self.waiting:
+                self.settle()
+                self.sync_all += 1
+                self._sweep()
+            block = self._cached(size, pool, stream)
+            if block is not None:
+                return block
+            self.empty()
+            address = self._ask(want)
+        if address is None:
+            self.ooms += 1
+            raise refuse(want)
+        block = Block(self, address, want, stream, pool, address)
+        self.segments[address] = want, block
+        self.count("segment", pool, 1)
+        self.count("reserved_bytes", pool, want)
+        return block
+
+    def _ask(self, size: int) -> int | None:
+        if self.figure("reserved_bytes") + size > int(self.total * self.fraction):
+            return None
+        try:
+            address = self.reserve(size)
+        except DriverOutOfMemory:
+            return None
+        self.driver_allocations += 1
+        return address
+
+    def _split(self, block: Block, size: int) -> Block:
+        left = block.size - size
+        if left >= ROUND if block.pool == "small_pool" else left > SMALL:
+            rest = Block(self, block.address + size, left, block.stream, block.pool, block.segment)
+            rest.previous, rest.next = block, block.next
+            if rest.next is not None:
+                rest.next.previous = rest
+            block.next, block.size = rest, size
+            self._offer(rest)
+        return block
+
+    def _offer(self, block: Block) -> None:
+        insort(
+            self.free_blocks.setdefault((block.pool, block.stream), []),
+            (block.order(), block),
+            key=lambda entry: entry[0],
+        )
+        self._note_split(block, 1)
+
+    def _note_split(self, block: Block, sign: int) -> None:
+        """A free part of a segment counts as an inactive split."""
+        if block.previous is not None or block.next is not None:
+            self.count("inactive_split", block.pool, sign)
+            self.count("inactive_split_bytes", block.pool, sign * block.size)
+
+    # --- freeing --------------------------------------------------------------------------------
+
+    def free(self, block: Block) -> None:
+        """The block's last user is gone; called at any time, also while the allocator is at work."""
+        if not self.lock.acquire(blocking=False):
+            self.dropped.append(block)
+            return
+        try:
+            self._free(block)
+        finally:
+            self.lock.release()
+
+    def _free(self, block: Block) -> None:
+        if not block.allocated:
+            return
+        if self.on_free is not None:
+            self.on_free(block)
+        block.allocated = False
+        if self.frames is not None:
+            self._trace("free_completed", block)
+        block.frames = []
+        for name, amount in (
+            ("allocation", -1),
+            ("allocated_bytes", -block.size),
+            ("requested_bytes", -block.requested),
+        ):
+            self.count(name, block.pool, amount)
+        marks = [stream.mark() for stream in block.streams if stream is not block.stream]
+        block.streams = set()
+        if any(not mark.done() for mark in marks):
+            block.held = True
+            self.waiting.append((block, marks))
+            return
+        self._merge(block)
+
+    def _sweep(self) -> None:
+        """Blocks that other streams are through with are free."""
+        while self.dropped:
+            self._free(self.dropped.pop())
+        still = []
+        for block, marks in self.waiting:
+            if all(mark.done() for mark in marks):
+                block.held = False
+                self._merge(block)
+            else:
+                still.append((block, marks))
+        self.waiting = still
+
+    def _merge(self, block: Block) -> None:
+        self.count("active", block.pool, -1)
+        self.count("active_bytes", block.pool, -block.size)
+        for other in (block.previous, block.next):
+            if other is None or other.allocated or other.held:
+                continue
+            self._withdraw(other)
+            if other is block.previous:
+                block.address, block.previous = other.address, other.previous
+                if block.previous is not None:
+                    block.previous.next = block
+            else:
+                block.next = other.next
+                if block.next is not None:
+                    block.next.previous = block
+            block.size += other.size
+        if block.previous is None:
+            self.segments[block.segment] = self.segments[block.segment][0], block
+        self._offer(block)
+
+    def _withdraw(self, block: Block) -> None:
+        free = self.free_blocks[block.pool, block.stream]
+        at = bisect_left(free, block.order(), key=lambda entry: entry[0])
+        free.pop(at)
+        self._note_split(block, -1)
+
+    # --- giving back ----------------------------------------------------------------------------
+
+    def _give_back(self, block: Block) -> None:
+        self._withdraw(block)
+        del self.segments[block.address]
+        self.release(block.address, block.size)
+        self.driver_frees += 1
+        self.count("segment", block.pool, -1)
+        self.count("reserved_bytes", block.pool, -block.size)
+
+    def _whole(self, pools: tuple[str, ...]) -> list[Block]:
+        return [
+            block
+            for (pool, _), free in self.free_blocks.items()
+            for _, block in free
+            if pool in pools and block.previous is None and block.next is None
+        ]
+
+    def empty(self) -> None:
+        """Give all segments back to the driver in which nothing is in use."""
+        with self.lock:
+            self._sweep()
+            for block in self._whole(POOLS):
+                self._give_back(block)
+
+    # --- reports --------------------------------------------------------------------------------
+
+    def statistics(self) -> dict[str, Any]:
+        """PyTorch's memory_stats, nested."""
+        with self.lock:
+            self._sweep()
+            found: dict[str, Any] = {
+                name: {
+                    pool: {
+                        kind: getattr(self.stats[name, pool], kind)
+                        for kind in ("current", "peak", "allocated", "freed")
+                    }
+                    for pool in POOLS
+                }
+                for name in COUNTED
+            }
+            nothing = dict.fromkeys(("current", "peak", "allocated", "freed"), 0)
+            found.update(
+                num_alloc_retries=self.retries,
+                num_ooms=self.ooms,
+                max_split_size=-1,
+                num_sync_all_streams=self.sync_all,
+                num_device_alloc=self.driver_allocations,
+                num_device_free=self.driver_frees,
+                oversize_allocations=dict(nothing),
+                oversize_segments=dict(nothing),
+            )
+            return found
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """The segments by address, with their blocks."""
+        with self.lock:
+            self._sweep()
+            found = []
+            for address, (size, first) in sorted(self.segments.items()):
+                blocks, block = [], first
+                while block is not None:
+                    state = (
+                        "active_allocated"
+                        if block.allocated
+                        else "active_pending_free"
+                        if block.held
+                        else "inactive"
+                    )
+                    blocks.append(
+                        {
+                            "address": block.address,
+                            "size": block.size,
+                            "requested_size": block.requested if block.allocated else 0,
+                            "state": state,
+                            "frames": block.frames,
+                        }
+                    )
+                    block = block.next
+                active = sum(b["size"] for b in blocks if b["state"] != "inactive")
+                found.append(
+                    {
+                        "address": address,
+                        "total_size": size,
+                        "stream": first.stream.number,
+                        "segment_type": first.pool.partition("_")[0],
+                        "segment_pool_id": (0, 0),
+                        "allocated_size": sum(b["size"] for b in blocks if b["state"] == "active_allocated"),
+                        "active_size": active,
+                        "requested_size": sum(b["requested_size"] for b in blocks),
+                        "is_expandable": False,
+                        "frames": [],
+                        "blocks": blocks,
+                    }
+                )
+            return found

@@ -1,0 +1,267 @@
+"""torch.cuda where there is a device: which there are, and which of them is used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from rushlight._engine.core import accelerator
+from rushlight._engine.core.device import device as _torch_device
+from rushlight._engine.devices.cuda.rows import Home
+from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError  # noqa: F401
+
+# What PyTorch's builds are made for; the simulated device takes kernels for any of them.
+_ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
+
+
+def platform() -> Any:
+    """The platform; AssertionError where there is none."""
+    found = accelerator.platform()
+    if found is None:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    return found
+
+
+def index_of(given: Any, optional: bool = True) -> int:
+    """A device's number from a number, a name or a torch.device; None and "cuda" are the current one.
+
+    ValueError for a device of another type, RuntimeError for a number that is not there.
+    """
+    if given is None and optional:
+        return int(platform().current)
+    if isinstance(given, int) and not isinstance(given, bool):
+        return int(platform().checked(given)) if given >= 0 else int(platform().current)
+    where = given if isinstance(given, _torch_device) else _torch_device(given)
+    if where.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {where}")
+    return int(platform().current if where.index is None else platform().checked(where.index))
+
+
+def home(given: Any = None) -> Home:
+    """The device that an argument of torch.cuda's functions means."""
+    return platform().device(index_of(given))  # type: ignore[no-any-return]
+
+
+def is_available() -> bool:
+    """Whether there is a CUDA device."""
+    return accelerator.platform() is not None
+
+
+def is_initialized() -> bool:
+    """Whether a device has been used."""
+    return bool(platform().initialized)
+
+
+def init() -> None:
+    """Make the current device ready; ops do that by themselves."""
+    home()
+
+
+def device_count() -> int:
+    """How many devices there are."""
+    return int(platform().count)
+
+
+def current_device() -> int:
+    """The number of this thread's current device."""
+    return int(platform().current)
+
+
+def set_device(device: Any) -> None:
+    """Make a device this thread's current one; nothing for a negative number."""
+    if not (isinstance(device, int) and device < 0):
+        platform().current = index_of(device)
+
+
+def _properties(given: Any) -> _CudaDeviceProperties:
+    index = index_of(given)
+    return _CudaDeviceProperties(platform().cards[index], index)
+
+
+class _CudaDeviceProperties:
+    """What get_device_properties tells."""
+
+    def __init__(self, card: Any, index: int) -> None:
+        self.name, self.total_memory, (self.major, self.minor) = card.name, card.memory, card.capability
+        self.multi_processor_count, self.L2_cache_size = card.processors, card.l2
+        self.warp_size, self.max_threads_per_multi_processor = 32, 2048 if card.capability[0] != 7 else 1024
+        self.regs_per_multiprocessor, self.shared_memory_per_block = 65536, 49152
+        self.shared_memory_per_block_optin = {7: 65536, 8: 101376, 9: 232448}.get(card.capability[0], 232448)
+        self.shared_memory_per_multiprocessor = self.shared_memory_per_block_optin + 1024
+        self.is_integrated = self.is_multi_gpu_board = 0
+        self.gcnArchName = card.name
+        self.uuid = f"00000000-0000-0000-0000-{index:012x}"
+        self.pci_bus_id, self.pci_device_id, self.pci_domain_id = index, 0, 0
+        self.clock_rate, self.memory_clock_rate, self.memory_bus_width = 1410000, 1215000, 5120
+
+    def __repr__(self) -> str:
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory >> 20}MB, "
+            f"multi_processor_count={self.multi_processor_count}, "
+            f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}, "
+            f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size >> 20}MB)"
+        )
+
+
+def get_device_properties(device: Any = None) -> _CudaDeviceProperties:
+    """Name, memory, capability and more of a device."""
+    return _properties(device)
+
+
+def get_device_name(device: Any = None) -> str:
+    """The card's name; a simulated one says so."""
+    return str(_properties(device).name)
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """(major, minor) of the compute capability."""
+    found = _properties(device)
+    return found.major, found.minor
+
+
+def get_arch_list() -> list[str]:
+    """The architectures that kernels are made for."""
+    return list(_ARCHITECTURES)
+
+
+def get_gencode_flags() -> str:
+    """The same as flags of NVIDIA's compiler."""
+    return " ".join(f"-gencode compute=compute_{a[3:]},code={a}" for a in _ARCHITECTURES)
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current device computes in bfloat16."""
+    return including_emulation or get_device_capability()[0] >= 8
+
+
+def is_tf32_supported() -> bool:
+    """Whether the current device has TF32."""
+    return get_device_capability()[0] >= 8
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether one device reads another's memory: all of a platform do."""
+    one, two = index_of(device, False), index_of(peer_device, False)
+    return one != two
+
+
+def current_blas_handle() -> int:
+    """A number that stands for the handle of cuBLAS; there is none on a simulated device."""
+    return id(home())
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until all work of a device's streams is done; what failed in it is raised."""
+    home(device).synchronize()
+
+
+def ipc_collect() -> None:
+    """Nothing: memory is not shared with other processes."""
+
+
+def get_sync_debug_mode() -> int:
+    """What happens where the host waits for a device: 0 nothing, 1 a warning, 2 an error."""
+    return int(platform().sync_mode)
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Set what happens where the host waits for a device: "default", "warn" or "error", or 0, 1, 2."""
+    names = ("default", "warn", "error")
+    if isinstance(debug_mode, str):
+        if debug_mode not in names:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+        debug_mode = names.index(debug_mode)
+    platform().sync_mode = debug_mode
+
+
+class device:
+    """The current device within a `with` block; a negative number or None changes nothing."""
+
+    def __init__(self, device: Any) -> None:
+        none = device is None or (isinstance(device, int) and device < 0)
+        self.idx = -1 if none else index_of(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> device:
+        self.prev_idx = current_device()
+        set_device(self.idx)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        set_device(self.prev_idx)
+
+
+class device_of(device):
+    """The device of a tensor or storage within a `with` block; nothing for one of the CPU."""
+
+    def __init__(self, obj: Any) -> None:
+        where = obj.device
+        super().__init__(where.index if where.type == "cuda" else -1)
+
+
+class _Runtime:
+    """What torch.cuda.cudart() gives: a few functions of NVIDIA's runtime, which answer with an error
+    number.
+    """
+
+    class cudaError:
+        """Names of results."""
+
+        success = 0
+
+    def cudaProfilerStart(self) -> int:
+        """Nothing."""
+        return 0
+
+    cudaProfilerStop = cudaProfilerStart
+
+    def cudaMemGetInfo(self, device: int = 0) -> tuple[int, int]:
+        """(free, total) bytes."""
+        memory = platform().device(device).memory
+        return memory.total - memory.own - memory.used, memory.total
+
+    def cudaHostRegister(self, pointer: int, size: int, flags: int) -> int:
+        """Nothing."""
+        return 0
+
+    def cudaHostUnregister(self, pointer: int) -> int:
+        """Nothing."""
+        return 0
+
+    def cudaGetErrorString(self, error: int) -> str:
+        """The text of an error number."""
+        return "no error" if error == 0 else f"error {error}"
+
+
+def cudart() -> _Runtime:
+    """A few functions of NVIDIA's runtime."""
+    init()
+    return _Runtime()
+
+
+def check_error(result: int) -> None:
+    """RuntimeError for an error number."""
+    if result != _Runtime.cudaError.success:
+        raise RuntimeError(f"CUDA error: {_Runtime().cudaGetErrorString(result)} ({result})")
+
+
+def _unknown(name: str) -> Callable[..., Any]:
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise ModuleNotFoundError(
+            f"torch.cuda.{name}: nvidia-ml-py reads it off a card, and a simulated device has none"
+        )
+
+    return wraps(refused)(refused)
+
+
+utilization, memory_usage, temperature, power_draw, clock_rate, device_memory_used = map(
+    _unknown, ("utilization", "memory_usage", "temperature", "power_draw", "clock_rate", "device_memory_used")
+)
+
+
+def visible() -> str | None:
+    """The variable that chooses devices."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES")

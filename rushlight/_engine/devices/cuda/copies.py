@@ -1,0 +1,81 @@
+"""Copies between the host and devices, and between devices.
+
+A copy from page-locked memory that need not be waited for reads it when the stream gets there: what the
+program
+writes there before that is what arrives. One to page-locked memory arrives then. All other copies are done,
+as far as the host can see, when they return.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.layout import format_strides
+from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
+
+Array = np.ndarray[Any, Any]
+
+
+def copy(home: Any, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
+    """target[...] = source, of one dtype and shape; one of them is an array of another device or the host's.
+
+    pinned: whether the host's memory is page-locked.
+    """
+    late = non_blocking and pinned
+    if source.__class__ is np.ndarray:
+        given = source if late else source.copy("K")
+        room = home.outline(target)
+        home._submit(lambda: np.copyto(room, given), "copy to the device", (), (target,))
+        if pinned and not late:
+            home.stream.run()
+    elif target.__class__ is np.ndarray:
+        given = home.outline(source)
+        home._submit(lambda: np.copyto(target, given), "copy to the host", (source,), ())
+        if not late:
+            home.stream.run()
+            home.alive()
+    else:
+        _across(home, target, source)
+
+
+def _across(home: Any, target: DeviceArray, source: DeviceArray) -> None:
+    """From one device to another: the streams of both wait for each other."""
+    there = source.device
+    given, room = there.outline(source), home.outline(target)
+    home.stream.wait_for(there.stream.mark())
+    home._submit(lambda: np.copyto(room, given), "copy between devices", (), (target,))
+    there.stream.wait_for(home.stream.mark())
+
+
+def moved(home: Any, source: Any, to: Any, non_blocking: bool, pinned: bool, order: Any) -> Any:
+    """A copy of `source` on the device `to`; None: the host's, which waits for it."""
+    strides = _strides(source, order)
+    if to is None:
+        array = _host(source, strides)
+        source.device.copy(array, source, False, False)
+        return array
+    made: DeviceArray = to.empty(source.shape, source.dtype, strides, poison=False)
+    if made.size:
+        to.copy(made, source, non_blocking, pinned)
+    return made
+
+
+def _strides(source: Any, order: Any) -> tuple[int, ...]:
+    """Strides in bytes of the copy: dense, in the order of the source's dims unless a memory format says
+    more.
+    """
+    step = source.itemsize
+    strides = tuple([s // step for s in source.strides])
+    plain = order is None or order.name in ("preserve_format", "contiguous_format")
+    if source.flags.c_contiguous and plain:
+        return row_strides(source.shape, step)
+    return tuple([s * step for s in format_strides(source.shape, strides, order)])
+
+
+def _host(source: Any, strides: tuple[int, ...]) -> Array:
+    if strides == row_strides(source.shape, source.itemsize):
+        return np.empty(source.shape, source.dtype)
+    flat = np.empty(source.size * source.itemsize, np.uint8)
+    return np.ndarray(source.shape, source.dtype, flat, 0, strides)

@@ -1,0 +1,90 @@
+"""Kernels to PTX by LLVM, and to machine code by NVIDIA's assembler where that is installed (tests only).
+
+At run time the driver compiles PTX itself. Functions of the C library would be libdevice's, which is no part
+of this package: a kernel that calls one is Unsupported.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import threading
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rushlight._engine.kernels.emit.atom_code import Unsupported
+
+_TRIPLE = "nvptx64-nvidia-cuda"
+_lock = threading.RLock()
+
+
+@cache
+def _llvm() -> Any:
+    import llvmlite.binding as binding
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding
+
+
+@cache
+def _machine(architecture: str) -> Any:
+    target = _llvm().Target.from_triple(_TRIPLE)
+    return target.create_target_machine(cpu=architecture, opt=3)
+
+
+def ptx(text: str, architecture: str = "sm_80") -> str:
+    """The PTX of a module's LLVM IR. Unsupported where it calls a function of the C library."""
+    foreign = re.findall(r"^declare \w+ @((?!llvm\.)\w+)\(", text, re.MULTILINE)
+    if foreign:
+        raise Unsupported(f"calls of {', '.join(sorted(foreign))}")
+    with _lock:
+        llvm, machine = _llvm(), _machine(architecture)
+        module = llvm.parse_assembly(f'target triple = "{_TRIPLE}"\n{text}')
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+        return str(machine.emit_assembly(module))
+
+
+class Assembled(NamedTuple):
+    """What the assembler says of a kernel."""
+
+    registers: int
+    spills: int
+    shared: int
+
+
+@cache
+def assembler() -> str | None:
+    """The path of NVIDIA's ptxas, of the package nvidia-cuda-nvcc; None where it is not installed."""
+    spec = find_spec("nvidia")
+    for root in spec.submodule_search_locations or () if spec is not None else ():
+        for found in sorted(Path(root).glob("*/bin/ptxas")):
+            return str(found)
+    return None
+
+
+def assemble(text: str, architecture: str = "sm_80") -> Assembled:
+    """PTX assembled; RuntimeError with the assembler's words where it refuses."""
+    path = assembler()
+    if path is None:
+        raise RuntimeError("ptxas is not installed: pip install nvidia-cuda-nvcc-cu12")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernel.ptx"
+        source.write_text(text, encoding="utf-8")
+        command = [path, f"-arch={architecture}", "-v", str(source), "-o", str(Path(folder) / "kernel.cubin")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise RuntimeError(f"ptxas: {done.stderr}{done.stdout}")
+    words = done.stderr + done.stdout
+    shared = re.search(r"(\d+) bytes smem", words)
+    return Assembled(
+        int(re.search(r"Used (\d+) registers", words)[1]),  # type: ignore[index]
+        int(re.search(r"(\d+) bytes spill stores", words)[1]),  # type: ignore[index]
+        int(shared[1]) if shared else 0,
+    )

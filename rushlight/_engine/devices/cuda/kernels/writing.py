@@ -1,0 +1,306 @@
+"""The text of kernels: a pointwise kernel's threads stride over the elements, a row kernel has a block a row.
+
+Reductions are trees whose shape depends on the row's length and the block's size alone: each thread adds up
+its
+elements in order, warps exchange, warps' results meet in shared memory. So results are the same every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+from rushlight._engine.devices.cuda.kernels.targets import TARGETS, WARP, Nvptx, Thread
+from rushlight._engine.kernels.emit.atom_code import LLVM, Unsupported, convert
+from rushlight._engine.kernels.emit.lanes import Lane
+from rushlight._engine.kernels.emit.llvm_ir import BITS, Module, literal
+from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.kernels.emit.scalar_code import (
+    Body,
+    item_size,
+    load,
+    load_scalar,
+    narrow,
+    result,
+    storage_kind,
+    store,
+    widen,
+)
+from rushlight._engine.kernels.loops.row_plan import (
+    Plan,
+    combine,
+    element,
+    first_lane,
+    identity,
+    picked,
+    within,
+)
+from rushlight._engine.ops.expressions import Expr
+
+# The most bytes that one access moves.
+ACCESS = 16
+
+
+def _checked(meaning: Meaning, types: dict[Expr, str]) -> None:
+    """Unsupported for a dtype without machine code."""
+    for d in {d for _, d in meaning.inputs} | set(meaning.out_dtypes):
+        storage_kind(d)
+    for d in set(types.values()):
+        if d not in LLVM:
+            raise Unsupported(f"computing in {d}")
+
+
+def vector_width(meaning: Meaning) -> int:
+    """How many elements a thread of a flat kernel takes at once: accesses of at most 16 bytes."""
+    sizes = [item_size(d) for _, d in meaning.inputs] + [item_size(d) for d in meaning.out_dtypes]
+    return max(ACCESS // max(sizes), 1)
+
+
+@lru_cache(maxsize=1024)
+def pointwise(
+    meaning: Meaning, target: str, rank: int = 0, width: int = 1, values: frozenset[str] = frozenset()
+) -> tuple[str, int]:
+    """(LLVM IR of @kernel, its barriers) for expressions over arrays of a common shape.
+
+    values: the inputs that are one number, handed over by its bits and not by an address.
+    The parameters: addresses of the other inputs and of the outputs; `n`; the bits of `values`, in order.
+    rank 0: all arrays are contiguous; `n` counts elements in `width`s, which a thread takes at once.
+    rank r: `n` elements; before the bits sizes, then for each array its strides in bytes.
+    Unsupported for atoms or dtypes without code.
+    """
+    types = meaning.types()
+    _checked(meaning, types)
+    inputs = [(name, d) for name, d in meaning.inputs if name not in values]
+    storage = [*[d for _, d in inputs], *meaning.out_dtypes]
+    pointers = [f"p{k}" for k in range(len(storage))]
+    given = [(name, d) for name, d in meaning.inputs if name in values]
+    numbers = [
+        "n",
+        *[f"d{i}" for i in range(rank)],
+        *[f"s{k}_{i}" for k in range(len(storage)) for i in range(rank)],
+        *[f"x{k}" for k in range(len(given))],
+    ]
+    module = Module(fma=True)
+    f: Thread = TARGETS[target](module, "kernel", pointers, numbers, width)
+    f.begin()
+    first, step = f.place()
+    nodes = {n.arg: n for n in types if n.op == "in"}
+    body, ins = Body(f, meaning, types), len(inputs)
+    for k, (name, d) in enumerate(given):
+        if name in nodes:
+            body.give(nodes[name], _from_bits(f, f"%x{k}", d), True)
+    f.mark_early()
+    with _strided(f, first, step, "%n") as i:
+        places = _places(f, i, storage, rank, width)
+        for pointer, (name, d) in zip(places, inputs, strict=False):
+            if name in nodes:
+                body.give(nodes[name], _vector_load(f, pointer, d))
+        body.compute(meaning.outputs)
+        for pointer, root, d in zip(places[ins:], meaning.outputs, meaning.out_dtypes, strict=True):
+            _vector_store(f, result(body, root, d), pointer, d)
+    f.emit("ret void")
+    f.finish()
+    return module.text(), f.barriers
+
+
+def _places(f: Thread, i: str, storage: Sequence[str], rank: int, width: int) -> list[str]:
+    """Where each array's element number i lies."""
+    if not rank:
+        return [f.at(f"%p{k}", f.i64("mul", i, item_size(d) * width)) for k, d in enumerate(storage)]
+    rest, coordinates = i, list[str]()
+    for axis in reversed(range(1, rank)):
+        quotient = f.i64("udiv", rest, f"%d{axis}")
+        coordinates.insert(0, f.i64("sub", rest, f.i64("mul", quotient, f"%d{axis}")))
+        rest = quotient
+    coordinates.insert(0, rest)
+    found = []
+    for k in range(len(storage)):
+        offset = "0"
+        for axis, c in enumerate(coordinates):
+            offset = f.i64("add", offset, f.i64("mul", c, f"%s{k}_{axis}"))
+        found.append(f.op(f"getelementptr i8, ptr %p{k}, i64 {offset}"))
+    return found
+
+
+def _from_bits(f: Thread, bits: str, d: str) -> Lane:
+    """A number of dtype d, given by its bits in an i64, in every lane."""
+    kind = storage_kind(d)
+    size = BITS[kind]
+    whole = bits if size == 64 else f.op(f"trunc i64 {bits} to i{size}")
+    floating = kind in ("float", "double", "half")
+    return widen(f.splat(kind, f.op(f"bitcast i{size} {whole} to {kind}") if floating else whole), d)
+
+
+def _vector_load(f: Thread, pointer: str, d: str) -> Lane:
+    """`width` elements in one access, where the target has aligned memory."""
+    if f.width == 1 or not isinstance(f, Nvptx):
+        return load(f, pointer, d)
+    kind, align = storage_kind(d), min(ACCESS, f.width * item_size(d))
+    return widen(f.lanes(kind, f"load {f.type(kind)}, ptr {pointer}, align {align}"), d)
+
+
+def _vector_store(f: Thread, x: Lane, pointer: str, d: str) -> None:
+    if f.width == 1 or not isinstance(f, Nvptx):
+        store(f, x, pointer, d)
+        return
+    align = min(ACCESS, f.width * item_size(d))
+    f.emit(f"store {narrow(x, d)!r}, ptr {pointer}, align {align}")
+
+
+@contextmanager
+def _strided(f: Thread, start: str, step: str, count: str) -> Iterator[str]:
+    """A loop from `start` by `step` below `count`."""
+    i = f.var(start)
+    with f.endless() as done:
+        value = i.get()
+        f.leave(f.i64("icmp sge", value, count), done)
+        yield value
+        i.set(f.i64("add", value, step))
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def rows(meaning: Meaning, roles: tuple[str, ...], target: str) -> tuple[str, int]:
+    """(LLVM IR of @kernel, its barriers) for row expressions; `roles` are "vector" or "scalar".
+
+    Pointers: inputs, then outputs, whose rows lie without gaps. Numbers: `rows`, `n`, and for each array the
+    bytes from a row to the next. Blocks stride over the rows; a block has whole warps.
+    """
+    return _Rows(meaning, roles, target).text()
+
+
+class _Rows:
+    """A row kernel being written."""
+
+    def __init__(self, meaning: Meaning, roles: tuple[str, ...], target: str) -> None:
+        self.meaning, self.plan = meaning, Plan(meaning, roles, 1)
+        _checked(meaning, self.plan.types)
+        self.names = [name for name, _ in meaning.inputs]
+        self.storage = [*[d for _, d in meaning.inputs], *meaning.out_dtypes]
+        count = len(self.storage)
+        numbers = ["rows", "n", *[f"s{k}" for k in range(count)]]
+        self.module = Module(fma=True)
+        self.f: Thread = TARGETS[target](self.module, "kernel", [f"p{k}" for k in range(count)], numbers)
+        self.known: dict[Expr, Lane] = {}
+        self.bases: list[str] = []
+
+    def text(self) -> tuple[str, int]:
+        """The module."""
+        f = self.f
+        f.begin()
+        self.me, self.threads = f.special("tid"), f.special("ntid")
+        self.room = f.shared("i64", WARP)
+        first, blocks = f.special("ctaid"), f.special("nctaid")
+        f.mark_early()
+        with _strided(f, first, blocks, "%rows") as row:
+            self.known = {}
+            self.bases = [f.at(f"%p{k}", f.i64("mul", row, f"%s{k}")) for k in range(len(self.storage))]
+            for reductions in self.plan.levels:
+                self._reduce(reductions)
+            self._store()
+        f.emit("ret void")
+        f.finish()
+        return self.module.text(), f.barriers
+
+    def _body(self, nodes: Sequence[Expr]) -> Body:
+        """A body that knows what does not vary along the row."""
+        f, plan = self.f, self.plan
+        body = Body(f, self.meaning, plan.types)
+        for node in nodes:
+            if node in self.known:
+                body.give(node, self.known[node])
+            elif node.op == "in" and not plan.varies[node]:
+                k = self.names.index(node.arg)
+                body.give(node, load_scalar(f, self.bases[k], 0, self.storage[k]))
+            elif node.op == "extent":
+                kind = LLVM[plan.types[node]]
+                body.give(node, f.splat(kind, f.op(f"sitofp i64 %n to {kind}")))
+        for node in nodes:
+            if node.op == "at":
+                source, index = node.src
+                inner = self._body(within([index]))
+                inner.compute([index])
+                k = self.names.index(source.arg)
+                place = convert(inner.values[index], plan.types[index], "int64")
+                step = str(item_size(self.storage[k]))
+                body.give(node, picked(f, place, "%n", self.bases[k], step, self.storage[k]))
+        return body
+
+    def _along(self, roots: Sequence[Expr], i: str) -> Body:
+        """A body of what varies, at place i of the row."""
+        f, nodes = self.f, within(roots)
+        body = self._body(nodes)
+        for node in nodes:
+            if node.op == "in" and self.plan.varies[node]:
+                k = self.names.index(node.arg)
+                place = f.at(self.bases[k], f.i64("mul", i, item_size(self.storage[k])))
+                body.give(node, load(f, place, self.storage[k]))
+            elif node.op == "iota":
+                body.give(node, f.splat("i64", i))
+        body.compute(roots)
+        return body
+
+    def _reduce(self, reductions: Sequence[Expr]) -> None:
+        f, plan = self.f, self.plan
+        dtypes = [element(plan, x) for x in reductions]
+        totals = [
+            f.var(literal(LLVM[d], identity(x.arg, d)), LLVM[d])
+            for x, d in zip(reductions, dtypes, strict=True)
+        ]
+        roots = [x.src[0] for x in reductions]
+        with _strided(f, self.me, self.threads, "%n") as i:
+            body = self._along(roots, i)
+            for x, d, total, root in zip(reductions, dtypes, totals, roots, strict=True):
+                value = convert(body.values[root], plan.types[root], d)
+                total.set(self._one(combine(x.arg, d, f.splat(LLVM[d], total.get()), value)))
+        for x, d, total in zip(reductions, dtypes, totals, strict=True):
+            whole = self._across(x.arg, d, total.get())
+            self.known[x] = convert(f.splat(LLVM[d], whole), d, plan.types[x])
+
+    def _one(self, lane: Lane) -> str:
+        return self.f.op(f"extractelement {lane!r}, i64 0")
+
+    def _warp(self, how: str, d: str, value: str) -> str:
+        f, kind = self.f, LLVM[d]
+        for distance in (16, 8, 4, 2, 1):
+            other = f.shuffle(kind, value, distance)
+            value = self._one(combine(how, d, f.splat(kind, value), f.splat(kind, other)))
+        return value
+
+    def _across(self, how: str, d: str, value: str) -> str:
+        """One value of the block's threads: of each warp by exchange, then of the warps."""
+        f, kind = self.f, LLVM[d]
+        stored = "i8" if kind == "i1" else kind
+        value = self._warp(how, d, value)
+        lane, warp = f.i64("and", self.me, WARP - 1), f.i64("lshr", self.me, 5)
+        f.barrier()  # readers of the last reduction are through
+        with f.when(f.i64("icmp eq", lane, 0)):
+            given = f.op(f"zext i1 {value} to i8") if kind == "i1" else value
+            f.store(stored, given, self.room, f.i64("mul", warp, 8))
+        f.barrier()
+        inside = f.i64("icmp ult", lane, f.i64("lshr", self.threads, 5))
+        found = f.load(stored, self.room, f.i64("mul", lane, 8))
+        found = f.op(f"trunc i8 {found} to i1") if kind == "i1" else found
+        nothing = literal(kind, identity(how, d))
+        return self._warp(how, d, f.op(f"select i1 {inside}, {kind} {found}, {kind} {nothing}"))
+
+    def _store(self) -> None:
+        f, plan, meaning, ins = self.f, self.plan, self.meaning, len(self.names)
+        if plan.out_vectors:
+            outputs = [meaning.outputs[o] for o in plan.out_vectors]
+            with _strided(f, self.me, self.threads, "%n") as i:
+                body = self._along(outputs, i)
+                for o in plan.out_vectors:
+                    d = meaning.out_dtypes[o]
+                    place = f.at(self.bases[ins + o], f.i64("mul", i, item_size(d)))
+                    store(f, result(body, meaning.outputs[o], d), place, d)
+        for o in plan.out_scalars:
+            body = self._body(within([meaning.outputs[o]]))
+            body.compute([meaning.outputs[o]])
+            with f.when(f.i64("icmp eq", self.me, 0)):
+                d = meaning.out_dtypes[o]
+                kind, value = first_lane(f, result(body, meaning.outputs[o], d), d)
+                f.store(kind, value, self.bases[ins + o])

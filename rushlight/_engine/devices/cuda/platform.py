@@ -1,0 +1,98 @@
+"""The platform: all CUDA devices of this process, and which of them is the current one."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from rushlight._engine.core.device import device
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.devices.cuda import words
+from rushlight._engine.devices.cuda.rows import Home as Device
+from rushlight._engine.devices.cuda.settings import parse
+from rushlight._engine.names.absent_devices import AcceleratorError
+
+
+class _Current(threading.local):
+    index = 0
+
+
+class Platform:
+    """Devices are made when they are first used; `initialized` is whether one was."""
+
+    def __init__(self) -> None:
+        self.setting = parse(knobs.cuda)
+        shown = os.environ.get("CUDA_VISIBLE_DEVICES")
+        self.cards = self.setting.cards if shown is None else _visible(self.setting.cards, shown)
+        self.sync_mode = 0
+        # What generators of devices start from.
+        self.seed = int.from_bytes(os.urandom(8), "little") >> 11
+        self.blocking = os.environ.get("CUDA_LAUNCH_BLOCKING") == "1"
+        self._devices: dict[int, Device] = {}
+        self._current = _Current()
+        self._lock = threading.Lock()
+
+    @property
+    def initialized(self) -> bool:
+        """Whether a device has been used."""
+        return bool(self._devices)
+
+    @property
+    def count(self) -> int:
+        """How many devices there are."""
+        return len(self.cards)
+
+    @property
+    def current(self) -> int:
+        """The number of this thread's current device."""
+        return self._current.index
+
+    @current.setter
+    def current(self, index: int) -> None:
+        self.checked(index)
+        self._current.index = index
+
+    def checked(self, index: int) -> int:
+        """A device's number; AcceleratorError where there is none of it."""
+        if not 0 <= index < self.count:
+            raise AcceleratorError(words.invalid_ordinal(index, self.count))
+        return index
+
+    def device(self, index: int | None = None) -> Device:
+        """The device of a number, or the current one."""
+        index = self._current.index if index is None else index
+        found = self._devices.get(index)
+        if found is None:
+            with self._lock:
+                found = self._devices.get(index)
+                if found is None:
+                    made = Device(self, self.checked(index), self.cards[index], self.setting.check)
+                    found = self._devices[index] = made
+        return found
+
+    def home(self, where: device) -> Device:
+        """The device that a torch.device of type cuda names."""
+        return self.device(where.index)
+
+    def manual_seed(self, seed: int) -> None:
+        """Restart the generators of all devices."""
+        self.seed = seed
+        for made in self.devices():
+            made.philox.manual_seed(seed)
+
+    def devices(self) -> list[Device]:
+        """Those that are in use."""
+        return list(self._devices.values())
+
+
+def _visible(cards: tuple[Any, ...], shown: str) -> tuple[Any, ...]:
+    """What CUDA_VISIBLE_DEVICES leaves of the devices, in its order; it ends at a number that is not
+    there.
+    """
+    found = []
+    for text in shown.split(","):
+        if not text.strip().isdigit() or int(text) >= len(cards):
+            break
+        found.append(cards[int(text)])
+    return tuple(found)

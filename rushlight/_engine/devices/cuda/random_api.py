@@ -1,0 +1,76 @@
+"""torch.cuda where there is a device: seeds and states of its generators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rushlight._engine.devices.cuda.api import home, index_of, platform
+from rushlight._engine.tensors.generator import Generator, around
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+
+def manual_seed(seed: int) -> None:
+    """Restart the current device's generator from a seed."""
+    home().philox.manual_seed(int(seed))
+
+
+def manual_seed_all(seed: int) -> None:
+    """Restart the generators of all devices from a seed."""
+    platform().manual_seed(int(seed))
+
+
+def seed() -> None:
+    """Restart the current device's generator from a seed of the operating system."""
+    home().philox.seed()
+
+
+def seed_all() -> None:
+    """Restart the generators of all devices from one seed of the operating system."""
+    manual_seed_all(home().philox.seed())
+
+
+def initial_seed() -> int:
+    """The seed that the current device's numbers started from."""
+    return home().philox.initial_seed
+
+
+def get_rng_state(device: Any = "cuda") -> Tensor:
+    """The state of a device's generator: 16 bytes, on the CPU."""
+    return wrap(home(device).philox.get_state())
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """The states of all devices' generators."""
+    return [get_rng_state(index) for index in range(platform().count)]
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Let a device's generator resume from a state."""
+    default_generator(index_of(device)).set_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Let all devices' generators resume from states."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)
+
+
+class _Generators:
+    """The devices' generators, by their numbers."""
+
+    def __getitem__(self, index: int) -> Generator:
+        if not -len(self) <= index < len(self):
+            raise IndexError("tuple index out of range")
+        return default_generator(index % len(self))
+
+    def __len__(self) -> int:
+        return int(platform().count)
+
+
+default_generators = _Generators()
+
+
+def default_generator(index: int) -> Generator:
+    """The generator that a device draws from where none is named."""
+    return around(platform().device(index).philox)

@@ -1,0 +1,233 @@
+"""torch.cuda where there is a device: streams and events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.core.device import device as _torch_device
+from rushlight._engine.devices.cuda.api import home, platform
+from rushlight._engine.devices.cuda.streams import Mark, Moment, Stream as Queue
+
+
+class Stream:
+    """A queue of a device's work, beside the others. Stream(device=None, priority=0).
+
+    Work on different streams has no order but what events, wait_stream and the host's waiting give it.
+    """
+
+    _queue: Queue
+
+    def __init__(self, device: Any = None, priority: int = 0, **of: Any) -> None:
+        if "stream_id" in of:
+            where = platform().device(of["device_index"])
+            self._queue = next(q for q in where.streams if q.number == of["stream_id"])
+            return
+        self._queue = home(device).new_stream(priority)
+
+    @classmethod
+    def _of(cls, queue: Queue) -> Stream:
+        made: Stream = object.__new__(cls)
+        made._queue = queue
+        return made
+
+    @property
+    def device(self) -> _torch_device:
+        """The device."""
+        return self._queue.device.where  # type: ignore[no-any-return]
+
+    @property
+    def device_index(self) -> int:
+        """The device's number."""
+        return int(self._queue.device.index)
+
+    device_type = 1
+
+    @property
+    def cuda_stream(self) -> int:
+        """A number that stands for the driver's handle; 0 for the default stream."""
+        return self._queue.number
+
+    stream_id = cuda_stream
+
+    @property
+    def priority(self) -> int:
+        """Lower is more urgent; without effect on a simulated device."""
+        return self._queue.priority
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """(least, greatest) priority."""
+        return 0, -5
+
+    def wait_event(self, event: Event) -> None:
+        """What is queued from now on runs after what the event has marked."""
+        if event._moment is not None:
+            self._queue.wait_for(event._moment.mark)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """What is queued from now on runs after all that is queued in another stream now."""
+        self._queue.wait_for(stream._queue.mark())
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Mark what is queued now, by an event, a new one if None."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def query(self) -> bool:
+        """Whether all work is done. Asking again and again gets there."""
+        return _advance(self._queue.mark())
+
+    def synchronize(self) -> None:
+        """Wait until all work is done."""
+        self._queue.device.alive()
+        self._queue.run()
+        self._queue.device.alive()
+
+    def __enter__(self) -> Stream:
+        self._entered = stream(self)
+        self._entered.__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._entered.__exit__(*raised)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and other._queue is self._queue
+
+    def __hash__(self) -> int:
+        return hash(self._queue)
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """Refused: a simulated device has no streams of other libraries."""
+
+    def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
+        raise RuntimeError(
+            "torch.cuda.ExternalStream: a simulated device has no streams of other "
+            "libraries; use "
+            "torch.cuda.Stream()"
+        )
+
+
+def _advance(mark: Mark) -> bool:
+    """Whether the work before a mark is done; if not, one piece of it is done now, so that asking ends."""
+    if mark.done():
+        return True
+    mark.stream.run(mark.stream.finished + 1)
+    return False
+
+
+class Event:
+    """A mark in a stream's queue. enable_timing: whether elapsed_time() may be asked; False by default."""
+
+    def __init__(
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> None:
+        self.enable_timing, self._moment = enable_timing, None
+
+    _moment: Moment | None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark what is queued now in a stream, the current one if None."""
+        self._moment = Moment(current_stream()._queue if stream is None else stream._queue)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """What is queued from now on in a stream runs after what is marked."""
+        (current_stream() if stream is None else stream).wait_event(self)
+
+    def query(self) -> bool:
+        """Whether what is marked is done. Asking again and again gets there."""
+        return self._moment is None or _advance(self._moment.mark)
+
+    def synchronize(self) -> None:
+        """Wait until what is marked is done."""
+        if self._moment is not None:
+            device = self._moment.mark.stream.device
+            device.alive()
+            self._moment.mark.finish()
+            device.alive()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this mark to another, of the simulator's own time; both must have been
+        reached.
+        """
+        for event in (self, end_event):
+            if not event.enable_timing:
+                raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+            if event._moment is None:
+                raise ValueError("Both events must be recorded before calculating elapsed time.")
+            if event._moment.time is None:
+                raise ValueError("Both events must be completed before calculating elapsed time.")
+        start, end = self._moment.time, end_event._moment.time  # type: ignore[union-attr]
+        return (end - start) * 1000  # type: ignore[operator]
+
+    @property
+    def device(self) -> _torch_device | None:
+        """The device that it was recorded on; None before."""
+        return None if self._moment is None else self._moment.mark.stream.device.where
+
+    @property
+    def cuda_event(self) -> int:
+        """A number that stands for the driver's handle."""
+        return id(self)
+
+    def __repr__(self) -> str:
+        place = "uninitialized" if self._moment is None else f"{id(self):#x}"
+        return f"<torch.cuda.Event {place}>"
+
+
+class StreamContext:
+    """The current stream, and its device, within a `with` block; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._before: tuple[int, Queue] | None = None
+
+    def __enter__(self) -> None:
+        if self.stream is None:
+            return
+        queue, owner = self.stream._queue, platform()
+        self._before = owner.current, queue.device.stream
+        owner.current = queue.device.index
+        queue.device.use(queue)
+
+    def __exit__(self, *raised: object) -> None:
+        if self._before is not None and self.stream is not None:
+            index, queue = self._before
+            self.stream._queue.device.use(queue)
+            platform().current = index
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A `with` block whose work goes to a stream."""
+    return StreamContext(stream)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Let this thread's work go to a stream."""
+    if stream is not None:
+        platform().current = stream._queue.device.index
+        stream._queue.device.use(stream._queue)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that this thread's work on a device goes to."""
+    return Stream._of(home(device).stream)
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that work goes to at first."""
+    return Stream._of(home(device).default)
+
+
+def is_current_stream_capturing() -> bool:
+    """False: nothing is captured."""
+    return False

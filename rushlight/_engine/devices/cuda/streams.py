@@ -1,0 +1,99 @@
+"""Streams and events of a simulated device. Work waits as long as it may: until somebody waits for it.
+
+A stream is a queue of functions without arguments. They run in their order when the host synchronises, reads
+a result, or has queued very many; so a result that is read too early is really not there, and work on two
+streams that no event orders really runs in whatever order the host asks for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+# How much a stream holds back at most: then the older half is done.
+MOST = 2048
+
+
+class Stream:
+    """A queue of one device. number: 0 for the default stream."""
+
+    def __init__(self, device: Any, number: int, priority: int = 0) -> None:
+        self.device, self.number, self.priority = device, number, priority
+        self.queue: deque[Callable[[], None]] = deque()
+        self.queued = self.finished = 0  # how much there ever was, and is done
+        self.lock = threading.RLock()
+        self.running = False
+        self.clock: dict[Stream, int] = {}  # how far this stream knows others to be, by events (strict mode)
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Put work at the end of the queue."""
+        with self.lock:
+            self.queue.append(work)
+            self.queued += 1
+            over = len(self.queue) > MOST
+        if over:
+            self.run(self.finished + MOST // 2)
+
+    def run(self, until: int | None = None) -> None:
+        """Do the work up to a place in the queue, or all of it."""
+        with self.lock:
+            until = self.queued if until is None else until
+            while self.finished < until and self.queue:
+                work = self.queue.popleft()
+                self.finished += 1
+                work()
+
+    def mark(self) -> Mark:
+        """The present end of the queue."""
+        return Mark(self, self.queued)
+
+    def wait_for(self, mark: Mark) -> None:
+        """What is queued from now on runs after what another stream has queued up to a mark."""
+        if mark.stream is self:
+            return
+        self.submit(mark.finish)
+        for stream, place in (*mark.clock.items(), (mark.stream, mark.place)):
+            self.clock[stream] = max(self.clock.get(stream, 0), place)
+
+    def knows(self, stream: Stream, place: int) -> bool:
+        """Whether work queued here now runs after the work of another stream up to a place."""
+        return stream is self or stream.finished >= place or self.clock.get(stream, 0) >= place
+
+
+class Mark:
+    """A place in a stream's queue."""
+
+    __slots__ = ("stream", "place", "clock")
+
+    def __init__(self, stream: Stream, place: int) -> None:
+        self.stream, self.place = stream, place
+        self.clock = dict(stream.clock)
+
+    def done(self) -> bool:
+        """Whether the work before it is done."""
+        return self.stream.finished >= self.place
+
+    def finish(self) -> None:
+        """Do the work before it."""
+        self.stream.run(self.place)
+
+
+class Moment:
+    """A mark that notes when it is reached: what events record."""
+
+    __slots__ = ("mark", "time")
+
+    def __init__(self, stream: Stream) -> None:
+        self.time: float | None = None
+        stream.submit(self._reached)
+        self.mark = stream.mark()
+
+    def _reached(self) -> None:
+        self.time = perf_counter()
+
+
+numbers = itertools.count(1)

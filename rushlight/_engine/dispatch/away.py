@@ -1,0 +1,53 @@
+"""Rows on a device beside the CPU: on its arrays, by its kernel or by a call of the row's body there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from rushlight._engine.core.recording import escape
+from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.tensor import Tensor, wrap
+
+
+def home_of(values: Iterable[Any]) -> Any:
+    """The device of the first operand that lies on one beside the CPU; None where none does."""
+    for v in values:
+        if isinstance(v, Tensor):
+            if v._k.home is not None:
+                return v._k.home
+        elif v.__class__ in (list, tuple):
+            found = home_of(v)
+            if found is not None:
+                return found
+    return None
+
+
+def home_run(home: Any, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """A row's results as tensors, or NotImplemented where the body is."""
+    refuse_devices(values, row=row)
+    escape("an op on a CUDA device")
+    return as_tensors(home.run_row(row, body, arrays_of(values)))
+
+
+def as_tensors(found: Any) -> Any:
+    """A device's results as tensors."""
+    if hasattr(found, "handle"):
+        return wrap(found)
+    if isinstance(found, (tuple, list)):
+        items = [as_tensors(f) for f in found]
+        return items if found.__class__ is list else tuple.__new__(found.__class__, items)
+    return found
+
+
+class Launch:
+    """A pointwise kernel on a device: what stands for the kernel's functions in an Entry."""
+
+    def __init__(self, home: Any, kernel: Any, compute: Callable[..., Any]) -> None:
+        self.home, self.kernel, self.compute = home, kernel, compute
+        self.result = compute.args[1]  # its kind
+        self.kernel_name = "pointwise"
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        return self.home.run_pointwise(self, arrays, out)

@@ -1,0 +1,19 @@
+"""What machine code and its callers agree on: where things lie in memory, in bytes or slots of eight."""
+
+from __future__ import annotations
+
+SLOT = 8
+# Where NumPy's array object has its data, number of axes, extents, dtype and flags, after the head
+# that every Python object has: part of NumPy's ABI.
+ARRAY_FIELDS = tuple(object.__basicsize__ + k for k in (0, 8, 16, 40, 48))
+# A team's memory (team_code.py): where members are, slots of one, its semaphore, slots of a queue.
+MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
+# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what
+# each word is relative to: 0, 8 for the words, or 16 + 8 k for the operand k; then the words.
+CALL_HEAD = 3
+# Functions of stages.
+STAGES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
+# A loop of the team: NumPy's inner loop, whose number says that it refused.
+HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
+# What BLAS calls dtypes.
+BLAS = {"float32": "s", "float64": "d"}

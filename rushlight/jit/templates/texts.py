@@ -1,0 +1,111 @@
+"""Templates of strings."""
+
+from __future__ import annotations
+
+from rushlight.jit import runtime as rt
+from rushlight.jit.templates.table import plain
+
+
+def stop(text: str, end: int) -> int:
+    """Where a search ends: TorchScript counts a negative end from behind the last character."""
+    return end if end >= 0 else max(0, len(text) + end + 1)
+
+
+@plain("count")
+def count(text: str, part: str, start: int, end: int) -> int:
+    return text.count(part, start, stop(text, end))
+
+
+@plain("index.str")
+def index(text: str, part: str, start: int, end: int) -> int:
+    return text.index(part, start, stop(text, end))
+
+
+@plain("join")
+def join(separator: str, parts: list[str]) -> str:
+    return separator.join(parts)
+
+
+@plain("lower")
+def lower(text: str) -> str:
+    return text.lower()
+
+
+@plain("upper")
+def upper(text: str) -> str:
+    return text.upper()
+
+
+@plain("strip")
+def strip(text: str, characters: str) -> str:
+    return text.strip(characters)
+
+
+@plain("lstrip")
+def lstrip(text: str, characters: str) -> str:
+    return text.lstrip(characters)
+
+
+@plain("rstrip")
+def rstrip(text: str, characters: str) -> str:
+    return text.rstrip(characters)
+
+
+@plain("capitalize")
+def capitalize(text: str) -> str:
+    return text.capitalize()
+
+
+@plain("title")
+def title(text: str) -> str:
+    return text.title()
+
+
+@plain("isdigit")
+def isdigit(text: str) -> bool:
+    return text.isdigit()
+
+
+@plain("isalpha")
+def isalpha(text: str) -> bool:
+    return text.isalpha()
+
+
+@plain("startswith")
+def startswith(text: str, prefix: str, start: int, end: int) -> bool:
+    return text.startswith(prefix, start, stop(text, end))
+
+
+@plain("endswith")
+def endswith(text: str, suffix: str, start: int, end: int) -> bool:
+    return text.endswith(suffix, start, stop(text, end))
+
+
+@plain("find")
+def find(text: str, part: str, start: int, end: int) -> int:
+    return text.find(part, start, stop(text, end))
+
+
+@plain("replace")
+def replace(text: str, old: str, new: str, count: int) -> str:
+    return text.replace(old, new, count)
+
+
+@plain("split")
+def split(text: str, separator: str | None, limit: int) -> list[str]:
+    return text.split(separator, limit)
+
+
+# Ops that are a function of Python's, or of this package, on the same arguments.
+_FUNCTIONS = {
+    "str": rt.text,
+    "format": rt.formatted,
+    "percentFormat": rt.percent,
+    "ord": ord,
+    "chr": chr,
+    "hex": hex,
+    "bin": bin,
+    "oct": oct,
+}
+for _op, _function in _FUNCTIONS.items():
+    plain(_op)(_function)  # type: ignore[type-var] # functions of different kinds

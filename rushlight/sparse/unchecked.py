@@ -1,0 +1,66 @@
+"""PyTorch's underscored functions of sparse tensors: checks alone, and makers without them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import rushlight as torch
+from rushlight import sparse
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight.sparse.invariants import check_compressed, check_coo
+from rushlight.sparse.products import sspaddmm as sspaddmm
+from rushlight.sparse.shapes import spread
+
+_validate_sparse_coo_tensor_args = check_coo
+_validate_sparse_compressed_tensor_args = check_compressed
+_sparse_broadcast_to = spread
+_sparse_sum, _sparse_mm = sparse.sum, sparse.mm
+
+
+def _sparse_coo_tensor_unsafe(
+    indices: Tensor,
+    values: Tensor,
+    size: Any,
+    *,
+    dtype: Any = None,
+    is_coalesced: bool | None = None,
+    **options: Any,
+) -> Tensor:
+    """sparse_coo_tensor without checks."""
+    return sparse.sparse_coo_tensor(
+        indices, values, size, dtype=dtype, is_coalesced=is_coalesced, check_invariants=False, **options
+    )
+
+
+def _sparse_compressed_tensor_unsafe(
+    compressed_indices: Tensor,
+    plain_indices: Tensor,
+    values: Tensor,
+    size: Any,
+    *,
+    layout: Any,
+    **options: Any,
+) -> Tensor:
+    """sparse_compressed_tensor without checks."""
+    return sparse.sparse_compressed_tensor(
+        compressed_indices, plain_indices, values, size, layout=layout, check_invariants=False, **options
+    )
+
+
+def _check_layout(
+    layout: Any, first: Tensor, minor: Tensor, values: Tensor, size: Any, check_pinning: bool | None = None
+) -> None:
+    check_compressed(first, minor, values, size, layout)
+
+
+def _unsafe_layout(
+    layout: Any, first: Tensor, minor: Tensor, values: Tensor, size: Any, **options: Any
+) -> Tensor:
+    options.pop("layout", None)
+    return _sparse_compressed_tensor_unsafe(first, minor, values, size, layout=layout, **options)
+
+
+for _layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
+    globals()[f"_validate_{_layout.name}_tensor_args"] = partial(_check_layout, _layout)
+    globals()[f"_{_layout.name}_tensor_unsafe"] = partial(_unsafe_layout, _layout)

@@ -1,0 +1,206 @@
+"""Policies of augmentation: AutoAugment, RandAugment, TrivialAugmentWide, AugMix (torchvision.transforms).
+
+An operation is a name, a strength, perhaps with a sign; a policy draws which, in torchvision's order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rushlight as torch
+from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms import functional as F
+from rushlight_vision.transforms.conversion import get_dimensions
+from rushlight_vision.transforms.transforms import AutoAugmentPolicy, Transform
+
+__all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
+
+
+def _affine(img: Any, translate: Any, shear: Any, center: Any, how: dict[str, Any]) -> Any:
+    return F.affine(img, 0.0, translate, 1.0, shear, center=center, **how)
+
+
+# What an operation of a strength does; `how` is interpolation and fill.
+_OPERATIONS: dict[str, Callable[[Any, float, dict[str, Any]], Any]] = {
+    "Identity": lambda img, by, how: img,
+    "ShearX": lambda img, by, how: _affine(img, [0, 0], [math.degrees(math.atan(by)), 0.0], [0, 0], how),
+    "ShearY": lambda img, by, how: _affine(img, [0, 0], [0.0, math.degrees(math.atan(by))], [0, 0], how),
+    "TranslateX": lambda img, by, how: _affine(img, [int(by), 0], [0.0, 0.0], None, how),
+    "TranslateY": lambda img, by, how: _affine(img, [0, int(by)], [0.0, 0.0], None, how),
+    "Rotate": lambda img, by, how: F.rotate(img, by, **how),
+    "Brightness": lambda img, by, how: F.adjust_brightness(img, 1.0 + by),
+    "Color": lambda img, by, how: F.adjust_saturation(img, 1.0 + by),
+    "Contrast": lambda img, by, how: F.adjust_contrast(img, 1.0 + by),
+    "Sharpness": lambda img, by, how: F.adjust_sharpness(img, 1.0 + by),
+    "Posterize": lambda img, by, how: F.posterize(img, int(by)),
+    "Solarize": lambda img, by, how: F.solarize(img, by),
+    "AutoContrast": lambda img, by, how: F.autocontrast(img),
+    "Equalize": lambda img, by, how: F.equalize(img),
+    "Invert": lambda img, by, how: F.invert(img),
+}
+_COLOURS = ("Brightness", "Color", "Contrast", "Sharpness")
+_SIGNED = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", *_COLOURS)
+
+
+class _Policy(Transform):
+    """Operations by name, each with strengths from weak to strong (None: it has no strength)."""
+
+    spelled = True
+
+    def _strengths(
+        self, bins: int, most: dict[str, float], names: str, bits: tuple[int, int] = (8, 4)
+    ) -> dict[str, Any]:
+        """Of each operation. most: the greatest strength; bits: how many are kept at first, how many go."""
+        fewer = bits[0] - (torch.arange(bins) / ((bins - 1) / bits[1])).round().int()
+        own = {"Posterize": fewer, "Solarize": torch.linspace(255.0, 0.0, bins)}
+        return {
+            name: own.get(name, torch.linspace(0.0, most[name], bins) if name in most else None)
+            for name in names.split()
+        }
+
+    def _how(self, img: Any) -> dict[str, Any]:
+        fill = self.fill
+        if isinstance(img, torch.Tensor) and fill is not None:
+            number = isinstance(fill, (int, float))
+            fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
+        return {"interpolation": self.interpolation, "fill": fill}
+
+    def _one(self, img: Any, table: dict[str, Any], place: Callable[[Any], Any], how: dict[str, Any]) -> Any:
+        """An operation of the table that is drawn, of the strength at place(strengths)."""
+        name = list(table)[int(torch.randint(len(table), (1,)).item())]
+        strength = 0.0 if table[name] is None else float(table[name][place(table[name])].item())
+        if name in _SIGNED and torch.randint(2, (1,)):
+            strength *= -1.0
+        return _OPERATIONS[name](img, strength, how)
+
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
+        raise NotImplementedError
+
+
+def _usual(height: int, width: int) -> dict[str, float]:
+    """The greatest strengths of AutoAugment and RandAugment."""
+    return {
+        "ShearX": 0.3,
+        "ShearY": 0.3,
+        "TranslateX": 150.0 / 331.0 * width,
+        "Rotate": 30.0,
+        "TranslateY": 150.0 / 331.0 * height,
+        **dict.fromkeys(_COLOURS, 0.9),
+    }
+
+
+_ALL = (
+    "ShearX ShearY TranslateX TranslateY Rotate Brightness Color Contrast Sharpness Posterize Solarize "
+    "AutoContrast Equalize"
+)
+
+
+class AutoAugment(_Policy, takes="policy=IMAGENET, interpolation=NEAREST, fill=None"):
+    """One of a policy's pairs of operations, each with its probability; the pairs are in policies.tsv."""
+
+    shown = ("policy", "fill")
+
+    def _begin(self, given: dict[str, Any]) -> None:
+        super()._begin(given)
+        if not isinstance(self.policy, AutoAugmentPolicy):
+            raise ValueError(f"The provided policy {self.policy} is not recognized.")
+        self.policies = self._get_policies(self.policy)
+
+    def _get_policies(self, policy: AutoAugmentPolicy) -> list[Any]:
+        """Pairs of (name, probability, place among ten strengths, or None)."""
+        found = []
+        for line in (Path(__file__).parent / "policies.tsv").read_text(encoding="utf-8").splitlines():
+            name, *words = line.split()
+            if name == policy.value:
+                found.append(
+                    tuple(
+                        (name, float(p), None if place == "-" else int(place))
+                        for name, p, place in (words[:3], words[3:])
+                    )
+                )
+        return found
+
+    @staticmethod
+    def get_params(transform_num: int) -> tuple[int, Any, Any]:
+        """What is drawn: which pair, two probabilities, two signs."""
+        return int(torch.randint(transform_num, (1,)).item()), torch.rand((2,)), torch.randint(2, (2,))
+
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
+        how, (_, height, width) = self._how(img), get_dimensions(img)
+        which, chances, signs = self.get_params(len(self.policies))
+        table = self._strengths(10, _usual(height, width), f"{_ALL} Invert")
+        for i, (name, p, place) in enumerate(self.policies[which]):
+            if chances[i] <= p:
+                strength = 0.0 if place is None else float(table[name][place].item())
+                negative = name in _SIGNED and signs[i] == 0
+                img = _OPERATIONS[name](img, -strength if negative else strength, how)
+        return img
+
+
+class RandAugment(
+    _Policy, takes="num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=NEAREST, fill=None"
+):
+    """`num_ops` operations, all of the strength number `magnitude`."""
+
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
+        how, (_, height, width) = self._how(img), get_dimensions(img)
+        table = self._strengths(self.num_magnitude_bins, _usual(height, width), f"Identity {_ALL}")
+        for _ in range(self.num_ops):
+            img = self._one(img, table, lambda _: self.magnitude, how)
+        return img
+
+
+class TrivialAugmentWide(_Policy, takes="num_magnitude_bins=31, interpolation=NEAREST, fill=None"):
+    """One operation, of any strength."""
+
+    def forward(self, img: Any) -> Any:
+        """The image transformed."""
+        most = {"TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}
+        most = {**dict.fromkeys(_SIGNED, 0.99), **most}
+        table = self._strengths(self.num_magnitude_bins, most, f"Identity {_ALL}", (8, 6))
+        return self._one(img, table, lambda s: torch.randint(len(s), (1,), dtype=torch.long), self._how(img))
+
+
+class AugMix(
+    _Policy,
+    takes="severity=3, mixture_width=3, chain_depth=-1, alpha=1.0, all_ops=True, "
+    "interpolation=BILINEAR, fill=None",
+):
+    """The image mixed with `mixture_width` chains of operations, by weights of Dirichlet distributions."""
+
+    def _begin(self, given: dict[str, Any]) -> None:
+        super()._begin(given)
+        if not 1 <= self.severity <= 10:
+            raise ValueError(f"The severity must be between [1, 10]. Got {self.severity} instead.")
+
+    def forward(self, orig_img: Any) -> Any:
+        """The image transformed."""
+        how, (_, height, width) = self._how(orig_img), get_dimensions(orig_img)
+        img = F.pil_to_tensor(orig_img) if is_image(orig_img) else orig_img
+        most = {**_usual(height, width), "TranslateX": width / 3.0, "TranslateY": height / 3.0}
+        names = "ShearX ShearY TranslateX TranslateY Rotate Posterize Solarize AutoContrast Equalize"
+        names += " Brightness Color Contrast Sharpness" if self.all_ops else ""
+        table = self._strengths(10, most, names, (4, 4))
+        batch = img.view([1] * max(4 - img.ndim, 0) + list(img.shape))
+        sizes = [batch.size(0)] + [1] * (batch.ndim - 1)
+        shares = torch._sample_dirichlet(torch.tensor([self.alpha, self.alpha]).expand(sizes[0], -1))
+        each = torch.tensor([self.alpha] * self.mixture_width)
+        weights = torch._sample_dirichlet(each.expand(sizes[0], -1))
+        weights = weights * shares[:, 1].view([sizes[0], -1])
+        mix = shares[:, 0].view(sizes) * batch
+        for i in range(self.mixture_width):
+            changed = batch
+            depth = self.chain_depth
+            if depth <= 0:
+                depth = int(torch.randint(low=1, high=4, size=(1,)).item())
+            for _ in range(depth):
+                changed = self._one(changed, table, lambda _: torch.randint(self.severity, (1,)), how)
+            mix.add_(weights[:, i].view(sizes) * changed)
+        mix = mix.view(img.shape).to(dtype=img.dtype)
+        return F.to_pil_image(mix) if is_image(orig_img) else mix

@@ -1,0 +1,102 @@
+"""The caching allocator: PyTorch's rounding, splitting, figures and errors."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import rushlight as torch
+
+MIB = 1 << 20
+
+
+def _bytes(n: int) -> torch.Tensor:
+    return torch.empty(n, dtype=torch.uint8, device="cuda")
+
+
+def test_requests_are_rounded_and_segments_cached() -> None:
+    a = _bytes(1)
+    assert torch.cuda.memory_allocated() == 512 and torch.cuda.memory_reserved() == 2 * MIB
+    b = _bytes(2 * MIB)
+    assert torch.cuda.memory_allocated() == 2 * MIB + 512 and torch.cuda.memory_reserved() == 22 * MIB
+    c = _bytes(19 * MIB)
+    assert torch.cuda.memory_reserved() == 42 * MIB
+    d = _bytes(1 * MIB + 1)  # out of the rest of b's segment
+    assert torch.cuda.memory_reserved() == 42 * MIB
+    del a, b, c, d
+    gc.collect()
+    assert torch.cuda.memory_allocated() == 0 and torch.cuda.memory_reserved() == 42 * MIB
+    assert torch.cuda.max_memory_allocated() == 23 * MIB + 1024
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 0 and torch.cuda.max_memory_reserved() == 42 * MIB
+    torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.max_memory_allocated() == 0 == torch.cuda.max_memory_reserved()
+
+
+def test_views_hold_the_memory_and_freed_neighbours_merge() -> None:
+    parts = [_bytes(4 * MIB) for _ in range(5)]
+    assert torch.cuda.memory_reserved() == 20 * MIB
+    view = parts[0][:10]
+    del parts
+    assert torch.cuda.memory_allocated() == 4 * MIB
+    del view
+    assert torch.cuda.memory_allocated() == 0
+    whole = _bytes(18 * MIB)
+    stats = torch.cuda.memory_stats()
+    assert torch.cuda.memory_reserved() == 20 * MIB and whole.numel() == 18 * MIB
+    assert stats["segment.all.current"] == 1 and stats["allocation.large_pool.peak"] == 5
+    assert stats["allocated_bytes.all.allocated"] == 38 * MIB and stats["num_ooms"] == 0
+
+
+def test_running_out_and_going_on() -> None:
+    held = [_bytes(200 * MIB) for _ in range(4)]
+    with pytest.raises(torch.cuda.OutOfMemoryError) as caught:
+        _bytes(300 * MIB)
+    words = str(caught.value)
+    assert "Tried to allocate 300.00 MiB. GPU 0 has a total capacity of 1.00 GiB" in words
+    assert "800.00 MiB is allocated by PyTorch" in words and isinstance(caught.value, torch.OutOfMemoryError)
+    del held[:2]
+    assert _bytes(300 * MIB).numel() == 300 * MIB  # what is cached is given back first
+    assert torch.cuda.memory_stats()["num_ooms"] == 1 and torch.cuda.memory_stats()["num_alloc_retries"] >= 1
+    assert torch.cuda.mem_get_info()[1] == 1 << 30
+
+
+def test_a_fraction_limits_it() -> None:
+    torch.cuda.set_per_process_memory_fraction(0.1)
+    with pytest.raises(torch.OutOfMemoryError, match="102.40 MiB allowed"):
+        _bytes(200 * MIB)
+    with pytest.raises(ValueError, match="0~1"):
+        torch.cuda.set_per_process_memory_fraction(2.0)
+
+
+def test_the_summary_is_a_table() -> None:
+    held = _bytes(3 * MIB)
+    lines = torch.cuda.memory_summary().splitlines()
+    assert {len(line) for line in lines if line} == {77} and held.numel()
+    assert any(line.startswith("| Allocated memory      |   3072 KiB |   3072 KiB ") for line in lines)
+    assert torch.cuda.memory_snapshot()[0]["blocks"][0]["state"] == "active_allocated"
+
+
+def test_training_does_not_grow() -> None:
+    model = torch.nn.Linear(64, 64).cuda()
+    optimizer, seen = torch.optim.AdamW(model.parameters()), []
+    for _ in range(6):
+        optimizer.zero_grad()
+        model(torch.randn(32, 64, device="cuda")).square().mean().backward()
+        optimizer.step()
+        seen.append(torch.cuda.memory_allocated())
+    assert len(set(seen[2:])) == 1
+
+
+def test_history_names_the_lines(tmp_path: object) -> None:
+    torch.cuda.memory._record_memory_history()
+    held = _bytes(3 * MIB)
+    blocks = [b for s in torch.cuda.memory._snapshot()["segments"] for b in s["blocks"]]
+    frames = next(b["frames"] for b in blocks if b["state"] == "active_allocated")
+    assert frames[0]["filename"].endswith("test_memory.py") and held.numel()
+    del held
+    actions = [t["action"] for t in torch.cuda.memory._snapshot()["device_traces"][0]]
+    assert actions == ["alloc", "free_completed"]
+    torch.cuda.memory._dump_snapshot(f"{tmp_path}/snapshot.pickle")
+    torch.cuda.memory._record_memory_history(None)

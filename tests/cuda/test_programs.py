@@ -1,0 +1,69 @@
+"""Whole programs on a simulated device: the examples reach the CPU's losses, the guides' fragments run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "goldens"))
+import record_examples as examples  # noqa: E402 - it reads the losses that they print
+
+SIMULATED = {**os.environ, "RUSHLIGHT_CUDA": "simulated:4GB"}
+# What says in words of its own what PyTorch says: the same errors as on the CPU.
+RECORD = json.loads((ROOT / "tests/goldens/guides.json").read_text(encoding="utf-8"))
+
+
+def run(*command: str, device: bool = True) -> str:
+    """What a program prints on Rushlight, with the device or without."""
+    environment = SIMULATED if device else dict(os.environ)
+    done = subprocess.run(
+        [sys.executable, "-m", "rushlight", *command],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        env=environment,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_char_gpt_reaches_the_same_losses(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("tqdm")
+    text = tmp_path / "text.txt"
+    text.write_text("def f(x):\n    return x + 1\n\n" * 400, encoding="utf-8")
+    options = (
+        "--steps 12 --dropout 0 --layers 2 --width 32 --context 16 --print-every 3 --sample 0"
+        f" --text {text} --out {tmp_path}"
+    ).split()
+    here = examples.losses(run("examples/char_gpt.py", *options, device=False))
+    there = examples.losses(run("examples/char_gpt.py", *options, "--device", "cuda"))
+    assert there == pytest.approx(here, abs=2e-4) and len(here) > 4
+
+
+def test_digits_reaches_the_same_losses(tmp_path: Path) -> None:
+    for package in ("matplotlib", "tqdm", "sklearn"):
+        pytest.importorskip(package)
+    options = f"--epochs 2 --dropout 0 --out {tmp_path}".split()
+    here = examples.losses(run("examples/digits.py", *options, device=False))
+    there = examples.losses(run("examples/digits.py", *options, "--device", "cuda"))
+    assert there == pytest.approx(here, abs=2e-3)
+
+
+def test_the_guides_fragments_run(tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    run("tests/guides/run_fragments.py", str(out))
+    found = json.loads(out.read_text(encoding="utf-8"))
+    # Without a device these end in PyTorch's errors of a build for CPUs; here they run.
+    wanted = {name for name, (end, _) in found.items() if "CUDA" in RECORD.get(name, ("",))[0]}
+    for name, (end, _) in found.items():
+        theirs = RECORD.get(name, ("ok",))[0]
+        assert end == "ok" or end.partition(":")[0] == theirs.partition(":")[0], (name, end)
+    assert all(found[name][0] == "ok" for name in wanted) and len(found) > 80

@@ -1,0 +1,149 @@
+"""Streams, events and copies: work is late, and the strict mode says what is left to chance."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import rushlight as torch
+
+
+def twice(f: object) -> object:
+    """The second result: from then on a call of its kind is late."""
+    f()  # type: ignore[operator]
+    return f()  # type: ignore[operator]
+
+
+def test_work_waits_for_somebody() -> None:
+    x = torch.ones(300, 300, device="cuda")
+    twice(lambda: x @ x)
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    begin = time.perf_counter()
+    for _ in range(20):
+        y = x @ x
+    end.record()
+    queued = time.perf_counter() - begin
+    assert not end.query()
+    torch.cuda.synchronize()
+    assert end.query() and start.elapsed_time(end) > 0
+    assert time.perf_counter() - begin > queued and y[0, 0].item() == 300
+
+
+def test_other_streams_do_not_wait() -> None:
+    x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+    twice(lambda: x + 1)
+    y = x + 2  # queued in the default stream
+    with torch.cuda.stream(side):
+        assert torch.cuda.current_stream() == side
+        assert (y * 1).tolist() != [3] * 4
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        assert (y * 1).tolist() == [3] * 4
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+def test_events_order_streams() -> None:
+    x, side, event = torch.zeros(4, device="cuda"), torch.cuda.Stream(), torch.cuda.Event()
+    twice(lambda: x.add_(1))
+    x.add_(1)
+    event.record()
+    side.wait_event(event)
+    with torch.cuda.stream(side):
+        assert x.clone().tolist() == [3] * 4
+    assert event.query()
+
+
+def test_a_copy_that_is_not_waited_for_is_not_there() -> None:
+    x = torch.ones(3, device="cuda")
+    host = x.to("cpu", non_blocking=True)
+    assert host.is_pinned() and host.isnan().all()
+    torch.cuda.synchronize()
+    assert host.tolist() == [1, 1, 1]
+    pinned = torch.zeros(3).pin_memory()
+    assert pinned.is_pinned() and not torch.zeros(3).is_pinned()
+    there = pinned.to("cuda", non_blocking=True)
+    pinned.fill_(7)  # too early
+    assert there.tolist() == [7, 7, 7]
+    safe = torch.zeros(3).to("cuda", non_blocking=True)
+    assert safe.tolist() == [0, 0, 0]
+
+
+def test_pinned_batches_of_a_loader() -> None:
+    data = torch.utils.data.TensorDataset(torch.arange(6.0), torch.arange(6))
+    for x, y in torch.utils.data.DataLoader(data, batch_size=3, pin_memory=True):
+        assert x.is_pinned() and y.is_pinned()
+        assert x.cuda(non_blocking=True).tolist() == y.tolist()
+
+
+def test_bad_indices_kill_the_context() -> None:
+    table = torch.nn.Embedding(3, 2).cuda()
+    bad = table(torch.tensor([5], device="cuda"))
+    with pytest.raises(RuntimeError, match="device-side assert triggered"):
+        bad.sum().item()
+    with pytest.raises(torch.AcceleratorError, match="embedding"):
+        torch.ones(2, device="cuda")
+    with pytest.raises(RuntimeError):
+        torch.cuda.synchronize()
+    assert torch.ones(2, device="cuda:1").sum().item() == 2
+
+
+strict = pytest.mark.devices("simulated:1GB,check")
+
+
+@strict
+def test_strict_names_races() -> None:
+    x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+    y = twice(lambda: x * 2)
+    with (
+        torch.cuda.stream(side),
+        pytest.raises(RuntimeError, match=r"race between streams.*test_streams\.py"),
+    ):
+        y + 1
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        z = twice(lambda: y + 1)
+    with pytest.raises(RuntimeError, match="race between streams"):
+        z.mul_(2)
+    torch.cuda.synchronize()
+    assert z.mul_(2).tolist() == [6] * 4
+
+
+@strict
+def test_strict_names_memory_that_is_freed_too_early() -> None:
+    side = torch.cuda.Stream()
+    for told in (True, False):
+        x = torch.ones(4, device="cuda")
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            kept = [x * 2, x * 2]
+        if told:
+            x.record_stream(side)
+        del x
+        if told:
+            torch.ones(1, device="cuda")
+        else:
+            with pytest.raises(RuntimeError, match="record_stream"):
+                torch.ones(1, device="cuda")
+        torch.cuda.synchronize()
+        assert kept[0].tolist() == [2] * 4
+
+
+@strict
+def test_strict_names_reads_before_a_copy_is_done() -> None:
+    x = torch.ones(3, device="cuda")
+    for read in (
+        lambda t: t.sum(),
+        lambda t: t.tolist(),
+        lambda t: t.numpy(),
+        repr,
+        lambda t: t + 1,
+        lambda t: t[0],
+    ):
+        host = x.to("cpu", non_blocking=True)
+        with pytest.raises(RuntimeError, match=r"before a non_blocking copy to it is done.*test_streams\.py"):
+            read(host)
+        torch.cuda.synchronize()
+        read(host)
+        assert host.tolist() == [1, 1, 1]

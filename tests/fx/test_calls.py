@@ -1,0 +1,35 @@
+"""How calls are written down: functions of any number of tensors, functions under another of their names."""
+
+from __future__ import annotations
+
+import rushlight as torch
+from rushlight.fx.proxy import GraphAppendingTracer
+
+
+def test_all_operands_are_told() -> None:
+    def several(a, b):
+        both = [a, b]
+        mesh = torch.meshgrid(a[0], b[0], indexing="ij")
+        return torch.einsum("ij,jk->ik", *both), torch.einsum("ij,jk->ik", both), mesh[0] + mesh[1]
+
+    traced = torch.fx.symbolic_trace(several)
+    a, b = torch.arange(4.0).reshape(2, 2), torch.eye(2) * 3
+    for found, wanted in zip(traced(a, b), several(a, b)):
+        assert torch.equal(found, wanted)
+    assert traced.code.count("torch.functional.einsum('ij,jk->ik', a, b)") == 2
+    assert "torch.functional.meshgrid(getitem, getitem_1, indexing = 'ij')" in traced.code
+
+
+def test_a_function_keeps_the_name_it_was_called_by() -> None:
+    traced = torch.fx.symbolic_trace(lambda x: torch.arctan(torch.absolute(x)))
+    assert [n.name for n in traced.graph.nodes] == ["x", "absolute", "arctan", "output"]
+    assert traced.graph.find_nodes(op="call_function", target=torch.atan)
+    assert torch.equal(traced(torch.tensor([-1.0])), torch.tensor([1.0]).atan())
+
+
+def test_proxies_append_to_a_graph() -> None:
+    graph = torch.fx.Graph()
+    x = torch.fx.Proxy(graph.placeholder("x"), GraphAppendingTracer(graph))
+    graph.output((x.relu() + 1).node)
+    assert torch.equal(torch.fx.GraphModule({}, graph)(torch.tensor([-1.0, 2.0])), torch.tensor([1.0, 3.0]))
+    assert torch.fx.proxy.GraphAppendingTracer is GraphAppendingTracer
