@@ -56,8 +56,7 @@ class Sample:
     ) -> Any:
         if (
             TAPE
-            or (STACK.modes
-            and not all(hasattr(m, "casts") for m in STACK.modes))
+            or (STACK.modes and not all(hasattr(m, "casts") for m in STACK.modes))
             or (not trace.busy.acquire(blocking=False))
         ):
             self.warm = False

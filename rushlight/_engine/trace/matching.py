@@ -137,12 +137,8 @@ class Region:
 
     def _hear(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inner = self.trace.inner.get(call)
-        if (
-            (inner is not None
-            and _tracked(args, kwargs) in inner)
-            or (row is not None
-            and row.inplace
-            and (kwargs.get("inplace") or any([v is True for v in args])))
+        if (inner is not None and _tracked(args, kwargs) in inner) or (
+            row is not None and row.inplace and (kwargs.get("inplace") or any([v is True for v in args]))
         ):
             return self._within(call, args, kwargs)
         if getattr(call, "writes", False):
@@ -158,8 +154,7 @@ class Region:
             for name, value in kwargs.items():
                 if name == "out" and (
                     isinstance(value, Tensor)
-                    or (isinstance(value, (tuple, list))
-                    and any([isinstance(v, Tensor) for v in value]))
+                    or (isinstance(value, (tuple, list)) and any([isinstance(v, Tensor) for v in value]))
                 ):
                     raise _Strange("out= is given")
                 parts.append(name)
@@ -573,10 +568,14 @@ class Region:
             if (
                 numbers[k] in self.real
                 or sys.getrefcount(a) > known + 2
-                or (a.base is not None
-                and not (
-                    isinstance(a.base, np.ndarray) and a.base.base is None and sys.getrefcount(a.base) <= 2
-                ))
+                or (
+                    a.base is not None
+                    and not (
+                        isinstance(a.base, np.ndarray)
+                        and a.base.base is None
+                        and sys.getrefcount(a.base) <= 2
+                    )
+                )
             ):
                 return False
             for t in holders:

@@ -26,7 +26,15 @@ class Storage:
     """
 
     __slots__ = (
-        "version", "_bytes", "inference", "foreign", "exposed", "pinned", "views", "prune_at", "__weakref__",
+        "version",
+        "_bytes",
+        "inference",
+        "foreign",
+        "exposed",
+        "pinned",
+        "views",
+        "prune_at",
+        "__weakref__",
     )
 
     def __init__(self, version: int = 0) -> None:
