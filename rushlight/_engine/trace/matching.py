@@ -406,46 +406,24 @@ class Region:
         self._compute()
         self.recording = True
         self.recorded += 1
-        if self.context is None:
-            self.context = ExitStack()
-            if knobs.kernels != "numpy":
-                self.context.enter_context(knobs.using(kernels="llvm"))
         tracked = _tracked(args, kwargs)
-        unit = self.unit = Unit(tensors)
-        TRACES.add(self._noted)
-        TRACES.asked = True
-        try:
-            out = call(*args, **kwargs)
-        finally:
-            TRACES.remove(self._noted)
-            TRACES.asked = False
-            self.unit = None
+        unit, out = self._listen(call, args, kwargs, tensors)
         step = unit.step(out, self.trace)
         if not isinstance(step, str) and any(
             [numbers[~r.spec.memory] in self.real for r in step.results if r.given < 0 and r.spec.memory < 0]
         ):
             step = "a view of memory that others may write to"
-        if (
-            isinstance(step, str)
-            and row is not None
-            and row.kind == "composite"
-            and not (getattr(call, "writes", False))
-        ):
+        parted = row is not None and row.kind == "composite" and not getattr(call, "writes", False)
+        if isinstance(step, str) and parted:
             self.note(f"{row.name}() is heard in parts: {step}")
             self.trace.inner.setdefault(call, set()).add(tracked)
             self.settle()
             return out
-        try:
-            if child is None:
-                child = self.node.next[key] = Node(self.node)
-        except TypeError:
-            self.settle()
-            return out
+        if child is None:
+            child = self.node.next[key] = Node(self.node)
         if isinstance(step, str) or (child.seen and not child.step.same(step)):  # type: ignore[union-attr]
-            self.note(
-                f"{getattr(row, 'name', '') or repr(call)[:40]}(): "
-                + (step if isinstance(step, str) else "it did different things")
-            )
+            why = step if isinstance(step, str) else "it did different things"
+            self.note(f"{getattr(row, 'name', '') or repr(call)[:40]}(): {why}")
             child.fixed = True
             self.settle()
             return out
@@ -459,6 +437,29 @@ class Region:
             if other.__class__ is Tensor:
                 self.also(t, other)
         return out
+
+    def _listen(
+        self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Tensor]
+    ) -> tuple[Unit, Any]:
+        """What the op does, and its result."""
+        if self.context is None:
+            self.context = ExitStack()
+            if knobs.kernels != "numpy":
+                self.context.enter_context(knobs.using(kernels="llvm"))
+        unit = self.unit = Unit(tensors)
+        TRACES.add(self._noted)
+        TRACES.asked = True
+        done = False
+        try:
+            out = call(*args, **kwargs)
+            done = True
+        finally:
+            TRACES.remove(self._noted)
+            TRACES.asked = False
+            self.unit = None
+            if not done:  # nothing was noted of its operands: the next op is to meet them anew
+                self.settle()
+        return unit, out
 
     def _follow(self, child: Node, step: Step, out: Any) -> None:
         self.node, self.entered = child, []
