@@ -25,7 +25,7 @@ from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names as names
-from rushlight._engine.dispatch.away import Launch, home_of
+from rushlight._engine.dispatch.away import Launch, brought, home_of
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_result, place
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
@@ -243,6 +243,9 @@ class Formula:
             if heard is not None:
                 return heard(self, values)
         entry = self.entry(values)
+        if entry.kind.home is not None:
+            values = brought(entry.kind, values)  # what a row's body made on the CPU, and nodes keep
+            entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:
             t = wrap(_meta_array(arrays, entry.kind), entry.kind)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.ops import forms
@@ -256,7 +257,7 @@ def _(s: Any, grad: Any) -> Any:
 
 def _positions(repeats: Any, output_size: int | None) -> Any:
     """0 .. n - 1, each repeated as often as `repeats` says."""
-    counts = repeats._a
+    counts = host(repeats._a)
     if counts.dtype not in (np.int64, np.int32):
         raise NotImplementedError(
             '"repeat_interleave_cpu" not implemented for '
@@ -269,7 +270,7 @@ def _positions(repeats: Any, output_size: int | None) -> Any:
     total = int(counts.sum())
     if output_size is not None and output_size != total:
         raise RuntimeError(f"allocated size does not match required size, got {output_size} and {total}")
-    return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
+    return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts)).to(repeats.device)
 
 
 # --- channels exchanged for space, and with one another --------------------------------------------
