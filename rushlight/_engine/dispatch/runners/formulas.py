@@ -231,17 +231,10 @@ class Formula:
 
     def __call__(self, *values: Any) -> Any:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
-        if WRAPPED:
-            if MODES and wrapped(values):
-                return interpret(self, self, values, {})
-            if LISTENING in WRAPPED:
-                listeners = import_module("rushlight._torch_dispatch.formulas")
-                if listeners.concerned(values):
-                    return listeners.heard(self, values)
-        if TAPE and MODES and STACK.modes:
-            heard = getattr(STACK.modes[-1], "matched_formula", None)
-            if heard is not None:
-                return heard(self, values)
+        if WRAPPED or TAPE:
+            taker = self._taker(values)
+            if taker is not None:
+                return taker(self, values)
         entry = self.entry(values)
         if entry.kind.home is not None:
             values = brought(entry.kind, values)  # what a row's body made on the CPU, and nodes keep
@@ -259,6 +252,18 @@ class Formula:
                     self.record(entry, t, values)
                     break
         return t
+
+    def _taker(self, values: Sequence[Any]) -> Callable[[Formula, Any], Any] | None:
+        """Who computes it in place of this formula: a level, a listener below autograd, or compile()."""
+        if WRAPPED:
+            if MODES and wrapped(values):
+                return lambda formula, values: interpret(formula, formula, values, {})
+            if LISTENING in WRAPPED:
+                listeners = import_module("rushlight._torch_dispatch.formulas")
+                if listeners.concerned(values):
+                    return listeners.heard  # type: ignore[no-any-return]
+        heard = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
+        return heard or None
 
     @staticmethod
     def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
