@@ -141,9 +141,14 @@ class Node:
 
 
 class _Traces:
-    """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody."""
+    """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody.
+
+    how: (function, result, operands) of an op's node that function(result, operands) makes, if `asked`.
+    """
 
     record: Callable[[Node], None] | None = None
+    how: Any = None
+    asked = False
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Node], None]] = []
@@ -169,6 +174,8 @@ class _Traces:
 
 
 TRACES = _Traces()
+# Nodes of results of matched calls (trace/matching.py), and who matches the walk of their graphs, too.
+WALKERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 class AccumulateGrad(Node):

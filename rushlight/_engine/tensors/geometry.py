@@ -79,11 +79,11 @@ class Geometry(_Tensor):
     @property
     def shape(self) -> Size:
         """The sizes of all dims."""
-        return Size(self._m.shape)
+        return Size(self._l.shape)
 
     dtype = _told("_k.dtype", "The element type.")
     device = _told("_k.device", "Where the memory is.")
-    ndim = _told("_m.ndim", "The number of dims.")
+    ndim = _told("_l.ndim", "The number of dims.")
     itemsize = _told("_k.dtype.itemsize", "Bytes of one element.")
     is_meta = _told("_k.on_meta", "Whether the tensor has a shape and no data.")
 
@@ -95,7 +95,7 @@ class Geometry(_Tensor):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self._m.size * self._k.dtype.itemsize
+        return self._l.size * self._k.dtype.itemsize
 
     @overload
     def size(self, dim: None = None) -> Size: ...
@@ -104,16 +104,16 @@ class Geometry(_Tensor):
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dim."""
         if dim is None:
-            return Size(self._m.shape)
-        return self._m.shape[_place("size", dim, self._m.ndim)]
+            return Size(self._l.shape)
+        return self._l.shape[_place("size", dim, self._l.ndim)]
 
     def dim(self) -> int:
         """The number of dims."""
-        return self._m.ndim
+        return self._l.ndim
 
     def numel(self) -> int:
         """The number of elements."""
-        return self._m.size
+        return self._l.size
 
     ndimension = dim
     nelement = numel
@@ -121,7 +121,7 @@ class Geometry(_Tensor):
     @property
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
-        if self._m.ndim not in (0, 2):
+        if self._l.ndim not in (0, 2):
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
@@ -129,7 +129,7 @@ class Geometry(_Tensor):
                 "to reverse the dimensions of a tensor.",
                 UserWarning,
             )
-        return self.permute(tuple(range(self._m.ndim))[::-1])
+        return self.permute(tuple(range(self._l.ndim))[::-1])  # type: ignore[attr-defined]
 
     @property
     def mT(self) -> Tensor:
@@ -139,9 +139,9 @@ class Geometry(_Tensor):
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
-        if self._m.ndim not in (0, 2):
+        if self._l.ndim not in (0, 2):
             raise RuntimeError(
-                f"tensor.H is only supported on matrices (2-D tensors). Got {self._m.ndim}-D tensor."
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self._l.ndim}-D tensor."
             )
         return self.T.conj()
 
@@ -151,16 +151,16 @@ class Geometry(_Tensor):
         return self._swapped("mH").conj()
 
     def _swapped(self, name: str) -> Tensor:
-        if not self._m.ndim:
+        if not self._l.ndim:
             warn(
                 f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.",
                 UserWarning,
             )
             return self
-        if self._m.ndim < 2:
+        if self._l.ndim < 2:
             raise RuntimeError(
                 f"tensor.{name} is only supported on matrices or batches of matrices. "
-                f"Got {self._m.ndim}-D tensor."
+                f"Got {self._l.ndim}-D tensor."
             )
         return self.transpose(-2, -1)
 
@@ -194,7 +194,7 @@ class Geometry(_Tensor):
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
-        a = self._m
+        a = self._l
         step = a.itemsize
         strides = tuple([s // step for s in a.strides])
         if not a.size and not any(strides):
@@ -206,11 +206,11 @@ class Geometry(_Tensor):
         start = self._storage().bytes(self._m)
         if not start.size:
             return 0
-        return (address(self._m) - address(start)) // self._m.itemsize
+        return (address(self._m) - address(start)) // self._l.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 for an empty tensor."""
-        return address(self._m) if self._m.size else 0
+        return address(self._m) if self._l.size else 0
 
     def _storage(self) -> Storage:
         return storage(self)
@@ -241,7 +241,7 @@ class Geometry(_Tensor):
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements lie in the order of `memory_format` without gaps."""
-        a = self._m
+        a = self._l
         if memory_format is contiguous_format or memory_format is preserve_format:
             return a.flags.c_contiguous
         if a.ndim != (4 if memory_format is channels_last else 5):
@@ -299,7 +299,7 @@ class Geometry(_Tensor):
 
     def is_same_size(self, other: Tensor) -> bool:
         """Whether the shapes are equal."""
-        return bool(self._m.shape == other._m.shape)
+        return self._l.shape == other._l.shape
 
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
@@ -342,9 +342,9 @@ class Geometry(_Tensor):
         raise TypeError("Tensor does not support deleting items")
 
     def __len__(self) -> int:
-        if not self._m.ndim:
+        if not self._l.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return int(self._m.shape[0])
+        return self._l.shape[0]
 
 
 def lookup_function(name: str) -> Any:

@@ -287,10 +287,10 @@ def _check_grad(tensor: Any, value: Any) -> None:
             f"attempting to assign a gradient with device type '{value._k.device.type}' to a "
             f"tensor with device type '{tensor._k.device.type}'"
         )
-    if value._a.shape != tensor._a.shape:
+    if value._l.shape != tensor._l.shape:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value._a.shape)}' to a "
-            f"tensor of size '{list(tensor._a.shape)}'. Please ensure that the "
+            f"attempting to assign a gradient of size '{list(value._l.shape)}' to a "
+            f"tensor of size '{list(tensor._l.shape)}'. Please ensure that the "
             "gradient and the tensor are the same size"
         )
 

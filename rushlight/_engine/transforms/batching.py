@@ -114,7 +114,7 @@ class Batching(Level):
         """The batch of a tensor, repeated where it has none."""
         if self.holds(t):
             return t.value
-        return ROWS["expand"](t, (self.size, *t._a.shape)) if isinstance(t, Tensor) else t
+        return ROWS["expand"](t, (self.size, *t._l.shape)) if isinstance(t, Tensor) else t
 
     def aligned(self, t: Any, rank: int) -> Any:
         """The batch of a tensor with dims of size 1 behind dim 0, so that examples broadcast to `rank`."""
@@ -137,7 +137,7 @@ class Batching(Level):
 
     def formula(self, formula: Any, values: Any) -> Any:
         """A pointwise expression: examples broadcast, and promote as they would alone."""
-        rank = max(v._a.ndim for v in values if isinstance(v, Tensor))
+        rank = max(v._l.ndim for v in values if isinstance(v, Tensor))
         phys = [self.aligned(v, rank) for v in values]
         common = formula.compute_dtype(values)
         if formula.compute_dtype(phys) is not common:

@@ -81,7 +81,7 @@ class Forward(Level):
             value = bound["value"]
             return dual(
                 row(**self._primals(bound)),
-                self.tangent(value).expand(bound["input"]._a.shape) if isinstance(value, Tensor) else None,
+                self.tangent(value).expand(bound["input"]._l.shape) if isinstance(value, Tensor) else None,
                 self,
             )
         if row.kind == "view" or row.name in _LINEAR:
@@ -126,8 +126,8 @@ class Forward(Level):
         if not parts:
             return out
         tangent = reduce(add, parts)
-        if tangent._a.shape != out._a.shape:
-            tangent = ROWS["expand"](tangent, out._a.shape)
+        if tangent._l.shape != out._l.shape:
+            tangent = ROWS["expand"](tangent, out._l.shape)
         return self.join(out, fit(tangent, None, out._k))
 
     def tangent(self, t: Any) -> Any:

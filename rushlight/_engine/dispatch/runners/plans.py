@@ -53,7 +53,7 @@ class Script:
         self._know(values)
         kernel, quiet = None, False
         if getattr(function, "func", None) is Formula.compute:
-            way, operands = "large" if result._a.size >= BIG else "fn", operands[0]
+            way, operands = "large" if result._l.size >= BIG else "fn", operands[0]
             kernel = function.args[0].kernel, operands
             code = f"{self._constant(function.args[0])}.{way}"
         elif getattr(function, "__func__", None) is Reducer.run:
@@ -74,7 +74,7 @@ class Script:
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
             self.names[id(result._a)] = self._line(
-                code if result._a.ndim or hasattr(way, "quiet") else f"array({code})"
+                code if result._l.ndim or hasattr(way, "quiet") else f"array({code})"
             )
         else:
             name = self._line(code)
@@ -93,7 +93,7 @@ class Script:
             given = [self._code(a) for a in arrays]
             self._know(results)
             memory = [
-                self._line(f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})")
+                self._line(f"empty({self._constant(t._l.shape)}, {self._constant(t._l.dtype)})")
                 for t in results
             ]
             self.names.update({id(t._a): name for t, name in zip(results, memory, strict=True)})

@@ -272,17 +272,17 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
         found: Tensor = g * conjugate(result) / conjugate(x)
         return found
     # Exclusive products from both sides, over the reduced dims laid out as one.
-    kept = [i for i in range(x._a.ndim) if i not in axes]
+    kept = [i for i in range(x._l.ndim) if i not in axes]
     order = (*kept, *axes)
     turned = x.permute(order)
-    flat = turned.reshape(*[x._a.shape[i] for i in kept], -1)
+    flat = turned.reshape(*[x._l.shape[i] for i in kept], -1)
     one = flat.new_ones((*flat.shape[:-1], 1))
     n = flat.shape[-1]
     cat = ROWS["cat"]
     before = cat([one, flat.narrow(-1, 0, n - 1)], -1).cumprod(-1) if n else flat
     behind = cat([one, flat.flip(-1).narrow(-1, 0, n - 1)], -1).cumprod(-1).flip(-1) if n else flat
     others = (before * behind).reshape(turned.shape)
-    inverse = [order.index(i) for i in range(x._a.ndim)]
+    inverse = [order.index(i) for i in range(x._l.ndim)]
     others = others.permute(inverse)
     total: Tensor = g * conjugate(others)
     return total
