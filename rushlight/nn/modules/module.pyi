@@ -37,7 +37,7 @@ class Module(Tree, Hooks, State, Conversion):
         """Add a child; None reserves the name."""
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile this module's calls in place; arguments as of torch.compile."""
-    def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
     def register_module(self, name: str, module: Any) -> None:
         """Same as add_module."""

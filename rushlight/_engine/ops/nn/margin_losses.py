@@ -229,7 +229,7 @@ def _lengths(name: str, value: Any) -> Ints:
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
-    shape, given = logs._m.shape, targets._m.shape
+    shape, given = logs._l.shape, targets._l.shape
     if 0 in shape:
         raise RuntimeError("log_probs tensor must not be empty")
     if len(shape) != 3 or len(given) not in (1, 2):
@@ -263,7 +263,7 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
 @composite(name="_ctc_mean", where=("aten",), planned=True)
 def _mean_of_each(losses, lengths: Ints):
     """The mean of losses over their lengths."""
-    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype)).to(losses.device)).mean()
+    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._l.dtype)).to(losses.device)).mean()
 
 
 @opaque(where=("aten",), node="ctc_loss")
@@ -316,26 +316,45 @@ def _(s: Any, *grads: Any) -> Any:
     raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
 
 
+_CELLS = 2048  # pairs of a step and a sequence that one call goes through
+
+
 def _ways(emitted: Array, labels: Array) -> Array:
     """log of the sum over ways to each state (last axis) at each time (first), from one of the first two."""
     padded = np.empty((len(labels), labels.shape[1] + 2), labels.dtype)
     padded[:, 2:] = labels
     wide = np.empty((*emitted.shape[:2], labels.shape[1] + 2), emitted.dtype)
     wide[:, :, :2] = wide[0] = -inf
-    found, run = wide[:, :, 2:], _steps(len(emitted), *labels.shape, emitted.dtype)
-    if run is None:
+    found = wide[:, :, 2:]
+    if labels.shape[1] == 1:
         found = np.cumsum(emitted, 0, emitted.dtype)
         found[1:][found[:-1] == inf] = np.nan  # as of several states
         return found
     found[0, :, :2] = emitted[0, :, :2]
-    run(wide, padded, np.ascontiguousarray(emitted))
+    emitted = np.ascontiguousarray(emitted)
+    at_once = max(_CELLS // max(len(labels), 1), 1)
+    for first in range(0, len(emitted) - 1, at_once):
+        part = slice(first, first + at_once + 1)
+        run = _steps(len(wide[part]), *labels.shape, emitted.dtype)
+        (_one_by_one if run is None else run)(wide[part], padded, emitted[part])
     return found
+
+
+def _one_by_one(wide: Array, labels: Array, emitted: Array) -> None:
+    """All steps but the first, with NumPy's functions."""
+    for time in range(1, len(emitted)):
+        stay, step, leap = (wide[time - 1, :, k : wide.shape[2] - 2 + k] for k in (2, 1, 0))
+        leap = np.where(labels[:, 2:] != labels[:, :-2], leap, -inf)
+        most = np.maximum(np.maximum(stay, step), leap)
+        base = np.where(most == -inf, 0, most).astype(wide.dtype, copy=False)
+        total = np.exp(stay - base) + np.exp(step - base) + np.exp(leap - base)
+        wide[time, :, 2:] = np.log(total) + base + emitted[time]
 
 
 @lru_cache(maxsize=64)
 def _steps(steps: int, n: int, states: int, of: Any) -> Any:
-    """All steps in one call, for arrays of these sizes; None where a row is no line of several states."""
-    if states == 1:
+    """All steps in one call, for arrays of these sizes; None where there is no machine code."""
+    if steps < 2:
         return None
     wide, labels = np.empty((steps, n, states + 2), of), np.empty((n, states + 2), np.int64)
     emitted = np.empty((steps, n, states), of)

@@ -40,6 +40,49 @@ class TypedStorage:
         if not isinstance(size, int):
             self._elements()[:] = size
 
+    @classmethod
+    def from_buffer(cls, *args: Any, dtype: dt.dtype | None = None, device: Any = None, **kwargs: Any) -> Any:
+        """A copy of a buffer's elements: (buffer, byte_order, count=-1, offset=0); see UntypedStorage's."""
+        of = dtype or getattr(cls, "dtype", None) or dt.get_default_dtype()
+        made = UntypedStorage.from_buffer(*args, dtype=of, **kwargs)
+        plain: Any = cls  # UntypedStorage has this method from here
+        return made if plain is UntypedStorage else TypedStorage(wrap_storage=made, dtype=of)
+
+    @classmethod
+    def _from_buffer(cls, *args: Any, **kwargs: Any) -> Any:
+        found = cls.from_buffer(*args, **kwargs)
+        return found.untyped() if cls is not TypedStorage else found
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
+        """A storage of `size` elements over a mapped file; if `shared`, writes reach it."""
+        of = getattr(cls, "dtype", None) or dt.get_default_dtype()
+        made = UntypedStorage.from_file(filename, shared, size * of.itemsize)
+        return TypedStorage(wrap_storage=made, dtype=of)
+
+    def get_device(self) -> int:
+        """The number of the GPU; -1 where it is in the CPU's memory."""
+        return self._untyped_storage.get_device()
+
+    def resizable(self) -> bool:
+        """Whether its bytes may become more or fewer."""
+        return self._untyped_storage.resizable()
+
+    def resize_(self, size: int) -> None:
+        """Make it `size` elements long; what is new is undefined."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether a GPU may read it at once."""
+        return self._untyped_storage.is_pinned(device)
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
+        """A storage of the same elements on a device; itself where it is there."""
+        where = str(device).partition(":")[0]
+        if where == self.device.type:
+            return self
+        return self.cpu() if where == "cpu" else self.cuda(device)
+
     @property
     def device(self) -> device:
         """Where the memory is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.device import CPU, META, device as as_device
-from rushlight._engine.core.dtype import uint8
+from rushlight._engine.core.dtype import bool_, uint8
 from rushlight._engine.tensors.kind import available, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address
@@ -67,6 +68,51 @@ class UntypedStorage:
             access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
             mapped = mmap.mmap(file.fileno(), nbytes or length, access=access)
         return cls._over(np.frombuffer(mapped, np.uint8))
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+    ) -> UntypedStorage:
+        """A copy of `count` elements (-1: all) of a buffer from byte `offset` on, turned to this machine's
+        byte order from "little", "big" or "native", which elements of more than a byte need.
+
+        ValueError where the buffer does not hold them, RuntimeError without the dtype or the order.
+        """
+        if dtype is None:
+            raise RuntimeError("argument 'dtype' cannot be None")
+        step = dtype.itemsize
+        if byte_order is None and step > 1 and dtype is not bool_:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        if byte_order not in (None, "big", "little", "native"):
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        whole = np.frombuffer(buffer, np.uint8)
+        if offset < 0 or offset > whole.size:
+            raise ValueError(
+                f"offset must be non-negative and no greater than buffer length ({whole.size}), but got "
+                f"{offset}"
+            )
+        left = whole.size - offset
+        if count < 0 and left % step:
+            raise ValueError(f"buffer size ({left}) must be a multiple of element size ({step})")
+        count = left // step if count < 0 else count
+        if count * step > left:
+            raise ValueError(
+                f"buffer has only {left // step} elements after offset {offset}, but specified a size of "
+                f"{count}"
+            )
+        flat = whole[offset : offset + count * step].copy()
+        if dtype is bool_:
+            flat = (flat != 0).view(np.uint8)
+        elif byte_order not in (None, "native", sys.byteorder):
+            width = step // 2 if dtype.is_complex else step
+            flat = np.ascontiguousarray(flat.reshape(-1, width)[:, ::-1]).reshape(-1)
+        return cls._over(flat)
 
     def _bytes(self) -> Any:
         return self._shared.bytes(self._view)
@@ -177,6 +223,14 @@ class UntypedStorage:
     def tolist(self) -> list[int]:
         """The bytes as ints."""
         return list(self._bytes().tolist())
+
+    def resizable(self) -> bool:
+        """Whether its bytes may become more or fewer."""
+        return True
+
+    def get_device(self) -> int:
+        """The number of the GPU; -1 where it is in the CPU's memory."""
+        return -1 if self.device.index is None else int(self.device.index)
 
     def resize_(self, nbytes: int) -> UntypedStorage:
         """Refused: tensors that view the storage would lose their memory."""
