@@ -72,11 +72,12 @@ def grouped_mm(
     out_dtype: Any = None,
 ) -> Tensor:
     """Products of groups: mat_a (M, K) whose rows end at offs (G,) with mat_b (G, K, N), and the like (see
-    `_grouped`), in mat_a's dtype. A bias is refused, as by PyTorch."""
+    `_grouped`), in mat_a's dtype. A bias is refused, as by PyTorch.
+    """
     if bias is not None:
         raise RuntimeError("Bias not supported yet")
     if out_dtype not in (None, mat_a.dtype):
-        raise RuntimeError(f"Only {mat_a.dtype} output type is supported for grouped_mm of it, got {out_dtype}")
+        raise RuntimeError(f"Only {mat_a.dtype} is supported as the output's dtype here, got {out_dtype}")
     return _grouped(mat_a, mat_b, offs, mat_a.dtype, lambda a, b, group: a @ b)
 
 
@@ -106,7 +107,8 @@ def _scaled_mm(
     use_fast_accum: bool = False,
 ) -> Tensor:
     """(self * scale_a) @ (mat2 * scale_b) + bias of float8 matrices, in out_dtype (self's). The scales are of
-    one element, or (M, 1) and (1, N)."""
+    one element, or (M, 1) and (1, N).
+    """
     sizes = ((self.shape[0], 1), (1, mat2.shape[1]))
     if self.shape[1] != mat2.shape[0]:
         raise RuntimeError(
@@ -136,7 +138,8 @@ def _scaled_grouped_mm(
     use_fast_accum: bool = False,
 ) -> Tensor:
     """`_grouped_mm` of float8 matrices with a scale for each row of self and each column of mat2: (M,) or
-    (G, M), and (N,) or (G, N); in out_dtype (bfloat16)."""
+    (G, M), and (N,) or (G, N); in out_dtype (bfloat16).
+    """
     if bias is not None or scale_result is not None:
         raise RuntimeError("Bias and scale_result not supported yet")
     rows = scale_a.reshape(-1) if self.dim() == 2 else scale_a

@@ -89,7 +89,8 @@ class Optimizer:
 
     def _patch_step_function(self) -> None:
         """Let the class's step() call the hooks, where it does not yet: for classes that make their optimizers
-        without __init__()."""
+        without __init__().
+        """
         step = type(self).step
         if not getattr(step, "hooked", False):
             type(self).step = _hooked(step)  # type: ignore[method-assign]

@@ -71,7 +71,8 @@ class LastLevelMaxPool(ExtraFPNBlock):
 
 class LastLevelP6P7(ExtraFPNBlock):
     """Two more levels, by convolutions of stride 2 of the coarsest result, or of the coarsest feature where
-    the numbers of channels differ (RetinaNet)."""
+    the numbers of channels differ (RetinaNet).
+    """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()

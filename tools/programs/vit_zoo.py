@@ -12,7 +12,6 @@ from vit_pytorch.levit import LeViT
 from vit_pytorch.max_vit import MaxViT
 from vit_pytorch.mobile_vit import MobileViT
 from vit_pytorch.pit import PiT
-from vit_pytorch.simmim import SimMIM
 from vit_pytorch.t2t import T2TViT
 
 torch.manual_seed(0)
@@ -64,4 +63,3 @@ for model in models:
     grad = sum(float(p.grad.double().abs().sum()) for p in model.parameters() if p.grad is not None)
     print(type(model).__name__, f"{out.sum().item():.4f} {loss.item():.5f} {grad:.3f}")
 v = ViT(**base)
-print("simmim", f"{SimMIM(encoder=v, masking_ratio=0.5)(x).item():.5f}")

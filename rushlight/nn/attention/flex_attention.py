@@ -82,7 +82,8 @@ def create_mask(
 class BlockMask:
     """A mask_mod, its sizes, and which blocks of the score matrix it leaves, partly or fully: for each row of
     blocks their number (B, H, rows) and their indices (B, H, rows, columns), those that count first; the same
-    by columns (q_...). Eager attention asks mask_mod alone, as PyTorch's does."""
+    by columns (q_...). Eager attention asks mask_mod alone, as PyTorch's does.
+    """
 
     _TENSORS = (
         "kv_num_blocks",
@@ -152,7 +153,9 @@ class BlockMask:
 
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
         """All that it holds: lengths and block sizes one by one if `flatten`, else as pairs."""
-        lengths, sizes = (self.seq_lengths, self.BLOCK_SIZE) if flatten else ((self.seq_lengths,), (self.BLOCK_SIZE,))
+        lengths, sizes = self.seq_lengths, self.BLOCK_SIZE
+        if not flatten:
+            lengths, sizes = (lengths,), (sizes,)  # type: ignore[assignment]
         return (*lengths, *(getattr(self, name) for name in self._TENSORS), *sizes, self.mask_mod)
 
     @property
@@ -165,10 +168,9 @@ class BlockMask:
         places = index if isinstance(index, tuple) else (index,)
         # A number keeps its dim.
         places = tuple(slice(i, i + 1 or None) if isinstance(i, int) else i for i in places)
-        rows = [
-            None if t is None else t[places] for t in (getattr(self, name) for name in self._TENSORS[:4])
-        ]
-        return BlockMask.from_kv_blocks(*rows, self.BLOCK_SIZE, None, compute_q_blocks=self.q_indices is not None)
+        rows = [None if t is None else t[places] for t in (getattr(self, name) for name in self._TENSORS[:4])]
+        columns = self.q_indices is not None
+        return BlockMask.from_kv_blocks(*rows, self.BLOCK_SIZE, None, compute_q_blocks=columns)
 
     def numel(self) -> int:
         """The number of scores."""
