@@ -95,7 +95,7 @@ def native_batch_norm(
     found = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     like = input if weight is None else weight
     if not training:
-        return found, empty(0, dtype=like.dtype), empty(0, dtype=like.dtype)
+        return found, like.new_empty(0), like.new_empty(0)
     dims = (0, *range(2, input.ndim))
     wide = input.detach().to(like.dtype if input.dtype.itemsize > 2 else float32)
     spread = (wide - wide.mean(dims, True)).square().mean(dims)
