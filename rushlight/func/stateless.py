@@ -91,17 +91,15 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             f"functionalize(f, remove='mutations'): received invalid argument for `remove`={remove}. Valid "
-            "options are:\n     remove='mutations': all inplace and out= operators will be removed from the "
-            "program f, and replaced with their out-of-place equivalents.\n     remove='mutations_and_views': "
-            "In addition to the above, all aliasing operators {view} will be replaced with their non-aliasing "
-            "counterparts, {view}_copy."
+            "options are: 'mutations' and 'mutations_and_views'"
         )
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if any(type(mode).__name__ == "ProxyTorchDispatchMode" for mode in interpreters.STACK.modes):
             raise NotImplementedError(
-                "make_fx(functionalize(f)): in-place ops are not rewritten here; torch.export's programs have none"
+                "make_fx(functionalize(f)): in-place ops are not rewritten here; torch.export's programs "
+                "have none"
             )
         return func(*args, **kwargs)
 

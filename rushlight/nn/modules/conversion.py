@@ -40,12 +40,12 @@ class Conversion(Tables):
         A dtype (floating point or complex, else TypeError) casts only the floating-point and
         complex members; `memory_format` rearranges those with 4 or 5 dims.
         """
-        if len(args) > 1 and not isinstance(args[0], (torch.dtype, torch.Tensor)):
-            if not (args[1] is None or isinstance(args[1], torch.dtype)):
-                raise TypeError(
-                    "to() received an invalid combination of arguments - got "
-                    f"({', '.join(type(a).__name__ for a in args)}), but expected a device and then a dtype"
-                )
+        by_device = len(args) > 1 and not isinstance(args[0], (torch.dtype, torch.Tensor))
+        if by_device and not (args[1] is None or isinstance(args[1], torch.dtype)):
+            raise TypeError(
+                "to() received an invalid combination of arguments - got "
+                f"({', '.join(type(a).__name__ for a in args)}), but expected a device and then a dtype"
+            )
         if "tensor" in kwargs:
             kwargs["other"] = kwargs.pop("tensor")
         device, dtype, copy, memory_format = _to_arguments(args, kwargs)

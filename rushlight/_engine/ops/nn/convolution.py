@@ -438,8 +438,8 @@ def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: A
     if any(o <= 0 for o in out):
         raise RuntimeError(
             f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
-            f"padding={tuple(padding)}, stride={tuple(stride)}, calculated shape of the array of sliding blocks "
-            f"as {tuple(out)}, but its components must be at least one."
+            f"padding={tuple(padding)}, stride={tuple(stride)}, calculated shape of the array of sliding "
+            f"blocks as {tuple(out)}, but its components must be at least one."
         )
     if places != int(np.prod(out)):
         raise RuntimeError(
