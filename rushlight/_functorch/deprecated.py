@@ -17,10 +17,10 @@ def _deprecated(name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         warn(
-            f"We've integrated functorch into PyTorch. As the final step of the integration, `functorch.{name}` "
-            "is deprecated as of PyTorch 2.0 and will be deleted in a future version of PyTorch >= 2.3. "
-            f"Please use `{place}` instead; see the PyTorch 2.0 release notes and/or the `torch.func` migration guide "
-            "for more details https://pytorch.org/docs/main/func.migrating.html",
+            "We've integrated functorch into PyTorch. As the final step of the integration, "
+            f"`functorch.{name}` is deprecated as of PyTorch 2.0 and will be deleted in a future version of "
+            f"PyTorch >= 2.3. Please use `{place}` instead; see the PyTorch 2.0 release notes and/or the "
+            "`torch.func` migration guide for more details https://pytorch.org/docs/main/func.migrating.html",
             FutureWarning,
         )
         return function(*args, **kwargs)
