@@ -253,7 +253,7 @@ def _bags(
     numbers = np.searchsorted(starts[:bags], np.arange(flat.numel()), side="right") - 1
     counted = host(flat._a) != padding if padding >= 0 else np.ones(flat.numel(), bool)
     sizes = np.bincount(numbers[counted], minlength=bags)
-    integers = np.promote_types(flat._a.dtype, starts.dtype)
+    integers = np.promote_types(flat._l.dtype, starts.dtype)
     rows = embedding(weight, flat if flat.dtype.itemsize >= 4 else flat.int(), padding, scale, sparse)
     shape, places = (bags, weight.shape[1]), tensor_of(np.asarray(numbers, np.int64))
     none = np.zeros(len(starts), integers)
@@ -279,7 +279,7 @@ def _bags(
             _integers(none, integers, where),
             _integers(none, integers, where),
         )
-    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._a.dtype)[:, None])
+    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._l.dtype)[:, None])
     none[:bags] = sizes
     return (
         mean,

@@ -229,7 +229,7 @@ def _lengths(name: str, value: Any) -> Ints:
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
-    shape, given = logs._m.shape, targets._m.shape
+    shape, given = logs._l.shape, targets._l.shape
     if 0 in shape:
         raise RuntimeError("log_probs tensor must not be empty")
     if len(shape) != 3 or len(given) not in (1, 2):
@@ -263,7 +263,7 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
 @composite(name="_ctc_mean", where=("aten",), planned=True)
 def _mean_of_each(losses, lengths: Ints):
     """The mean of losses over their lengths."""
-    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype)).to(losses.device)).mean()
+    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._l.dtype)).to(losses.device)).mean()
 
 
 @opaque(where=("aten",), node="ctc_loss")

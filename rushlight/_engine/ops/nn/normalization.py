@@ -309,7 +309,7 @@ def batch_norm(
     if not input.numel():
         return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
-    check_channels(1, input._m.shape[1], training, *params)
+    check_channels(1, input._l.shape[1], training, *params)
     check_dtypes(input, weight, bias, running_mean, running_var)
     wide = input.float() if _mixed(input, *params) else input
     return _batch_norm(wide, *params, training, momentum, eps).to(input.dtype)

@@ -229,13 +229,13 @@ def repeat_interleave(
         return _repeat_each(input, int(repeats), d)
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    size = input._a.shape[d] if input.ndim else 1
-    if repeats.ndim == 0 or repeats._a.size == 1:
+    size = input._l.shape[d] if input.ndim else 1
+    if repeats.ndim == 0 or repeats._l.size == 1:
         repeats = repeats.reshape(1).expand((size,))
-    elif repeats._a.size != size:
+    elif repeats._l.size != size:
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got "
-            f"repeats.size(0) = {repeats._a.size} and input.size({d}) = {size}"
+            f"repeats.size(0) = {repeats._l.size} and input.size({d}) = {size}"
         )
     return ROWS["index_select"](input, d, _positions(repeats, output_size))
 

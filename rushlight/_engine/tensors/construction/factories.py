@@ -56,7 +56,7 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
     warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
     return kept.to(
-        kept.device if where is None else where,  # type: ignore[no-any-return]
+        kept.device if where is None else where,
         kept.dtype if dtype is None else dtype,
         copy=True,
     )
@@ -65,7 +65,7 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
 def _moved(t: Tensor, where: Device | None) -> Tensor:
     if where is None:
         where = Default.value
-    return t if where.type == "cpu" else t.to(where)  # type: ignore[no-any-return]
+    return t if where.type == "cpu" else t.to(where)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -76,7 +76,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return _converted(data, of, where, None)
     if isinstance(data, np.ndarray):
         found = _moved(from_numpy(data), where)
-        return found if of is None else found.to(of)  # type: ignore[no-any-return]
+        return found if of is None else found.to(of)
     return _moved(wrap(infer(data, of)), where)
 
 
@@ -160,7 +160,7 @@ def _converted(found: Tensor, of: Dtype | None, where: Device | None, copy: bool
         if of is found.dtype:
             what, old, new = "device", str(found.device), str(where)
         raise ValueError(f"can't alias tensor with {what} '{old}' into {what} '{new}'.")
-    return found.to(where, of, copy=bool(copy))  # type: ignore[no-any-return]
+    return found.to(where, of, copy=bool(copy))
 
 
 def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
@@ -175,8 +175,8 @@ def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
     if made.requires_grad == requires_grad:
         return made
     if not made.is_leaf:
-        return made.detach()  # type: ignore[no-any-return]
-    return track(made) if requires_grad else made.requires_grad_(False)  # type: ignore[no-any-return]
+        return made.detach()
+    return track(made) if requires_grad else made.requires_grad_(False)
 
 
 # --- buffers --------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def from_file(
     shared: what is written to the tensor is written to the file, which is made or made longer. False by
     default; then it is a RuntimeError if the file is not there or too short.
     """
-    of = checked_dtype("from_file", dtype or get_default_dtype())
+    of = checked_dtype("from_file", dtype) or get_default_dtype()
     try:
         with open(filename, "ab" if shared else "rb") as file:
             if shared and file.tell() < size * of.itemsize:

@@ -45,7 +45,8 @@ class TypedStorage:
         """A copy of a buffer's elements: (buffer, byte_order, count=-1, offset=0); see UntypedStorage's."""
         of = dtype or getattr(cls, "dtype", None) or dt.get_default_dtype()
         made = UntypedStorage.from_buffer(*args, dtype=of, **kwargs)
-        return made if cls is UntypedStorage else TypedStorage(wrap_storage=made, dtype=of)
+        plain: Any = cls  # UntypedStorage has this method from here
+        return made if plain is UntypedStorage else TypedStorage(wrap_storage=made, dtype=of)
 
     @classmethod
     def _from_buffer(cls, *args: Any, **kwargs: Any) -> Any:
