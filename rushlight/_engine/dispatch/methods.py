@@ -411,7 +411,8 @@ def cuda(
 
 def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
-    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
+    given: Any = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    size: tuple[int, ...] = tuple(given)
     if self._g is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
     a = self._m
