@@ -39,8 +39,11 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return add_hook(_global_post, hook)
 
 
+_HookTable = OrderedDict[int, Callable[..., Any]]
+
+
 @functools.cache
-def _place(cls: type, method: str) -> Any:
+def _place(cls: Any, method: str) -> str:
     """A method's name in a profile."""
     return f"Optimizer.{method}#{cls.__name__}.{method}"
 
@@ -61,7 +64,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        found = spanned(_place(type(self), "step"), step, *args, **kwargs)
+        place = _place(type(self), "step")  # type: ignore[arg-type] # a class can be hashed
+        found = spanned(place, step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
@@ -102,6 +106,14 @@ class Optimizer:
 
         return _foreach_utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
+    # Hooks by the number of their handle.
+    _optimizer_step_pre_hooks: _HookTable
+    _optimizer_step_post_hooks: _HookTable
+    _optimizer_state_dict_pre_hooks: _HookTable
+    _optimizer_state_dict_post_hooks: _HookTable
+    _optimizer_load_state_dict_pre_hooks: _HookTable
+    _optimizer_load_state_dict_post_hooks: _HookTable
+
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._init_hooks()
@@ -112,7 +124,7 @@ class Optimizer:
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
@@ -214,7 +226,8 @@ class Optimizer:
         if TAPE:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
-        spanned(_place(type(self), "zero_grad"), self._forget_grads, set_to_none)
+        place = _place(type(self), "zero_grad")  # type: ignore[arg-type] # a class can be hashed
+        spanned(place, self._forget_grads, set_to_none)
 
     def _forget_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:

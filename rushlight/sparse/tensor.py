@@ -111,7 +111,7 @@ class SparseTensor(Tensor):
                 "backend: it is not written for sparse tensors; use .to_dense() first"
             )
         if written is not None:
-            if not values[0].coalesced and written.__name__ == "on_coalesced":
+            if not getattr(values[0], "coalesced", True) and written.__name__ == "on_coalesced":
                 raise RuntimeError(f"{name} requires coalesced input")
             return _write(values[0], written(*values, **options))
         result = found(*values, **options)  # type: ignore[misc]
