@@ -163,8 +163,8 @@ def _plain(given: Any, recipe: Any, swizzle: Any) -> Tensor:
     known = (ScalingType.TensorWise, ScalingType.RowWise)
     if len(scales) != 1 or recipes[0] not in known or any(swizzles):
         raise NotImplementedError(
-            f"scales of kinds {[r.name for r in recipes]} with swizzles {swizzles} are not there in Rushlight; "
-            "use ScalingType.TensorWise or RowWise without a swizzle"
+            f"scales of kinds {[r.name for r in recipes]} with swizzles {swizzles} are not there in "
+            "Rushlight; use ScalingType.TensorWise or RowWise without a swizzle"
         )
     return scales[0]
 

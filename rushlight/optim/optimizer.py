@@ -92,8 +92,8 @@ class Optimizer:
     """Subclass with `_step_group(group)`, which applies one step to a group's parameters."""
 
     def _patch_step_function(self) -> None:
-        """Let the class's step() call the hooks, where it does not yet: for classes that make their optimizers
-        without __init__().
+        """Let the class's step() call the hooks, where it does not yet (for subclasses that do not call
+        __init__).
         """
         step = type(self).step
         if not getattr(step, "hooked", False):
