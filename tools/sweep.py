@@ -255,7 +255,8 @@ class Sweep:
                 continue
             exact = op.name not in self.h.UNINITIALISED and not DRAWS.search(op.name)
             here = None if isinstance(mine, Exception) or not exact else self.here(target, use, sample)
-            if text := differ(theirs, mine, phases=op.name in PHASES) or apart(here, mine):
+            text = differ(theirs, mine, phases=op.name in PHASES) if here is None else apart(here, mine)
+            if text:
                 yield "cuda", f"[{n}] {text}"
 
     def here(self, target: Any, use: Any, sample: Any) -> Any:
