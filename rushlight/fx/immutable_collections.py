@@ -15,8 +15,8 @@ _VT = TypeVar("_VT")
 def _no_mutation(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(
         f"{type(self).__name__!r} object does not support mutation. If you are attempting to modify the "
-        "kwargs or args of a torch.fx.Node object,\ninstead create a new copy of it and assign the copy to the "
-        "node:\n\n    new_args = ...  # copy and mutate args\n    node.args = new_args"
+        "kwargs or args of a torch.fx.Node object,\ninstead create a new copy of it and assign the copy to "
+        "the node:\n\n    new_args = ...  # copy and mutate args\n    node.args = new_args"
     )
 
 

@@ -120,6 +120,14 @@ class SparseTensor(Tensor):
     # --- what it is made of ---------------------------------------------------------------------
 
     layout = property(lambda self: self._layout)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False, **more: Any) -> Any:
+        """The name of its class by layout and dtype; or the tensor in the dtype of such a name or class."""
+        if dtype is None:
+            return f"torch.sparse.{self.dtype.legacy}Tensor"
+        if isinstance(dtype, str) and dtype.startswith("torch.sparse."):
+            dtype = getattr(torch.sparse, dtype.rpartition(".")[2])
+        return self.to(dtype if isinstance(dtype, torch.dtype) else dtype.dtype)
     is_sparse = property(lambda self: len(self.parts) == 2)  # type: ignore[assignment]
     is_sparse_csr = property(lambda self: self._layout is sparse_csr)  # type: ignore[assignment]
 
