@@ -92,7 +92,8 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+        moved: Tensor = averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+        return moved
 
     return swa_update
 

@@ -302,7 +302,7 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
     return tree_map(
         lambda v: (
             make(v, like._mesh, like._placements, like._whole)
-            if isinstance(v, Tensor) and v._a.shape == like._a.shape
+            if isinstance(v, Tensor) and v._l.shape == like._l.shape
             else v
         ),
         result,
@@ -317,7 +317,7 @@ def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
     plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
     found = (
         torch.zeros((), dtype=t.dtype)
-        if extreme and not t._a.size
+        if extreme and not t._l.size
         else func(*tree_map(_part, args), **tree_map(_part, kwargs))
     )
     found = found if plain else found**order

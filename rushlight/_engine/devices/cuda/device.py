@@ -244,6 +244,10 @@ class Device:
             self._known[key] = _SOON if described is None else described
         return self.adopt(found, operands)
 
+    def never_late(self, key: Any) -> None:
+        """Calls of this kind give what depends on numbers."""
+        self._known[key] = _SOON
+
     def _late(self, function: Any, args: Any, named: Any, known: Any, what: str) -> Any:
         operands: list[DeviceArray] = []
         given, more = self._seen(list(args), operands, True), self._seen(named, operands, True)

@@ -128,6 +128,8 @@ def bernoulli(engine: Philox, a: Any, p: Any) -> Draw:
 
 def fours(engine: Philox, count: int) -> Callable[[], Array]:
     """Uniforms (float32) for kernels in which a thread takes four neighbours."""
+    if not count:
+        return lambda: np.empty(0, np.float32)
     groups = -(-count // 4)
     seed, offset, threads = engine.claim(groups * 4)
 
