@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from rushlight._engine.dispatch.dispatcher import lookup
+from rushlight.jit.templates import of_tensors, plain
 
 TABLE = Path(__file__).resolve().parents[2] / "rushlight" / "jit"
 # Ops of `prim` that programs name; the others are what compilers make.
@@ -60,16 +61,14 @@ MENTIONED = {
 
 
 def runs(name: str) -> bool:
-    """Whether Rushlight has an op, or templates.tsv an expression for it."""
+    """Whether Rushlight has an op of this name."""
     return any(lookup(space, name) for space in ("torch", "Tensor", "aten", "nn.functional"))
 
 
 def main() -> None:
     """Write the file."""
-    templates = {
-        line.split("\t")[0].split(".")[0]
-        for line in (TABLE / "templates.tsv").read_text(encoding="utf-8").splitlines()
-    }
+    kinds = {*plain.templates, *of_tensors.templates}
+    templates = {kind.removeprefix("aten::").split(".")[0] for kind in kinds}
     lines = []
     for schema in map(str, torch._C._jit_get_all_schemas()):
         space, rest = schema.split("::", 1)

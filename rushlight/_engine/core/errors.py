@@ -22,11 +22,11 @@ def missing(name: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")
 
 
-ALWAYS = [False]  # what torch.set_warn_always was given
+ALWAYS = [False]  # torch.set_warn_always
 
 
 def warn_once(text: str) -> None:
-    """A UserWarning, the first time that it is asked for, or each time after set_warn_always(True)."""
+    """A UserWarning, the first time that it is asked for, or each time where that is wanted."""
     if text not in _warned or ALWAYS[0]:
         _warned.add(text)
         warn(text, UserWarning)
