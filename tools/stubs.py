@@ -126,6 +126,7 @@ def reexports(scope: Scope, package: str, homes: dict[str, str]) -> list[str]:
 _SLOTS = {
     "_a": "np.ndarray[Any, Any]",
     "_m": "np.ndarray[Any, Any]",
+    "_l": "np.ndarray[Any, Any]",
     "_k": "Kind",
     "_s": "Storage | None",
     "_i": "_int",
@@ -148,7 +149,7 @@ def tensor() -> str:
     own = [*stubclasses.doc_lines(Tensor.__doc__), ""]
     any_ = scope.home("Any")
     slots = vars(Tensor)["__slots__"]
-    own += [f"{name}: {_SLOTS.get(name, any_)}" for name in (*slots, "_m") if not name.startswith("__")]
+    own += [f"{name}: {_SLOTS.get(name, any_)}" for name in (*slots, "_m", "_l") if not name.startswith("__")]
     scope.name("rushlight._engine.tensors.kind", "Kind")
     scope.name("rushlight._engine.tensors.storages.storage", "Storage")
     told = {*methods.METHODS, *dispatcher._SPARSE}

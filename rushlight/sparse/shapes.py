@@ -197,8 +197,7 @@ def _select_compressed(t: SparseTensor, dim: int, index: int, size: list[int]) -
         return make((first, minor, values.select(dim + values.ndim - t.ndim, index)), size, layout=t.layout)
     if batch:
         raise RuntimeError(
-            "selecting rows or columns is not implemented for batched sparse compressed tensors; select "
-            "a matrix of the batch first"
+            "selecting sparse dimensions is not supported for batched sparse compressed tensors."
         )
     (row, col), held = places(t)
     mine, other = (row, col) if dim == batch else (col, row)

@@ -288,7 +288,7 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     """A gradient of a leaf, which gradients flow through."""
     if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
         return grad.clone()
-    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)  # type: ignore[no-any-return]
+    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:

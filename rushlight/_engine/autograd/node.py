@@ -268,6 +268,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def listed(values: Any) -> list[Any]:
-    """One tensor or edge, or a list or tuple of them, as a list."""
-    many = isinstance(values, (list, tuple)) and not isinstance(values, GradientEdge)
-    return list(values) if many else [values]
+    """One tensor or edge, or several of them, as a list."""
+    if values is None or isinstance(values, GradientEdge) or hasattr(type(values), "_g"):
+        return [values]
+    return list(values) if hasattr(values, "__iter__") else [values]

@@ -151,7 +151,7 @@ class Conversion(_Tensor):
         return iter(self.unbind(0))
 
     def __reversed__(self) -> Tensor:
-        return self.flip(0) if self._l.ndim else self  # type: ignore[attr-defined]
+        return self.flip(0) if self._l.ndim else self
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Conversion, bool, int, float, complex)):

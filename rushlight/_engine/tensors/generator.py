@@ -57,7 +57,7 @@ class Generator:
     def seed(self) -> int:
         """Restart from a seed of the operating system; returns it."""
         settle()
-        return self.engine.seed()
+        return int(self.engine.seed())
 
     def initial_seed(self) -> int:
         """The seed that the numbers started from."""

@@ -121,7 +121,9 @@ class Geometry(_Tensor):
     @property
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
-        if self._l.ndim not in (0, 2):
+        if self._l.ndim == 2:
+            return self.permute(1, 0)  # type: ignore[attr-defined, no-any-return]
+        if self._l.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
@@ -129,7 +131,7 @@ class Geometry(_Tensor):
                 "to reverse the dimensions of a tensor.",
                 UserWarning,
             )
-        return self.permute(tuple(range(self._l.ndim))[::-1])  # type: ignore[attr-defined]
+        return self.permute(tuple(range(self._l.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
@@ -299,7 +301,7 @@ class Geometry(_Tensor):
 
     def is_same_size(self, other: Tensor) -> bool:
         """Whether the shapes are equal."""
-        return self._l.shape == other._l.shape
+        return bool(self._l.shape == other._l.shape)
 
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
@@ -344,7 +346,7 @@ class Geometry(_Tensor):
     def __len__(self) -> int:
         if not self._l.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._l.shape[0]
+        return int(self._l.shape[0])
 
 
 def lookup_function(name: str) -> Any:

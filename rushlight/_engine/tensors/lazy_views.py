@@ -37,12 +37,12 @@ def elsewhere(t: Any, name: str) -> Array:
     hidden = t._hidden
     if hidden.__class__ is not Pending:
         return hidden  # type: ignore[no-any-return]
-    return hidden.layout if name == "_l" else hidden.owner.values(t)  # type: ignore[no-any-return]
+    return hidden.layout if name == "_l" else hidden.owner.values(t)
 
 
 def shared(t: Any, other: Any) -> bool:
     """Whether the values of `t` are put off, and are now those of `other`, too."""
-    hidden = getattr(t, "_hidden", None)
+    hidden: Any = getattr(t, "_hidden", None)
     if hidden.__class__ is Pending:
         return bool(hidden.owner.share(t, other))
     told = getattr(TAPE[-1], "alias", None) if TAPE else None
@@ -55,13 +55,13 @@ def values(t: Any) -> Array:
     """What `_a` of a tensor with an empty slot answers: a lazy view's values, what was put off, and what a
     copy from a device is under way to.
     """
-    hidden = getattr(t, "_hidden", None)
+    hidden: Any = getattr(t, "_hidden", None)
     if hidden.__class__ is Pending:
         return hidden.owner.values(t)  # type: ignore[no-any-return]
     if not t._k.lazy:
         return import_module("rushlight._engine.devices.cuda.strict").arrived(t)  # type: ignore[no-any-return]
     if t._k.on_meta:
-        return hidden  # type: ignore[no-any-return]
+        return hidden
     if TAPE:
         return read(memory(t), t._k)._a  # type: ignore[no-any-return]
     found: Array = asarray(_turned(t._hidden, t._k))

@@ -56,6 +56,7 @@ class Tensor(metaclass=TensorMeta):
     _grad: Any
     _hidden: Any
     _m: np.ndarray[Any, Any]
+    _l: np.ndarray[Any, Any]
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""

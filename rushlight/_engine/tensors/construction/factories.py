@@ -50,8 +50,22 @@ def tensor(
     return track(made) if checked_flag("tensor", "requires_grad", requires_grad) else made
 
 
+def _of_storage(data: Any, dtype: Dtype | None) -> Any:
+    """The elements of a storage of this dtype, or of bytes; RuntimeError for a storage of another one."""
+    wanted = get_default_dtype() if dtype is None else dtype
+    own = getattr(data, "dtype", None)
+    if own is not None and own is not wanted:
+        raise RuntimeError(
+            f"Expected a Storage of type {wanted.legacy} or an UntypedStorage, but got type {own.legacy} for "
+            "argument 1 'storage'"
+        )
+    return np.asarray(data.untyped()._bytes()).view(wanted.np)
+
+
 def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) -> Tensor:
     if not isinstance(data, Tensor):
+        if hasattr(data, "untyped") and hasattr(data, "nbytes"):
+            data = _of_storage(data, dtype)
         return _moved(wrap(infer(data, dtype)), where)
     warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
