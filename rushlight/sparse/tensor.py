@@ -70,6 +70,10 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
 
 def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
+    if any(part.is_cuda for part in parts):
+        raise NotImplementedError(
+            "sparse tensors are on the CPU alone: keep the tensor dense on CUDA (sparse=False), or use .cpu()"
+        )
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
     made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(map(int, size)))

@@ -485,7 +485,8 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     from rushlight._engine.tensors.storages.sharing import share
 
-    share(self._storage(), self)
+    if self._k.home is None:  # a CUDA device's is always shared, PyTorch says
+        share(self._storage(), self)
     return self
 
 
