@@ -50,6 +50,7 @@ from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
 from rushlight.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
+from rushlight.nn.scaled import _grouped_mm as _grouped_mm
 from rushlight.toplevel import _int_mm as _int_mm
 from rushlight.toplevel import _is_all_true as _is_all_true
 from rushlight.toplevel import _is_any_true as _is_any_true
@@ -60,6 +61,8 @@ from rushlight import _ops as _ops
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
 from rushlight import _prims_common as _prims_common
 from rushlight.toplevel import _running_with_deploy as _running_with_deploy
+from rushlight.nn.scaled import _scaled_grouped_mm as _scaled_grouped_mm
+from rushlight.nn.scaled import _scaled_mm as _scaled_mm
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
 from rushlight.toplevel import _softmax as _softmax
 from rushlight.sparse.unchecked import _sparse_broadcast_to as _sparse_broadcast_to

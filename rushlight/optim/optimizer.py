@@ -91,6 +91,14 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 class Optimizer:
     """Subclass with `_step_group(group)`, which applies one step to a group's parameters."""
 
+    def _patch_step_function(self) -> None:
+        """Let the class's step() call the hooks, where it does not yet (for subclasses that do not call
+        __init__).
+        """
+        step = type(self).step
+        if not getattr(step, "hooked", False):
+            type(self).step = _hooked(step)  # type: ignore[method-assign]
+
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
         """Lists of tensors cut up by the first list's devices and dtypes, for optimizers of others."""
@@ -123,7 +131,7 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(dict(group))
-        self._patch_step()
+        self._patch_step_function()
 
     def _init_hooks(self) -> None:
         for when in (
@@ -136,11 +144,6 @@ class Optimizer:
         ):
             self.__dict__[f"_optimizer_{when}_hooks"] = OrderedDict()
 
-    def _patch_step(self) -> None:
-        step = type(self).step
-        if not getattr(step, "hooked", False):
-            type(self).step = _hooked(step)  # type: ignore[method-assign]
-
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
@@ -148,7 +151,7 @@ class Optimizer:
         self.__dict__.update(state)
         if "_optimizer_step_pre_hooks" not in self.__dict__:
             self._init_hooks()
-        self._patch_step()
+        self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
@@ -339,7 +342,7 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
     if isinstance(value, Tensor):
         if key == "step":
             return value.clone().float() if single else value.clone()
-        return value.to(p.dtype, copy=True) if p.is_floating_point() else value.clone()
+        return value.to(p.device, p.dtype if p.is_floating_point() else value.dtype, copy=True)
     if isinstance(value, dict):
         return {k: _cast(p, v, single, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
