@@ -387,8 +387,9 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         if dtype not in by_legacy:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = by_legacy[dtype]
-    dtype = getattr(dtype, "dtype", dtype)
-    return to(self, dtype)
+    if dtype is Tensor:
+        return to(self, dt.get_default_dtype())
+    return to(self, getattr(dtype, "dtype", dtype))
 
 
 def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
@@ -484,7 +485,8 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     from rushlight._engine.tensors.storages.sharing import share
 
-    share(self._storage(), self)
+    if self._k.home is None:  # a CUDA device's is always shared, PyTorch says
+        share(self._storage(), self)
     return self
 
 
