@@ -61,7 +61,10 @@ class Sweep:
 
     def call(self, backend: Any, target: Any) -> Callable[..., Any]:
         """The operator of one side."""
-        return backend.rebind(target.source or self.h.resolve(backend.package, target.path))
+        result: Callable[..., Any] = backend.rebind(
+            target.source or self.h.resolve(backend.package, target.path)
+        )
+        return result
 
     def drawn(self, op: Any, of: torch.dtype, grad: bool = False) -> list[Any]:
         """Samples of the operator."""
@@ -252,7 +255,8 @@ class Sweep:
                 continue
             exact = op.name not in self.h.UNINITIALISED and not DRAWS.search(op.name)
             here = None if isinstance(mine, Exception) or not exact else self.here(target, use, sample)
-            if text := differ(theirs, mine, phases=op.name in PHASES) or apart(here, mine):
+            text = differ(theirs, mine, phases=op.name in PHASES) if here is None else apart(here, mine)
+            if text:
                 yield "cuda", f"[{n}] {text}"
 
     def here(self, target: Any, use: Any, sample: Any) -> Any:
@@ -284,12 +288,21 @@ class Sweep:
             x = sample.input
             if not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
                 return
-            like = lambda v: isinstance(v, torch.Tensor) and v.shape == x.shape  # noqa: E731
+
+            def like(v: Any) -> bool:
+                return isinstance(v, torch.Tensor) and v.shape == x.shape
+
+            def emptied(v: Any, d: int) -> Any:
+                return v.narrow(d, 0, 0) if like(v) else v
+
+            def first(v: Any) -> Any:
+                return v.flatten()[0] if like(v) else v
+
             for d in range(x.ndim):
-                yield f"dim {d}", sample.transform(lambda v, d=d: v.narrow(d, 0, 0) if like(v) else v)
+                yield f"dim {d}", sample.transform(partial(emptied, d=d))
                 yield f"input's dim {d}", with_input(sample, x.narrow(d, 0, 0))
             if x.ndim and x.numel():
-                yield "no dims", sample.transform(lambda v: v.flatten()[0] if like(v) else v)
+                yield "no dims", sample.transform(first)
                 yield "input of no dims", with_input(sample, x.flatten()[0])
 
         return self.plain(op, target, changed)

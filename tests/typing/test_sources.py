@@ -1,4 +1,4 @@
-"""The sources of layers pass mypy --strict, which reads stubs where there are some: so the stubs go, in a copy."""
+"""The sources of the public storey pass mypy --strict, which reads stubs where there are some: so the stubs go, in a copy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _PACKAGE = Path(rushlight.__file__).parent
 _FOUND_LATE = ("__init__.pyi", "functional.pyi")
 
 
+_FOLDERS = ("rushlight/jit", "rushlight/nn", "rushlight/optim")
 _CONFIG = "[mypy]\nignore_missing_imports = True\nfollow_imports = silent\nfollow_imports_for_stubs = True\n"
 
 
-def test_layers(tmp_path: Path) -> None:
+def test_public_sources(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     copy = tmp_path / "rushlight"
     shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -30,7 +31,7 @@ def test_layers(tmp_path: Path) -> None:
     config.write_text(_CONFIG, encoding="utf-8")
     options = ["--strict", "--no-error-summary", "--config-file", str(config)]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "--cache-dir", str(tmp_path / "cache"), "rushlight/nn"],
+        [sys.executable, "-m", "mypy", *options, "--cache-dir", str(tmp_path / "cache"), *_FOLDERS],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -187,7 +187,7 @@ def _run(
                         turns = _turns(roots, target)
                     heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
-        results = g = e = None
+        results = g = e = None  # type: ignore[assignment]
 
 
 _STOP: Any = object()
@@ -229,7 +229,7 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
         results = node.apply(grad)
     if node.hooks is not None:
         results = hooks.after(node, results, grad)
-    return results
+    return results  # type: ignore[no-any-return]
 
 
 def _entered(roots: list[tuple[Node, int, Tensor]]) -> tuple[dict[Node, Any], list[tuple[float, Node]]]:
@@ -288,7 +288,7 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     """A gradient of a leaf, which gradients flow through."""
     if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
         return grad.clone()
-    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)  # type: ignore[no-any-return]
+    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
@@ -465,7 +465,7 @@ def grad(
 
 def _zeros(like: Tensor, tracked: bool) -> Tensor:
     found = like.new_zeros(like.shape)
-    return found.requires_grad_() if tracked else found  # type: ignore[no-any-return]
+    return found.requires_grad_() if tracked else found
 
 
 def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:

@@ -31,6 +31,13 @@ _VIEW = (
 )
 
 
+def _held(t: Any, number: int) -> Any:
+    """What a node keeps of a tensor: itself; of result `number` its memory, outside the node's own circle."""
+    if number < 0:
+        return t
+    return t.detach() if type(t) in WRAPPED else result_alias(t)
+
+
 class FunctionNode(Node):
     """The graph's node of a Function. What a program has of it is a FunctionCtx, whose attributes are `user`:
     so no name of a program's own meets one of the graph's.
@@ -108,13 +115,7 @@ class FunctionNode(Node):
             if HOOKS.stack:
                 kept.append(pack(self, t, number))
             else:
-                kept.append(
-                    (
-                        t if number < 0 else t.detach() if t.__class__ in WRAPPED else result_alias(t),
-                        version_of(t),
-                        number,
-                    )
-                )
+                kept.append((_held(t, number), version_of(t), number))
         self.to_save = ()
         self.saved = kept
 
@@ -386,6 +387,8 @@ def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: d
         else:
             output = of.forward(*args, **kwargs)
             of.setup_context(ctx, args, output)
+            if node.to_save:
+                _refuse_as_is(node, args, output)
     finally:
         LOCAL.enabled = before
     return _record(node, args, output, recording)
@@ -398,6 +401,19 @@ class AsRow:
 
     def __init__(self, of: type[Function]) -> None:
         self.of, self.name = of, of.__name__
+
+
+def _refuse_as_is(node: FunctionNode, args: tuple[Any, ...], output: Any) -> None:
+    """An input that is a result, too, may only be saved by who makes it one."""
+    outputs = output if isinstance(output, (tuple, list)) else (output,)
+    for t in node.to_save:
+        handed = any(t is a for a in args) and any(t is o for o in outputs)
+        if t is not None and handed and not any(t is d for d in node.dirty):
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This is not "
+                "supported if you override setup_context. You should return and save a view of the input "
+                "instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+            )
 
 
 def _attached(t: Tensor, node: Any, number: int) -> Tensor:

@@ -58,7 +58,8 @@ def asarray(value: Any) -> Any:
 
 def host(array: Any) -> Any:
     """An array's elements for the host, which waits for those of a device; the host's own as they are."""
-    return array.device.read(array).copy() if array.__class__ is Seam.array else array
+    away: bool = type(array) is Seam.array
+    return array.device.read(array).copy() if away else array
 
 
 def is_away(value: Any) -> bool:

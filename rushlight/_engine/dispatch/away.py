@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from rushlight._engine.core.recording import escape
@@ -49,14 +50,14 @@ def as_tensors(found: Any) -> Any:
         return wrap(found)
     if isinstance(found, (tuple, list)):
         items = [as_tensors(f) for f in found]
-        return items if found.__class__ is list else tuple.__new__(found.__class__, items)
+        return items if isinstance(found, list) else tuple.__new__(found.__class__, items)
     return found
 
 
 class Launch:
     """A pointwise kernel on a device: what stands for the kernel's functions in an Entry."""
 
-    def __init__(self, home: Any, kernel: Any, compute: Callable[..., Any]) -> None:
+    def __init__(self, home: Any, kernel: Any, compute: partial[Any]) -> None:
         self.home, self.kernel, self.compute = home, kernel, compute
         self.result = compute.args[1]  # its kind
         self.kernel_name = "pointwise"

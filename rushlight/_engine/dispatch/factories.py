@@ -14,7 +14,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.device import CPU, Default, device
+from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
@@ -26,7 +26,7 @@ from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.construction.placement import home_of as available, refuse_placement, track
-from rushlight._engine.tensors.kind import META, kind
+from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
@@ -120,6 +120,11 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
     """Make the numbers in out's dtype and write them there; its shape is taken over silently."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{row.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    where = given.get("device")
+    if where is not None and where.type != out._k.device.type:
+        raise RuntimeError(
+            f"device type {where.type} does not match device type of out parameter ({out._k.device.type})"
+        )
     if "dtype" in given:
         asked = given["dtype"]
         if asked is not None and asked is not out._k.dtype:

@@ -194,6 +194,8 @@ def view(
     dtype: dt.dtype | None = None,
 ) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
+    if given and given[0].__class__ is int and size is dtype is None:
+        return ROWS["_view"].call(self, *given)  # type: ignore[no-any-return]
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
         return _view_dtype(self, dtype or sizes[0])
@@ -385,8 +387,9 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         if dtype not in by_legacy:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = by_legacy[dtype]
-    dtype = getattr(dtype, "dtype", dtype)
-    return to(self, dtype)
+    if dtype is Tensor:
+        return to(self, dt.get_default_dtype())
+    return to(self, getattr(dtype, "dtype", dtype))
 
 
 def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
@@ -411,7 +414,8 @@ def cuda(
 
 def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
-    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
+    given: Any = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    size: tuple[int, ...] = tuple(given)
     if self._g is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
     a = self._m
@@ -481,7 +485,8 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     from rushlight._engine.tensors.storages.sharing import share
 
-    share(self._storage(), self)
+    if self._k.home is None:  # a CUDA device's is always shared, PyTorch says
+        share(self._storage(), self)
     return self
 
 

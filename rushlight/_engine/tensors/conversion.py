@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
     from rushlight._engine.tensors.tensor import Tensor
 
+    # A part of Tensor: its other parts are there, too.
+    _Tensor = Tensor
+else:
+    _Tensor = object
 
-class Conversion:
+
+class Conversion(_Tensor):
     """item, tolist, numpy, float(), bool(), iteration, printing."""
 
     __slots__ = ()
     _many = False
-    _a: Any
-    _k: Any
-    _g: Any
-    _s: Any
 
     def item(self) -> int | float | bool:
         """The value of a tensor with one element, as a Python number."""
@@ -95,7 +96,7 @@ class Conversion:
         return dlpack(
             self,
             stream=stream,
-            max_version=max_version,  # type: ignore[arg-type]
+            max_version=max_version,
             dl_device=dl_device,
             copy=copy,
         )
@@ -103,7 +104,7 @@ class Conversion:
     def __dlpack_device__(self) -> tuple[int, int]:
         from rushlight._engine.tensors.construction.interop import dlpack_device
 
-        return dlpack_device(self)  # type: ignore[arg-type]
+        return dlpack_device(self)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         from rushlight._engine.tensors.tensor import wrap
@@ -147,19 +148,19 @@ class Conversion:
     def __iter__(self) -> Iterator[Tensor]:
         if not self._l.ndim:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __reversed__(self) -> Tensor:
-        return self.flip(0) if self._l.ndim else self  # type: ignore[attr-defined]
+        return self.flip(0) if self._l.ndim else self
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Conversion, bool, int, float, complex)):
-            return bool((self == element).any())  # type: ignore[attr-defined]
+            return bool((self == element).any())
         raise RuntimeError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         from rushlight._engine.tensors.printing import tensor_repr
 
         escape("printing a tensor")

@@ -113,7 +113,7 @@ def reduce_alone(t: Tensor) -> tuple[Any, ...] | None:
         or (a.base is not None or not a.flags.c_contiguous)
     ):
         return None
-    return over, (t._k.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8)))
+    return over, (t._k.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8).data))
 
 
 def over(name: str, sizes: Ints, memory: Any) -> Tensor:

@@ -57,11 +57,11 @@ class Generator:
     def seed(self) -> int:
         """Restart from a seed of the operating system; returns it."""
         settle()
-        return self.engine.seed()
+        return int(self.engine.seed())
 
     def initial_seed(self) -> int:
         """The seed that the numbers started from."""
-        return self.engine.initial_seed
+        return int(self.engine.initial_seed)
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
@@ -111,7 +111,7 @@ class Generator:
             if offset % 4:
                 raise RuntimeError("offset must be a multiple of 4")
             self._own.offset = offset
-            return
+            return self
         raise RuntimeError("CPU Generator does not use offset; use set_state() instead")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -15,6 +15,11 @@ from rushlight._engine.tensors.storages.storage import SHARED, Storage, address,
 if TYPE_CHECKING:
     from rushlight._engine.tensors.tensor import Tensor
 
+    # A part of Tensor: its other parts are there, too.
+    _Tensor = Tensor
+else:
+    _Tensor = object
+
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
     """The dim whose size or stride is asked for, from 0 on."""
@@ -66,13 +71,10 @@ def _told(path: str, doc: str) -> Any:
     return property(attrgetter(path), doc=doc)
 
 
-class Geometry:
+class Geometry(_Tensor):
     """Sizes, strides, offset, memory: everything that can be told without reading the data."""
 
     __slots__ = ()
-    _m: Any
-    _k: Any
-    _s: Any
 
     @property
     def shape(self) -> Size:
@@ -119,7 +121,9 @@ class Geometry:
     @property
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
-        if self._l.ndim not in (0, 2):
+        if self._l.ndim == 2:
+            return self.permute(1, 0)  # type: ignore[attr-defined, no-any-return]
+        if self._l.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
@@ -127,7 +131,7 @@ class Geometry:
                 "to reverse the dimensions of a tensor.",
                 UserWarning,
             )
-        return self.permute(tuple(range(self._l.ndim))[::-1])  # type: ignore[attr-defined]
+        return self.permute(tuple(range(self._l.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
@@ -160,25 +164,27 @@ class Geometry:
                 f"tensor.{name} is only supported on matrices or batches of matrices. "
                 f"Got {self._l.ndim}-D tensor."
             )
-        return self.transpose(-2, -1)  # type: ignore[attr-defined]
+        return self.transpose(-2, -1)
 
     @property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor is returned as it is."""
-        return lookup_function("real")(self)
-
-    @property
-    def imag(self) -> Tensor:
-        """The imaginary part, as a view."""
-        return lookup_function("imag")(self)
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        self.imag.copy_(value)
+        part: Tensor = lookup_function("real")(self)
+        return part
 
     @real.setter
     def real(self, value: Any) -> None:
         self.real.copy_(value)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, as a view."""
+        part: Tensor = lookup_function("imag")(self)
+        return part
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value)
 
     def element_size(self) -> int:
         """Bytes of one element."""
@@ -239,7 +245,7 @@ class Geometry:
         """Whether the elements lie in the order of `memory_format` without gaps."""
         a = self._l
         if memory_format is contiguous_format or memory_format is preserve_format:
-            return a.flags.c_contiguous  # type: ignore[no-any-return]
+            return a.flags.c_contiguous
         if a.ndim != (4 if memory_format is channels_last else 5):
             return False
         strides, step = self.stride(), 1
@@ -293,17 +299,17 @@ class Geometry:
         """Whether the memory is the CPU's."""
         return self._k.device.type == "cpu"
 
-    def is_same_size(self, other: Geometry) -> bool:
+    def is_same_size(self, other: Tensor) -> bool:
         """Whether the shapes are equal."""
-        return self._l.shape == other._l.shape
+        return bool(self._l.shape == other._l.shape)
 
-    def is_set_to(self, other: Geometry) -> bool:
+    def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
-        own = self._s is not None and self._s in SHARED
+        own = (self._s is not None and self._s in SHARED) or self._k.home is not None
         return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
 
     def is_conj(self) -> bool:
@@ -332,7 +338,7 @@ class Geometry:
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array API standard's name of `to(device)`."""
-        return self.to(device)  # type: ignore[attr-defined]
+        return self.to(device)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
@@ -340,7 +346,7 @@ class Geometry:
     def __len__(self) -> int:
         if not self._l.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._l.shape[0]
+        return int(self._l.shape[0])
 
 
 def lookup_function(name: str) -> Any:

@@ -17,32 +17,29 @@ if TYPE_CHECKING:
     from rushlight._engine.autograd.node import Node
     from rushlight._engine.tensors.tensor import Tensor
 
+    # A part of Tensor: its other parts are there, too.
+    _Tensor = Tensor
+else:
+    _Tensor = object
+
 _new = object.__new__
 
 
-class Gradient:
+class Gradient(_Tensor):
     """requires_grad, grad, grad_fn, backward, detach, hooks."""
 
     __slots__ = ()
-    _a: Any
-    _k: Any
-    _g: Any
-    _i: int
-    _s: Any
-    _b: Any
-    _hidden: Any
-    _grad: Any
     _detached: type | None = None  # the class of detach()'s result; None: its own
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether gradients flow into (or through) this tensor."""
-        return self._g is not None
 
     @property
     def _recorded(self) -> bool:
         """Whether an op on this tensor would be recorded now."""
         return LOCAL.enabled and self.requires_grad
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow into (or through) this tensor."""
+        return self._g is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -111,7 +108,7 @@ class Gradient:
         if value is not None:
             _check_grad(self, value)
         if TAPE:
-            TAPE[-1].call(Gradient.grad.fset, self, value)
+            TAPE[-1].call(Gradient.grad.fset, self, value)  # type: ignore[attr-defined]
         self._grad = value
 
     @grad.deleter
@@ -121,15 +118,16 @@ class Gradient:
     @property
     def _base(self) -> Tensor | None:
         base = getattr(self, "_b", None)
-        if base is None or self._s.inference:
+        if base is None or (self._s is not None and self._s.inference):
             return None
-        root = base[0]
+        root: Tensor = base[0]
         while (upper := getattr(root, "_b", None)) is not None:
             root = upper[0]
         return root
 
     def _is_view(self) -> bool:
-        return getattr(self, "_b", None) is not None and not self._s.inference
+        inference = self._s is not None and self._s.inference
+        return getattr(self, "_b", None) is not None and not inference
 
     def backward(
         self,
@@ -145,9 +143,8 @@ class Gradient:
 
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
-        other: Any = _new(
-            self._detached or self.__class__
-        )  # written out from `alias`, since it is often called
+        # Written out from `alias`, since it is often called.
+        other: Tensor = _new(self._detached or self.__class__)
         other._k = of = self._k
         other._g, other._i = None, 0
         other._s = storage(self)
@@ -155,7 +152,7 @@ class Gradient:
             other._hidden = self._hidden
         elif not (TAPE and shared(self, other)):
             other._a = self._a
-        return other  # type: ignore[no-any-return]
+        return other
 
     def detach_(self) -> Tensor:
         """Cut this tensor off from its graph, in place."""
@@ -181,15 +178,16 @@ class Gradient:
                 "data set to a tensor that requires gradients must be floating point or "
                 f"complex dtype, got {value._k.dtype}"
             )
-        if self.layout is not value.layout:  # type: ignore[attr-defined]
+        if self.layout is not value.layout:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
                 f"have incompatible tensor type: {self.layout} and {value.layout}"
-            )  # type: ignore[attr-defined]
+            )
         place(self, value._m, value._k)
         self._s = value._s
-        if self.__dict__.get("_post"):
-            self._post()
+        post = self.__dict__.get("_post")
+        if post:
+            post()
 
     @data.deleter
     def data(self) -> None:
@@ -207,7 +205,7 @@ class Gradient:
     @property
     def retains_grad(self) -> bool:
         """Whether a non-leaf tensor keeps its gradient."""
-        return bool(self.__dict__.get("_retains_grad"))  # type: ignore[attr-defined]
+        return bool(self.__dict__.get("_retains_grad"))
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Any:
         """Call `hook(grad)` when this tensor's gradient is known; a result replaces it."""

@@ -24,7 +24,7 @@ _DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
 
 
 def _rank(bound: Bound) -> int:
-    return max(t._l.ndim for t in operands(tuple(bound.values())))
+    return max(int(t._l.ndim) for t in operands(tuple(bound.values())))
 
 
 def shifted(dim: Any, ndim: int) -> Any:

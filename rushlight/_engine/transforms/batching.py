@@ -55,12 +55,12 @@ class Batched(Wrapped):
     def _again(self, value: Any) -> Any:
         return wrapper(Batched, value, self.level)
 
-    def resize_(self, *sizes: Any) -> Any:
+    def resize_(self, *sizes: Any, **_options: Any) -> Any:
         """Another shape for every example."""
         self.value.resize_(len(self.value), *(sizes if isinstance(sizes[0], int) else sizes[0]))
         return self
 
-    @property
+    @property  # type: ignore[misc]  # nothing may be put in its place
     def data(self) -> Any:
         """Refused: what is done to it, vmap would not see."""
         raise RuntimeError("accessing `data` under vmap transform is not allowed; use detach()")
@@ -89,7 +89,7 @@ class Batched(Wrapped):
 
     tolist = numpy
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         text = repr(self.value).replace("\n", "\n    ")
         return f"BatchedTensor(lvl={self.level.number}, bdim=0, value=\n    {text}\n)"
 

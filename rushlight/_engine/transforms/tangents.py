@@ -40,7 +40,7 @@ class Dual(Wrapped):
         self.value.requires_grad_(requires_grad)
         return self
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
 
 
@@ -216,6 +216,7 @@ def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any
 
 def _promote(t: Any, tangent: Any, level: Any) -> None:
     """A plain tensor becomes dual where it stands, since a dual one is written into it."""
+    root: Any
     root, views = view_chain(t)
     if root is not t:
         if not level.holds(root):

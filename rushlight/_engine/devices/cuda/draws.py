@@ -128,6 +128,8 @@ def bernoulli(engine: Philox, a: Any, p: Any) -> Draw:
 
 def fours(engine: Philox, count: int) -> Callable[[], Array]:
     """Uniforms (float32) for kernels in which a thread takes four neighbours."""
+    if not count:
+        return lambda: np.empty(0, np.float32)
     groups = -(-count // 4)
     seed, offset, threads = engine.claim(groups * 4)
 
@@ -375,7 +377,7 @@ def _room(home: Any, memory: Fill) -> DeviceArray:
 
 
 def _alike(given: dict[str, Any]) -> Fill:
-    return fill_like(given["input"]._m, None, given.get("dtype"), given.get("memory_format"))  # type: ignore[no-any-return]
+    return fill_like(given["input"]._l, None, given.get("dtype"), given.get("memory_format"))  # type: ignore[no-any-return]
 
 
 def _sized(draw: Callable[..., Draw], what: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

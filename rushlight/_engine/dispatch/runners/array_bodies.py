@@ -236,5 +236,5 @@ def wrapped(found: Any) -> Any:
         return wrap(found)
     if isinstance(found, (tuple, list)):
         items = [wrap(f) if f.__class__ is np.ndarray else wrapped(f) for f in found]
-        return items if found.__class__ is list else tuple.__new__(found.__class__, items)
+        return items if isinstance(found, list) else tuple.__new__(found.__class__, items)
     return wrap(found) if isinstance(found, (np.ndarray, np.generic)) else found

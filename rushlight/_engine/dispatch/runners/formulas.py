@@ -174,7 +174,7 @@ class Formula:
     def _make(self, values: Sequence[Any]) -> Entry:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
-        ins, mapping, copied = [], {}, list[int]()
+        ins, mapping, copied = list[tuple[str, str]](), dict[Expr, Expr](), list[int]()
         below = compute.name if compute is not dt.opmath(compute) else None
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
@@ -237,7 +237,7 @@ class Formula:
                 return taker(self, values)
         entry = self.entry(values)
         if entry.kind.home is not None:
-            values = brought(entry.kind, values)  # what a row's body made on the CPU, and nodes keep
+            values = tuple(brought(entry.kind, values))  # what a row's body made on the CPU, and nodes keep
             entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:

@@ -110,7 +110,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
     foreign = CLASSES.asked and [
         a
         for a in args
-        if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__
+        if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__ is not None
     ]
     foreign = foreign or (
         CLASSES.asked
@@ -122,7 +122,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         watched = MODES and STACK.modes and getattr(STACK.modes[-1], "watches", False)
         return _noted(public, args) if watched else run(*args)
     cls = type(foreign[0])
-    hook = cls.__torch_function__  # type: ignore[attr-defined]
+    hook = cls.__torch_function__
     if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
         return overrides.as_class(run(*args), cls)
     return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(f) for f in foreign), args, {})
@@ -269,6 +269,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     a, shared = self._m, self._s
     if 0 in a.strides or self._k.special or (shared is not None and shared.inference):
         return False
+    source: Any
     if isinstance(value, Tensor):
         if value._k is not self._k or value._s is shared is not None:
             return False
@@ -320,7 +321,8 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
             "be greater or equal to the number of dimensions in the tensor "
             f"({value._l.ndim})"
         )
-    return ROWS["expand"](value, shape)
+    expanded: Tensor = ROWS["expand"](value, shape)
+    return expanded
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
@@ -351,7 +353,8 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
             return
     from rushlight._engine.dispatch.dispatcher import lookup
 
-    lookup("Tensor", "index_put_")(target, indices, value)
+    index_put: Any = lookup("Tensor", "index_put_")
+    index_put(target, indices, value)
 
 
 def _placed_on(target: Tensor, value: Tensor) -> None:

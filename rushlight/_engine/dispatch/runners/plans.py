@@ -62,7 +62,7 @@ class Script:
         else:
             row, function = getattr(function, "row", None), getattr(function, "body", function)
             owner = getattr(function, "__self__", function)
-            kernel = hasattr(owner, "bare") and owner.bare(*operands)
+            kernel = owner.bare(*operands) if hasattr(owner, "bare") else None
             quiet = row is not None and bool(row.options.get("quiet"))
             way = function.way(*operands) if hasattr(function, "way") else NotImplemented
             operands = operands if way is NotImplemented else tuple(arrays_in(operands))
@@ -125,7 +125,9 @@ class Script:
 
     def _seen(self, t: Tensor) -> str:
         """Code for an operand or a view of one."""
-        given, (base, *_, step) = self.names.get(id(t._a), ""), getattr(t, "_b", (None, None))
+        given = self.names.get(id(t._a), "")
+        view: tuple[Any, ...] = getattr(t, "_b", (None, None))
+        base, *_, step = view
         if given.endswith("._a"):
             return given[:-3]
         of = self._seen(base) if step else ""
@@ -154,7 +156,8 @@ class Script:
             return f"({''.join(f'{self._code(v)}, ' for v in value)})"
         self.failed |= isinstance(value, (dict, Tensor))
         if id(value) not in self.names and id(value) in self.tensors:
-            base, *_, step = getattr(self.tensors[id(value)], "_b", (None, None))
+            view: tuple[Any, ...] = getattr(self.tensors[id(value)], "_b", (None, None))
+            base, *_, step = view
             self._know(base)
             of, self.failed = self._code(base._a) if step else "", self.failed or not step
             *_, function, args = step or (None, ())

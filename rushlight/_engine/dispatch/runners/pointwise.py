@@ -290,7 +290,7 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
             promoting,
             node_names.label(row),
             {n: v for n, v in call.items() if n not in operands},
-            narrow.union(row.options.get("narrow", ())),
+            sorted(narrow.union(row.options.get("narrow", ()))),
             wide,
         )
     return found

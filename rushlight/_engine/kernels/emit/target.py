@@ -87,6 +87,21 @@ def identity() -> str:
 
 
 @cache
+def sets() -> list[str]:
+    """Named sets of instructions that kernels here may be of, the largest first; one if it was asked for."""
+    if knobs.cpu != "native":
+        return [knobs.cpu] if _words() else []
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return []
+    found, fitting = _words(), list[str]()
+    for name, words in _SETS.items():
+        if not found.issuperset(words.split()):
+            break
+        fitting.insert(0, name)
+    return fitting
+
+
+@cache
 def _processor() -> str:
     """What the system says of the processor, save for the clock's present rate and the core's number."""
     try:

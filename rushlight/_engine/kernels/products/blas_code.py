@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rushlight._engine.kernels.emit.atom_code import LLVM
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.runtime.abi import BLAS
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.runtime.abi import BLAS, SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 
 ROW_MAJOR = 101
 

@@ -152,6 +152,8 @@ def interpolate(
             "bilinear | bicubic | trilinear"
         )
     out, scales = _out_sizes(input.shape[2:], size, scale_factor)
+    if any(abs(o) >= 2**63 for o in out):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     if mode not in _MODES or dims not in _MODES[mode]:
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "

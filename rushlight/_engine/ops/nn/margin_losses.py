@@ -56,6 +56,13 @@ def soft_margin_loss(input, target):
     return (-target * input).exp().log1p()
 
 
+def _size(x: Any, dim: int) -> Any:
+    """The length along dim, whose gradient at 0 is 0."""
+    squares = x.square().sum(dim, True)
+    none = squares == 0
+    return where(none, 0.0, where(none, 1.0, squares).sqrt()).to(x.dtype)
+
+
 @composite(where=("torch", "nn.functional"), planned=True)
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
@@ -64,18 +71,24 @@ def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-08):
     if not of.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {of.legacy}")
     x1, x2 = ((x if x.is_floating_point() else x.to(of)).expand(shape) for x in (x1, x2))
-    size1, size2 = (
-        (x.float() if x.dtype.itemsize == 2 else x).square().sum(dim, True).sqrt().to(x.dtype)
-        for x in (x1, x2)
-    )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
+    size1, size2 = (_size(x.float() if x.dtype.itemsize == 2 else x, dim).to(x.dtype) for x in (x1, x2))
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
 
 
 @loss()
 def cosine_embedding_loss(input1, input2, target, margin: float = 0):
     """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with "
+            f"sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
     eps = 1e-12
-    dim = input1.ndim - 1 if input1.ndim else 0
+    dim = input1.ndim - 1
     dot = (input1 * input2).sum(dim)
     cos = dot / ((((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)).sqrt())
     return where(target == 1, 1 - cos, 0.0) + where(target == -1, (cos - margin).clamp(min=0), 0.0)

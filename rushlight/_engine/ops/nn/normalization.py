@@ -236,6 +236,10 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got "
             f"input of shape {list(input.shape)} and num_groups={num_groups}"
         )
+    if input.shape[0] * (channels // num_groups) * math.prod(input.shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}"
+        )
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (p.ndim != 1 or p.shape[0] != channels):
             raise RuntimeError(

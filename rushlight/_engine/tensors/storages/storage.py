@@ -135,12 +135,9 @@ def span(array: Array) -> Array:
 
 def address(array: Array) -> int:
     """The address of an array's first element."""
-    return int(
-        array.address
-        if is_away(array)
-        # type: ignore[attr-defined]
-        else array.__array_interface__["data"][0]
-    )
+    if is_away(array):
+        return int(array.address)  # type: ignore[attr-defined]  # a device's own array
+    return int(array.__array_interface__["data"][0])
 
 
 def strided(

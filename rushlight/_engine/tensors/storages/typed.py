@@ -5,6 +5,7 @@ PyTorch has replaced them by UntypedStorage; its files still name them.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class TypedStorage:
         self._untyped_storage = UntypedStorage(
             many * self.dtype.itemsize, device="cpu" if device is None else device
         )
-        if not isinstance(size, int):
+        if not isinstance(size, int) and self.device.type != "meta":
             self._elements()[:] = size
 
     @classmethod
@@ -45,7 +46,8 @@ class TypedStorage:
         """A copy of a buffer's elements: (buffer, byte_order, count=-1, offset=0); see UntypedStorage's."""
         of = dtype or getattr(cls, "dtype", None) or dt.get_default_dtype()
         made = UntypedStorage.from_buffer(*args, dtype=of, **kwargs)
-        return made if cls is UntypedStorage else TypedStorage(wrap_storage=made, dtype=of)
+        plain: Any = cls  # UntypedStorage has this method from here
+        return made if plain is UntypedStorage else TypedStorage(wrap_storage=made, dtype=of)
 
     @classmethod
     def _from_buffer(cls, *args: Any, **kwargs: Any) -> Any:
@@ -144,13 +146,22 @@ class TypedStorage:
                 made._elements()[:] = convert(self._elements(), of.np)
         return made
 
+    def _share_fd_cpu_(self) -> Any:
+        self._untyped_storage._on_cpu("_share_fd_cpu_")
+        return self.share_memory_()
+
+    _share_filename_cpu_ = _share_fd_cpu_
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
+        return TypedStorage(wrap_storage=copy.deepcopy(self._untyped_storage, memo), dtype=self.dtype)
+
     def clone(self) -> TypedStorage:
         """A storage with its own copy of the elements."""
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def cpu(self) -> TypedStorage:
         """Itself where it is in the CPU's memory, else a copy there."""
-        if not self.is_cuda:
+        if self.device.type == "cpu":
             return self
         return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
 

@@ -147,6 +147,8 @@ class UntypedStorage:
 
     def __getitem__(self, index: Any) -> Any:
         """A byte, or for a slice a storage that shares the bytes."""
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
         if isinstance(index, slice):
             if index.step not in (None, 1):
                 raise RuntimeError(
@@ -170,8 +172,20 @@ class UntypedStorage:
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
+        source._with_data()
         self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
+        if self.device.type != "cpu":
+            return self.clone()
+        # Tensors that see the storage find its copy under the same number.
+        found = memo.get(id(self._shared))
+        if found is None:
+            found = memo[id(self._shared)] = UntypedStorage._over(self._bytes().copy())._shared
+        made: UntypedStorage = object.__new__(type(self))
+        made._shared, made._view, made.device = found, found._bytes, CPU
+        return made
 
     def clone(self) -> UntypedStorage:
         """A storage with its own copy of the bytes."""
@@ -179,6 +193,7 @@ class UntypedStorage:
 
     def cpu(self) -> UntypedStorage:
         """Itself where it is in the CPU's memory, else a copy there."""
+        self._with_data()
         flat = self._bytes()
         return UntypedStorage._over(flat.device.read(flat).copy()) if is_away(flat) else self
 
@@ -216,9 +231,18 @@ class UntypedStorage:
         """Move the bytes, and all tensors that see them, into memory that other processes can see."""
         from rushlight._engine.tensors.storages.sharing import share
 
+        self._on_cpu("share_memory_")
         self._bytes()
         share(self._shared)
         return self
+
+    def _on_cpu(self, what: str) -> None:
+        if self.device.type != "cpu":
+            raise RuntimeError(f"{what}: only available on CPU")
+
+    def _with_data(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
@@ -234,6 +258,10 @@ class UntypedStorage:
 
     def resize_(self, nbytes: int) -> UntypedStorage:
         """Refused: tensors that view the storage would lose their memory."""
+        if self.device.type == "meta":
+            self._hold(meta_array((nbytes,), np.uint8, (1,)))
+            self.device = META
+            return self
         if nbytes == self.nbytes():
             return self
         raise RuntimeError(
