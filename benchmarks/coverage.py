@@ -30,8 +30,15 @@ class MLP(nn.Module):
 
     def __init__(self, width: int = 256) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(64, width), nn.LayerNorm(width), nn.GELU(), nn.Dropout(0.1),
-                                    nn.Linear(width, width), nn.GELU(), nn.Linear(width, 10))
+        self.layers = nn.Sequential(
+            nn.Linear(64, width),
+            nn.LayerNorm(width),
+            nn.GELU(),
+            nn.Dropout(0.1),
+            nn.Linear(width, width),
+            nn.GELU(),
+            nn.Linear(width, 10),
+        )
 
     def forward(self, x: Any) -> Any:
         """Logits."""
@@ -57,6 +64,7 @@ def _timm(name: str, size: int, **options: Any) -> Callable[[], Any]:
         import timm
 
         return images(timm.create_model(name, num_classes=10, **options), size, 10)
+
     return make
 
 
@@ -78,23 +86,36 @@ def _transformers(kind: str) -> Callable[[], Any]:
     def make() -> Any:
         import transformers
 
-        small = {"hidden_size": 128, "num_hidden_layers": 3, "num_attention_heads": 4,
-                 "intermediate_size": 256, "vocab_size": 256, "max_position_embeddings": 128}
+        small = {
+            "hidden_size": 128,
+            "num_hidden_layers": 3,
+            "num_attention_heads": 4,
+            "intermediate_size": 256,
+            "vocab_size": 256,
+            "max_position_embeddings": 128,
+        }
         if kind == "GPT2":
             config = transformers.GPT2Config(n_embd=128, n_layer=3, n_head=4, vocab_size=256, n_positions=128)
             return text(transformers.GPT2LMHeadModel(config), 256)
         config = getattr(transformers, f"{kind}Config")(**small)
         head = "ForMaskedLM" if kind in ("Bert", "DistilBert", "Roberta") else "ForCausalLM"
         return text(getattr(transformers, f"{kind}{head}")(config), 256)
+
     return make
 
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "timm resnet18": _timm("resnet18", 64), "timm vit_tiny": _timm("vit_tiny_patch16_224", 64, img_size=64),
-    "timm mobilenetv3": _timm("mobilenetv3_small_100", 64), "timm convnext_atto": _timm("convnext_atto", 64),
-    "timm efficientnet_b0": _timm("efficientnet_b0", 64), "x-transformers": _x_transformers,
-    "vit-pytorch": _vit_pytorch, "transformers GPT2": _transformers("GPT2"),
-    "transformers Llama": _transformers("Llama"), "transformers Bert": _transformers("Bert")}
+    "timm resnet18": _timm("resnet18", 64),
+    "timm vit_tiny": _timm("vit_tiny_patch16_224", 64, img_size=64),
+    "timm mobilenetv3": _timm("mobilenetv3_small_100", 64),
+    "timm convnext_atto": _timm("convnext_atto", 64),
+    "timm efficientnet_b0": _timm("efficientnet_b0", 64),
+    "x-transformers": _x_transformers,
+    "vit-pytorch": _vit_pytorch,
+    "transformers GPT2": _transformers("GPT2"),
+    "transformers Llama": _transformers("Llama"),
+    "transformers Bert": _transformers("Bert"),
+}
 
 
 def _logits(out: Any) -> Any:
@@ -104,6 +125,7 @@ def _logits(out: Any) -> Any:
 
 def model_step(make: Callable[[], Any]) -> Callable[[bool], Step]:
     """model = torch.compile(model), and the step around it."""
+
     def build(compiled: bool) -> Step:
         torch.manual_seed(0)
         model, x, y = make()
@@ -116,8 +138,10 @@ def model_step(make: Callable[[], Any]) -> Callable[[bool], Step]:
             loss.backward()
             optimizer.step()
             return loss
+
         step.runner = getattr(called, "_runner", None)
         return step
+
     return build
 
 
@@ -239,6 +263,7 @@ WAYS = [name for name, value in vars(Trainer).items() if not name.startswith("_"
 
 def way_step(name: str) -> Callable[[bool], Step]:
     """A method of Trainer, compiled whole."""
+
     def build(compiled: bool) -> Step:
         trainer = Trainer()
         x, y = torch.randn(64, 64), torch.randint(0, 10, (64,))
@@ -247,13 +272,17 @@ def way_step(name: str) -> Callable[[bool], Step]:
 
         def step() -> Any:
             return called(x, y)
+
         step.runner = getattr(called, "_runner", None)
         return step
+
     return build
 
 
-PROGRAMS = {**{name: model_step(make) for name, make in MODELS.items()},
-            **{f"step: {name}": way_step(name) for name in WAYS}}
+PROGRAMS = {
+    **{name: model_step(make) for name, make in MODELS.items()},
+    **{f"step: {name}": way_step(name) for name in WAYS},
+}
 
 
 # --- measuring ----------------------------------------------------------------------------------------------
@@ -291,7 +320,9 @@ def inside(build: Callable[[bool], Step]) -> tuple[float, dict[str, int]]:
                 elapsed = time.perf_counter() - begin
                 spent[within] += elapsed - stack.pop()
                 stack[-1] += elapsed
+
         return run
+
     runner = step.runner
     type(runner).__call__ = lambda self, *args, **kwargs: choice.call(self.trace, self.function, args, kwargs)
     for _ in range(30):
@@ -322,10 +353,16 @@ def main(names: list[str]) -> None:
     else:
         print("| program | compile() | inside | eager step | ratio |\n|---|---|---|---|---|", flush=True)
         for name in names or PROGRAMS:
-            done = subprocess.run([sys.executable, "-m", "rushlight", __file__, "--one", name], check=False,
-                                  capture_output=True, text=True)
-            print(done.stdout.strip() or f"| {name} | failed: {done.stderr.strip().splitlines()[-1]} | | | |",
-                  flush=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "rushlight", __file__, "--one", name],
+                check=False,
+                capture_output=True,
+                text=True,
+            )
+            print(
+                done.stdout.strip() or f"| {name} | failed: {done.stderr.strip().splitlines()[-1]} | | | |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
