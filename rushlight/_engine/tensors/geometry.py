@@ -121,7 +121,9 @@ class Geometry(_Tensor):
     @property
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
-        if self._l.ndim not in (0, 2):
+        if self._l.ndim == 2:
+            return self.permute(1, 0)  # type: ignore[attr-defined, no-any-return]
+        if self._l.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
@@ -307,7 +309,7 @@ class Geometry(_Tensor):
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
-        own = self._s is not None and self._s in SHARED
+        own = (self._s is not None and self._s in SHARED) or self._k.home is not None
         return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
 
     def is_conj(self) -> bool:

@@ -88,6 +88,8 @@ class Device:
         """AcceleratorError after a kernel has failed: the context is dead until the process ends."""
         if self.error is not None:
             raise AcceleratorError(self.error)
+        if self.platform.forked:
+            raise RuntimeError(words.FORKED)
         if self.check is not None and self.check.found is not None:
             found, self.check.found = self.check.found, None
             raise AcceleratorError(found)

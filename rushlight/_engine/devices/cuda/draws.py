@@ -377,7 +377,7 @@ def _room(home: Any, memory: Fill) -> DeviceArray:
 
 
 def _alike(given: dict[str, Any]) -> Fill:
-    return fill_like(given["input"]._m, None, given.get("dtype"), given.get("memory_format"))  # type: ignore[no-any-return]
+    return fill_like(given["input"]._l, None, given.get("dtype"), given.get("memory_format"))  # type: ignore[no-any-return]
 
 
 def _sized(draw: Callable[..., Draw], what: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
