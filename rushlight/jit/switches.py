@@ -1,5 +1,6 @@
-"""The switches of PyTorch's script executor (torch._C._jit_set_profiling_executor, ...): they are kept and told
-again. Which way a script is run is not theirs to choose here: it is text that runs on the ops.
+"""The switches of PyTorch's script executor (torch._C._jit_set_profiling_executor, ...), kept and told again.
+
+Which way a script is run is not theirs to choose here: it is text that runs on the ops.
 """
 
 from __future__ import annotations
