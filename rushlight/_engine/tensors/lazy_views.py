@@ -61,7 +61,7 @@ def values(t: Any) -> Array:
     if not t._k.lazy:
         return import_module("rushlight._engine.devices.cuda.strict").arrived(t)  # type: ignore[no-any-return]
     if t._k.on_meta:
-        return hidden
+        return hidden  # type: ignore[no-any-return]
     if TAPE:
         return read(memory(t), t._k)._a  # type: ignore[no-any-return]
     found: Array = asarray(_turned(t._hidden, t._k))
