@@ -123,9 +123,17 @@ class SparseTensor(Tensor):
 
     # --- what it is made of ---------------------------------------------------------------------
 
-    layout = property(lambda self: self._layout)
-    is_sparse = property(lambda self: len(self.parts) == 2)  # type: ignore[assignment]
-    is_sparse_csr = property(lambda self: self._layout is sparse_csr)  # type: ignore[assignment]
+    @property
+    def layout(self) -> Any:
+        return self._layout
+
+    @property
+    def is_sparse(self) -> bool:
+        return len(self.parts) == 2
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        return self._layout is sparse_csr
 
     def _part(self, name: str, of: str) -> Tensor:
         if of not in PARTS[self._layout]:
@@ -182,9 +190,17 @@ class SparseTensor(Tensor):
 
     # --- its place in the graph: that of its values -----------------------------------------------
 
-    requires_grad = property(lambda self: self.parts[-1].requires_grad)  # type: ignore[assignment]
-    grad_fn = property(lambda self: self.parts[-1].grad_fn)
-    is_leaf = property(lambda self: self.parts[-1].is_leaf)
+    @property
+    def requires_grad(self) -> Any:
+        return self.parts[-1].requires_grad
+
+    @property
+    def grad_fn(self) -> Any:
+        return self.parts[-1].grad_fn
+
+    @property
+    def is_leaf(self) -> Any:
+        return self.parts[-1].is_leaf
 
     @property
     def grad(self) -> Any:
