@@ -117,8 +117,12 @@ def adjoint(input: SparseTensor) -> SparseTensor:
     return found.map(torch.conj) if input.dtype.is_complex else found
 
 
+def _matrix_transpose(input: SparseTensor) -> SparseTensor:
+    return transpose(input, -2, -1)
+
+
 SparseTensor.T = property(t)  # type: ignore[assignment]
-SparseTensor.mT = property(lambda self: transpose(self, -2, -1))  # type: ignore[assignment]
+SparseTensor.mT = property(_matrix_transpose)  # type: ignore[assignment]
 SparseTensor.H = SparseTensor.mH = property(adjoint)  # type: ignore[assignment]
 
 
