@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.autograd.node import last, next_seq
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.services import service
@@ -286,7 +285,6 @@ def affine_grid(theta, size: Any, align_corners: bool | None = None):
     """The grid (N, *space, dims) of an image (N, C, *space) under affine maps theta (N, dims, dims + 1)."""
     size = [int(n) for n in size]
     _check_affine(theta, size)
-    begin = next_seq()
     if align_corners is None:
         warn(_WARNING, UserWarning)
     space = size[2:]
@@ -297,6 +295,4 @@ def affine_grid(theta, size: Any, align_corners: bool | None = None):
     points = [*ROWS["meshgrid"](*axes, indexing="ij")][::-1]
     base = ROWS["stack"]([*points, theta.new_ones(space)], -1).view(1, -1, len(space) + 1)
     found = base.expand(size[0], -1, -1).bmm(theta.transpose(1, 2))
-    if getattr(found, "_g", None) is not None:
-        last(found._g, begin)
     return found.view(size[0], *space, len(space))

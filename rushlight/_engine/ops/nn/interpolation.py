@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.autograd.node import last, next_seq
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
 from rushlight._engine.ops.linalg.matmul import narrow
 from rushlight._engine.ops.table import ROWS, Array, composite
@@ -177,11 +176,9 @@ def resized(x: Any, out: Any, scales: Any, mode: str, align: bool, smooth: bool)
     """(N, C, *space) resampled to sizes `out`; a scale that is not None says where elements are read."""
     # Bytes are rounded after each dim, the last of which comes first.
     order = range(x.ndim - 2)
-    found, begin = x, next_seq()
+    found = x
     for i in reversed(order) if x.dtype.name == "uint8" else order:
         found = _along(found, 2 + i, out[i], scales[i], mode, align, smooth)
-    if getattr(found, "_g", None) is not None:
-        last(found._g, begin)
     return in_format(found, x)
 
 
