@@ -65,8 +65,8 @@ def page() -> str:
 # Settings
 
 Variables of the environment, read when Rushlight first computes. `python -m rushlight --info` prints those
-that are not at their defaults; one that does not exist, and a value that it cannot have, is warned of. A bool is 1
-or 0, true or false, yes or no, on or off.
+that are not at their defaults; one that does not exist, and a value that it cannot have, is warned of. A bool
+is 1 or 0, true or false, yes or no, on or off.
 
 | variable | values | default | what it says |
 |---|---|---|---|"""
