@@ -30,7 +30,7 @@ def measure(size: int, dtype: torch.dtype) -> float:
         times.append(time.perf_counter() - begun)
     slowest = torch.tensor(statistics.median(times[3:]))
     dist.all_reduce(slowest, dist.ReduceOp.MAX)
-    return slowest.item()
+    return float(slowest.item())
 
 
 def main() -> None:

@@ -154,7 +154,8 @@ def resolve(package: Any, name: str) -> Callable[..., Any]:
     """An op by its path."""
     for part in name.split("."):
         package = getattr(package, part)
-    return package
+    result: Callable[..., Any] = package
+    return result
 
 
 def compiled(name: str, given: dict[str, Any], *tensors: Any) -> bool:

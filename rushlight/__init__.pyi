@@ -50,6 +50,7 @@ from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo
 from rushlight.checks import _functional_assert_async as _functional_assert_async
 from rushlight import _functorch as _functorch
+from rushlight.nn.scaled import _grouped_mm as _grouped_mm
 from rushlight.toplevel import _int_mm as _int_mm
 from rushlight.toplevel import _is_all_true as _is_all_true
 from rushlight.toplevel import _is_any_true as _is_any_true
@@ -60,6 +61,8 @@ from rushlight import _ops as _ops
 from rushlight.toplevel import _prelu_kernel as _prelu_kernel
 from rushlight import _prims_common as _prims_common
 from rushlight.toplevel import _running_with_deploy as _running_with_deploy
+from rushlight.nn.scaled import _scaled_grouped_mm as _scaled_grouped_mm
+from rushlight.nn.scaled import _scaled_mm as _scaled_mm
 from rushlight.toplevel import _shape_as_tensor as _shape_as_tensor
 from rushlight.toplevel import _softmax as _softmax
 from rushlight.sparse.unchecked import _sparse_broadcast_to as _sparse_broadcast_to
@@ -338,6 +341,8 @@ e: _float
 inf: _float
 nan: _float
 pi: _float
+def _add_relu(input: Tensor, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+    """relu of the sum."""
 def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1, use_gelu: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """relu, or gelu in tanh's form, of addmm."""
 @overload
@@ -356,8 +361,15 @@ def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_
     """embedding_bag, with -1 for no padding."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
     """embedding_bag, with -1 for no padding."""
+def _grid_sampler_2d_cpu_fallback(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
+    """grid_sampler_2d."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The gradient of log_softmax, from its result."""
+def _masked_softmax(input: Tensor, mask: Tensor, dim: _int | None = None, mask_type: _int | None = None) -> Tensor:
+    """softmax along dim (the last) of what mask leaves: True is left out.
+
+    mask_type: 0 for a mask (L, L), 1 for one of keys (B, L), 2 for one of input's shape.
+    """
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float | None = None, eps: _float | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """native_batch_norm; or without the running moments: (input, weight, bias, training, momentum, eps)."""
 def _neg_view(input: Tensor) -> Tensor:

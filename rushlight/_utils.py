@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Sequence
+from typing import Any
 
 from rushlight import cat, dtype
 from rushlight._engine.serialization.rebuild import (
@@ -37,3 +40,38 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
     """Views of `flat` of the tensors' shapes, one after the other."""
     parts = flat.split([t.numel() for t in tensors])
     return tuple(part.view(t.shape) for part, t in zip(parts, tensors))
+
+
+class KeyErrorMessage(str):
+    """A text that KeyError, which shows its argument's repr, shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """The type and the traceback's text of an exception, to be raised again in another thread or process.
+
+    exc_info: as sys.exc_info() gives it, by default what is being handled. where: for the message.
+    """
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        kind, value, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type = kind
+        self.exc_msg = "".join(traceback.format_exception(kind, value, trace))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raise it here, with the other traceback in its message; RuntimeError if it takes no message."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=message)
+        try:
+            found = self.exc_type(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise found

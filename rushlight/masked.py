@@ -66,7 +66,7 @@ def _filled(input: Tensor, mask: Tensor | None, value: Any, dtype: Any = None) -
         input = input.to(dtype)
     if mask is None:
         return input
-    return torch.where(_mask(input, mask), input, torch.tensor(value, dtype=input.dtype))
+    return torch.where(_mask(input, mask), input, torch.tensor(value, dtype=input.dtype, device=input.device))
 
 
 def _lowest(op: str, input: Tensor) -> Any:
@@ -101,7 +101,10 @@ def _of_sparse(reduction: Any) -> Any:
                 f"masked {reduction.__name__} expects explicit mask for {input.layout.name} tensor input"
             )
         mask = mask if mask is None or mask.layout is torch.strided else mask.to_dense()
-        return reduction(input.to_dense(), dim, mask=mask, **options).to_sparse()  # type: ignore[no-any-return]
+        found = reduction(input.to_dense(), dim, mask=mask, **options)
+        if mask is not None:
+            found = found.masked_fill(~_output_mask(reduction, input, dim, mask=mask, **options), 0)
+        return found.to_sparse()  # type: ignore[no-any-return]
 
     return reduce
 
@@ -178,7 +181,7 @@ def argmin(
 
 
 def _count(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None, dtype: Any) -> Tensor:
-    ones = torch.ones(input.shape, dtype=dtype) if mask is None else _mask(input, mask).to(dtype)
+    ones = input.new_ones(input.shape, dtype=dtype) if mask is None else _mask(input, mask).to(dtype)
     return ones.sum(_dims(input, dim), keepdim)
 
 
@@ -347,13 +350,13 @@ def _reduction_identity(op_name: str, input: Tensor, *args: Any) -> Tensor | Non
         value = _highest(name, input)
     else:
         raise NotImplementedError(f"identity of {name} on {input.dtype} input")
-    return torch.tensor(value, dtype=input.dtype)
+    return torch.tensor(value, dtype=input.dtype, device=input.device)
 
 
 def _input_mask(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The mask that a masked function is given, in the input's shape; without one, all True."""
     mask = kwargs.get("mask")
-    return torch.ones(input.shape, dtype=torch.bool) if mask is None else _mask(input, mask)
+    return input.new_ones(input.shape, dtype=torch.bool) if mask is None else _mask(input, mask)
 
 
 def _output_mask(op: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, SupportsInt
 
 from rushlight._engine.core import accelerator
-from rushlight._engine.tensors.generator import Generator, default_generator
+from rushlight._engine.tensors.generator import Generator, around, default_generator
 from rushlight._engine.tensors.tensor import Tensor
 
 __all__ = [
@@ -77,13 +77,30 @@ def fork_rng(
 ) -> Iterator[None]:
     """Within it random numbers are drawn as usual; after it the state is what it was before.
 
-    devices and device_type choose accelerators whose states are kept too; there are none here.
+    devices: the CUDA devices whose states are kept too, all that are in use if None. device_type: "cuda".
     """
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    states = _states(devices)
     try:
         yield
     finally:
-        set_rng_state(state)
+        _restore(states)
+
+
+def _states(devices: Iterable[Any] | None = None) -> tuple[Tensor, dict[int, Tensor]]:
+    """The states of the default generators: the CPU's, and by their numbers those of CUDA devices in use."""
+    platform = accelerator.platform()
+    used = [] if platform is None else platform.devices()
+    if devices is not None:
+        wanted = {getattr(d, "index", d) for d in devices}
+        used = [home for home in used if home.index in wanted]
+    return get_rng_state(), {home.index: around(home.philox).get_state() for home in used}
+
+
+def _restore(states: tuple[Tensor, dict[int, Tensor]]) -> None:
+    """Put generators into the states that `_states` gave."""
+    set_rng_state(states[0])
+    for index, state in states[1].items():
+        around(accelerator.platform().device(index).philox).set_state(state)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 EXCEPTIONS = Path(__file__).with_name("conformance_exceptions.json")
 FLAGS = [
@@ -30,7 +31,7 @@ FLAGS = [
 ]
 
 
-def failing(report: dict) -> bool:
+def failing(report: dict[str, Any]) -> bool:
     """Whether an operator that exists does not pass."""
     if report["status"] in ("missing", "n/a"):
         return False

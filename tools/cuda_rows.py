@@ -17,8 +17,8 @@ import rushlight as torch  # noqa: E402 - from this tree
 from rushlight._engine.devices.cuda import draws  # noqa: E402
 from rushlight._engine.devices.cuda.kernels import ptx, writing  # noqa: E402
 from rushlight._engine.dispatch.runners.pointwise import simple  # noqa: E402
-from rushlight._engine.kernels.emit.atom_code import Unsupported  # noqa: E402
 from rushlight._engine.kernels.emit.meaning import Meaning  # noqa: E402
+from rushlight._engine.kernels.emit.target import Unsupported  # noqa: E402
 from rushlight._engine.ops.table import ROWS, Row  # noqa: E402
 
 PAGE = ROOT / "docs" / "cuda.md"

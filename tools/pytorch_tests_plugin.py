@@ -226,7 +226,7 @@ def install() -> None:
     """Make the helpers importable on Rushlight."""
     import torch
 
-    sys.meta_path.insert(0, _HelperFinder())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _HelperFinder())
     testing = importlib.import_module("torch.testing")
     testing.__path__ = [*testing.__path__, HELPERS]
     for module, name, expression in _listed():

@@ -122,6 +122,21 @@ def reexports(scope: Scope, package: str, homes: dict[str, str]) -> list[str]:
 # --- Tensor -------------------------------------------------------------------------------------------
 
 
+# The types of what a tensor is made of; those of others are Any.
+_SLOTS = {
+    "_a": "np.ndarray[Any, Any]",
+    "_m": "np.ndarray[Any, Any]",
+    "_l": "np.ndarray[Any, Any]",
+    "_k": "Kind",
+    "_s": "Storage | None",
+    "_i": "_int",
+}
+
+
+# Names with an underscore that programs, or other parts of the engine, take from a tensor.
+_HALF_PUBLIC = frozenset(("_base", "_is_view", "_storage", "_version"))
+
+
 def tensor() -> str:
     """rushlight/_engine/tensors/tensor.pyi: the class with all its methods, and what else the module has."""
     module = import_module("rushlight._engine.tensors.tensor")
@@ -134,10 +149,13 @@ def tensor() -> str:
     own = [*stubclasses.doc_lines(Tensor.__doc__), ""]
     any_ = scope.home("Any")
     slots = vars(Tensor)["__slots__"]
-    own += [f"{name}: {any_}" for name in slots if not name.startswith("__")] + [f"_m: {any_}"]
+    own += [f"{name}: {_SLOTS.get(name, any_)}" for name in (*slots, "_m", "_l") if not name.startswith("__")]
+    scope.name("rushlight._engine.tensors.kind", "Kind")
+    scope.name("rushlight._engine.tensors.storages.storage", "Storage")
     told = {*methods.METHODS, *dispatcher._SPARSE}
     for name in sorted(members):
-        if (name.startswith("_") and not name.startswith("__")) or name in told or name in slots:
+        hidden = name.startswith("_") and not name.startswith("__") and name not in _HALF_PUBLIC
+        if hidden or name in told or name in slots:
             continue
         own += _member(scope, name, members[name])
     own += _operators(scope)

@@ -26,12 +26,18 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 import rushlight
+from rushlight._engine.core import accelerator
 
 DTYPES = (
     "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
     "complex128"
 ).split()
-WAYS = "dtypes strides meta vmap jvp trace export sizes dims layouts out inplace".split()
+WAYS = "dtypes strides meta vmap jvp trace export sizes dims layouts out inplace cuda".split()
+# Operators that draw: on CUDA their numbers are another generator's.
+DRAWS = re.compile(
+    "rand|normal|bernoulli|multinomial|dropout|exponential|cauchy|geometric|uniform|rrelu|lowrank|"
+    "fractional|scaled_dot|multi_head"
+)
 # Vectors that are defined up to a phase: of these, magnitudes are compared.
 PHASES = {"linalg.eig", "linalg.eigh", "svd_lowrank", "pca_lowrank"}
 # way -> operator -> why it differs, where PyTorch's own answer is the odd one or none is defined
@@ -55,7 +61,10 @@ class Sweep:
 
     def call(self, backend: Any, target: Any) -> Callable[..., Any]:
         """The operator of one side."""
-        return backend.rebind(target.source or self.h.resolve(backend.package, target.path))
+        result: Callable[..., Any] = backend.rebind(
+            target.source or self.h.resolve(backend.package, target.path)
+        )
+        return result
 
     def drawn(self, op: Any, of: torch.dtype, grad: bool = False) -> list[Any]:
         """Samples of the operator."""
@@ -208,6 +217,53 @@ class Sweep:
             if text := differ(theirs, mine, values=True, phases=op.name in PHASES):
                 yield "jvp", f"[{n}] {text}"
 
+    def cuda(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """On a (simulated) CUDA device, beside PyTorch's CPU, with gradients; a second call is late.
+
+        Needs RUSHLIGHT_CUDA=simulated in the environment.
+        """
+
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any, device: str = "cuda") -> Any:
+            device = "cpu" if package is torch else device
+
+            def moved(v: Any) -> Any:
+                if not isinstance(v, package.Tensor):
+                    return v
+                return v.detach().to(device).requires_grad_(v.requires_grad)
+
+            kwargs = {k: package.device(device) if k == "device" else v for k, v in kwargs.items()}
+            for _ in range(2):
+                there = tree_map(moved, (x, *args)), tree_map(moved, kwargs)
+                found = f(*there[0], **there[1])
+            results = [v for v in tree_leaves(found) if isinstance(v, package.Tensor)]
+            if not all(v.is_cuda == (device == "cuda") for v in results):
+                raise AssertionError("a result lies on the CPU")
+            given = [v for v in tree_leaves(there) if isinstance(v, package.Tensor) and v.requires_grad]
+            tracked = [v for v in results if v.requires_grad and v.dtype.is_floating_point]
+            if given and tracked and not DRAWS.search(op.name):
+                total = sum(v.sum() for v in tracked)
+                results += [
+                    g for g in package.autograd.grad(total, given, allow_unused=True) if g is not None
+                ]
+            return [v.detach().cpu() for v in results]
+
+        grad = op.supports_autograd
+        accelerator.platform().device(0).error = None  # of the last operator
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64), grad=grad)):
+            theirs, mine = self.both(target, use, sample)
+            if isinstance(theirs, Exception):
+                continue
+            exact = op.name not in self.h.UNINITIALISED and not DRAWS.search(op.name)
+            here = None if isinstance(mine, Exception) or not exact else self.here(target, use, sample)
+            text = differ(theirs, mine, phases=op.name in PHASES) if here is None else apart(here, mine)
+            if text:
+                yield "cuda", f"[{n}] {text}"
+
+    def here(self, target: Any, use: Any, sample: Any) -> Any:
+        """What `use` gives on Rushlight's CPU."""
+        parts = self.mine.adopt((sample.input, sample.args, sample.kwargs))
+        return use(rushlight, self.call(self.mine, target), *parts, device="cpu")
+
     # --- the same samples, in other clothes ---------------------------------------------------------
 
     def plain(
@@ -232,12 +288,21 @@ class Sweep:
             x = sample.input
             if not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
                 return
-            like = lambda v: isinstance(v, torch.Tensor) and v.shape == x.shape  # noqa: E731
+
+            def like(v: Any) -> bool:
+                return isinstance(v, torch.Tensor) and v.shape == x.shape
+
+            def emptied(v: Any, d: int) -> Any:
+                return v.narrow(d, 0, 0) if like(v) else v
+
+            def first(v: Any) -> Any:
+                return v.flatten()[0] if like(v) else v
+
             for d in range(x.ndim):
-                yield f"dim {d}", sample.transform(lambda v, d=d: v.narrow(d, 0, 0) if like(v) else v)
+                yield f"dim {d}", sample.transform(partial(emptied, d=d))
                 yield f"input's dim {d}", with_input(sample, x.narrow(d, 0, 0))
             if x.ndim and x.numel():
-                yield "no dims", sample.transform(lambda v: v.flatten()[0] if like(v) else v)
+                yield "no dims", sample.transform(first)
                 yield "input of no dims", with_input(sample, x.flatten()[0])
 
         return self.plain(op, target, changed)
@@ -366,6 +431,20 @@ class Sweep:
                 theirs, mine = self.both(target, partial(use, how=how), sample)
                 if text := differ(theirs, mine, strides=True, values=how != "meta"):
                     yield how, f"[{n}] {text}"
+
+
+def apart(here: Any, there: Any) -> str:
+    """How results of the two devices differ in their numbers; empty where they do not, or there is none of
+    one.
+    """
+    if here is None or len(here) != len(there):
+        return "" if here is None else f"structure {len(here)} {len(there)}"
+    for a, b in zip(here, there, strict=True):
+        try:
+            rushlight.testing.assert_close(b, a, equal_nan=True)
+        except AssertionError as error:
+            return "values: " + " ".join(str(error).split())[:90]
+    return ""
 
 
 def alone(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> tuple[Callable[..., Any], list[Any]]:

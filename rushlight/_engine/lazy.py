@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from _frozen_importlib_external import PathFinder, SourceFileLoader  # type: ignore[import-not-found]
+from _frozen_importlib_external import PathFinder, SourceFileLoader
 from importlib import import_module
 
 from rushlight._engine import load_listeners
@@ -174,5 +174,5 @@ class _Last:
         return None
 
 
-sys.meta_path.insert(0, _First)  # type: ignore[arg-type]
-sys.meta_path.append(_Last)  # type: ignore[arg-type]
+sys.meta_path.insert(0, _First)
+sys.meta_path.append(_Last)

@@ -31,7 +31,21 @@ def _taken(named: Any, untracked: bool) -> tuple[tuple[Any, ...], tuple[str, ...
 def _stateless(model: Module) -> Module:
     """A copy of the module whose parameters lie on the meta device."""
     made = copy.deepcopy(model)
-    return made.to("meta") if list(made.parameters()) else made
+    if not list(made.parameters()):
+        return made
+    moved: dict[int, Any] = {}  # what is tied stays so
+    for module in made.modules():
+        for table in (module._parameters, module._buffers):
+            for name, value in table.items():
+                if value is not None:
+                    table[name] = moved.setdefault(id(value), _without_memory(value))
+    made._held = moved  # type: ignore[attr-defined]  # numbers of objects that live are not given again
+    return made
+
+
+def _without_memory(value: Any) -> Any:
+    empty = torch.empty_like(value, device="meta")
+    return torch.nn.Parameter(empty, value.requires_grad) if isinstance(value, torch.nn.Parameter) else empty
 
 
 class FunctionalModuleWithBuffers(Module):
@@ -118,6 +132,11 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[FunctionalModu
     return functions[0], stacked(params), stacked(buffers)
 
 
+def _of_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the module's arguments in one tuple behind the state."""
+    return lambda *state: function(*state[:-1], *state[-1])
+
+
 def functional_init(
     model_class: type, ensemble_shape: tuple[int, ...] = (), device: Any = None
 ) -> Callable[..., Any]:
@@ -128,13 +147,15 @@ def functional_init(
             raise ValueError("NYI: ensemble_shape with more than 1 element")
         if not ensemble_shape:
             model = model_class(*args, **kwargs).to(device)
-            return (*reversed(make_functional(model)), [name for name, _ in model.named_parameters()])
+            function, weights = make_functional(model)
+            return (weights, _of_tuple(function), [name for name, _ in model.named_parameters()])
         if ensemble_shape[0] <= 0:
             raise ValueError(f"num_models {ensemble_shape[0]} should be > 0")
         models = [model_class(*args, **kwargs).to(device) for _ in range(ensemble_shape[0])]
         function, weights = zip(*[make_functional(m) for m in models], strict=True)
         names = [name for name, _ in models[0].named_parameters()]
-        return tuple(torch.stack(c).detach() for c in zip(*weights, strict=True)), function[0], names
+        stacked = tuple(torch.stack(c).detach() for c in zip(*weights, strict=True))
+        return stacked, _of_tuple(function[0]), names
 
     return made
 
@@ -152,7 +173,7 @@ def functional_init_with_buffers(
         return (
             tuple(w.detach() for w in weights),
             buffers,
-            function,
+            _of_tuple(function),
             [n for n, _ in models[0].named_parameters()],
             [n for n, _ in models[0].named_buffers()],
         )

@@ -35,6 +35,8 @@ class Casting:
     cast.
     """
 
+    casts = True
+
     def __init__(self, device: str, dtype: dt.dtype) -> None:
         self.device, self.dtype = device, dtype
         self.keeps_weights = True
@@ -50,7 +52,7 @@ class Casting:
         elif policy == "refused" and self._concerned((*args, *kwargs.values())):
             raise RuntimeError(REFUSED[row.name])
         if policy in ("keep", "refused") or kwargs.get("out") is not None or getattr(call, "writes", False):
-            return call(*args, **kwargs)
+            return interpreters.interpret(row, call, args, kwargs)
         if policy == "through":
             return interpreters.within(self, call, args, kwargs)
         if policy == "promote":
@@ -58,7 +60,9 @@ class Casting:
         else:
             target = self.dtype if policy == "lower" else dt.float32
         cast = functools.partial(self._cast, target)
-        return call(*map(cast, args), **{k: cast(v) for k, v in kwargs.items()})
+        return interpreters.interpret(
+            row, call, tuple(map(cast, args)), {k: cast(v) for k, v in kwargs.items()}
+        )
 
     def forget_weights(self) -> None:
         """Drop the casts of weights."""

@@ -9,10 +9,6 @@ def get_cpu_capability() -> str:
 
     if not target.available():
         return "DEFAULT"
-    host = target.host()
-    if host.arm:
+    if target.host().arm:
         return "NEON"
-    return next(
-        (name for flag, name in (("+avx512f", "AVX512"), ("+avx2", "AVX2")) if flag in host.features),
-        "DEFAULT",
-    )
+    return {16: "AVX512", 8: "AVX2"}.get(target.lanes("float32"), "DEFAULT")

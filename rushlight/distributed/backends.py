@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight._engine.core import accelerator
+
 
 class Backend(str):
     """A backend's name in small letters. ValueError for what is no string."""
 
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
-    default_device_backend_map = {"cpu": GLOO}
+    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL}
 
     def __new__(cls, name: Any) -> Any:
         """The name as PyTorch writes it."""
@@ -26,6 +28,8 @@ def checked_backend(backend: str | None) -> str:
     name = Backend(backend)
     for part in name.split(","):
         kind = part.partition(":")[2] or part
+        if kind == Backend.NCCL and is_nccl_available():
+            continue
         if kind in (Backend.NCCL, Backend.XCCL, Backend.UCC):
             raise RuntimeError(f"Distributed package doesn't have {kind.upper()} built in")
         if kind not in (Backend.GLOO, Backend.MPI, Backend.UNDEFINED):
@@ -51,16 +55,22 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """False: there are no CUDA devices."""
+    """Whether there are CUDA devices; simulated ones' tensors travel as the CPU's do."""
+    return accelerator.platform() is not None
+
+
+def is_ucc_available() -> bool:
+    """False: it is not there."""
     return False
 
 
-is_ucc_available = is_xccl_available = is_nccl_available
+is_xccl_available = is_ucc_available
 
 
 def is_backend_available(backend: str) -> bool:
     """Whether the backend of that name can be used."""
-    return backend.lower() == Backend.GLOO or (backend.lower() == Backend.MPI and is_mpi_available())
+    asked = {Backend.GLOO: is_gloo_available, Backend.MPI: is_mpi_available, Backend.NCCL: is_nccl_available}
+    return backend.lower() in asked and asked[backend.lower()]()
 
 
 def is_torchelastic_launched() -> bool:
@@ -86,7 +96,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_default_backend_for_device(device: Any) -> str:
-    """ "gloo" for the CPU; ValueError for others."""
+    """ "gloo" for the CPU, "nccl" for CUDA; ValueError for others."""
     kind = str(device).partition(":")[0]
     if kind not in Backend.default_device_backend_map:
         raise ValueError(f"Default backend not registered for device : {device}")

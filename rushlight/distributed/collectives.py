@@ -113,7 +113,7 @@ def note(*tensors: Tensor) -> Callable[[], str]:
 
 def joined(tensors: Sequence[Tensor]) -> Tensor:
     """All elements of the tensors, one after the other."""
-    return rushlight.cat([t.detach().reshape(-1) for t in tensors])
+    return rushlight.cat([t.detach().reshape(-1) for t in tensors]).cpu()
 
 
 def hand_out(whole: Tensor, tensors: Sequence[Tensor]) -> None:
@@ -309,7 +309,7 @@ def all_gather(
     _check_outputs(tensor_list, tensor, group.size())
 
     def steps() -> Steps:
-        whole = rushlight.empty(group.size() * tensor.numel(), dtype=tensor.dtype)
+        whole = rushlight.empty(group.size() * tensor.numel(), dtype=tensor.dtype, device="cpu")
         yield group.wire.allgather(Buffer(tensor).array, Buffer(whole).array)
         hand_out(whole, tensor_list)
 

@@ -18,6 +18,7 @@ from rushlight.distributed.groups import default_group
 from rushlight.distributed.reducer import GradBucket, Reducer
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import is_lazy
+from rushlight.utils._pytree import tree_map
 
 _MB = 1 << 20
 
@@ -31,9 +32,9 @@ class DistributedDataParallel(Module, Joinable):
     first one has 1) while backward goes on. `find_unused_parameters`: parameters without a gradient are no
     error. `gradient_as_bucket_view`: gradients are memory of the buckets. `static_graph`: each iteration uses
     the same parameters equally often. `skip_all_reduce_unused_params`: buckets of parameters that no rank
-    uses are not sent. `batched_grad_copy` changes nothing: a copy to a bucket is one kernel anyway. On the
-    CPU `device_ids` and `output_device` must be None. ValueError, RuntimeError: a module that cannot be
-    trained so; RuntimeError where the ranks' modules differ.
+    uses are not sent. `batched_grad_copy` changes nothing: a copy to a bucket is one kernel anyway.
+    `device_ids`, `output_device`: None on the CPU; on CUDA inputs are brought to this rank's device.
+    ValueError, RuntimeError: a module that cannot be trained so; RuntimeError where the ranks' differ.
     """
 
     def __init__(
@@ -73,9 +74,7 @@ class DistributedDataParallel(Module, Joinable):
             p for n, p in module.named_parameters() if n not in self.parameters_to_ignore
         ]
         _check_module(self._module_parameters, device_ids, output_device)
-        self.device_ids = self.output_device = None
-        self.device = self._module_parameters[0].device
-        self.device_type, self.is_multi_device_module = self.device.type, False
+        self._set_devices(device_ids, output_device)
         self.module, self.dim, self.static_graph = module, dim, static_graph
         self._set_buffer_modes(broadcast_buffers, forward_sync_buffers)
         self.find_unused_parameters = find_unused_parameters
@@ -96,6 +95,12 @@ class DistributedDataParallel(Module, Joinable):
         if any(isinstance(m, torch.nn.SyncBatchNorm) for m in module.modules()):
             raise ValueError("SyncBatchNorm layers only work with GPU modules")
         self._make_reducer()
+
+    def _set_devices(self, device_ids: Any, output_device: Any) -> None:
+        self.device_ids = list(device_ids) if device_ids else None
+        self.output_device = output_device if output_device is not None else (self.device_ids or [None])[0]
+        self.device = self._module_parameters[0].device
+        self.device_type, self.is_multi_device_module = self.device.type, False
 
     def _set_bucket_size(self, megabytes: float | None) -> None:
         self.bucket_bytes_cap = int((25 if megabytes is None else megabytes) * _MB)
@@ -179,6 +184,8 @@ class DistributedDataParallel(Module, Joinable):
         """module(*inputs, **kwargs); its backward is reduced, unless this is called in no_sync()."""
         with torch.profiler.record_function("DistributedDataParallel.forward"):
             self._before_forward()
+            if self.device_ids:
+                inputs, kwargs = tree_map(self._brought, (inputs, kwargs))
             output = self.module(*inputs, **kwargs)
             if torch.is_grad_enabled() and self.require_backward_grad_sync:
                 self.require_forward_param_sync = True
@@ -186,6 +193,10 @@ class DistributedDataParallel(Module, Joinable):
             else:
                 self.require_forward_param_sync = False
             return output
+
+    def _brought(self, value: Any) -> Any:
+        """A tensor on this rank's device."""
+        return value.to(self.device) if isinstance(value, torch.Tensor) else value
 
     def _before_forward(self) -> None:
         work = Join.notify_join_context(self)
@@ -358,7 +369,7 @@ def _check_module(params: list[Any], device_ids: Any, output_device: Any) -> Non
             "DistributedDataParallel's input module must be on the same type of devices, but "
             f"input module parameters locate in {kinds}."
         )
-    if device_ids or output_device:
+    if (device_ids or output_device) and kinds != {"cuda"}:
         raise ValueError(
             "DistributedDataParallel device_ids and output_device arguments only work with "
             "single-device/multiple-device GPU modules or CPU modules, but got device_ids "

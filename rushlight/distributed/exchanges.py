@@ -80,7 +80,7 @@ def gather(
     """The rank dst's (0's by default) gather_list[r] becomes the rank r's `tensor`; others give no list."""
 
     def steps(group: Any, root: int, outputs: list[Tensor]) -> Steps:
-        whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype)
+        whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype, device="cpu")
         yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if outputs else None, root)
         hand_out(whole, outputs)
 
@@ -123,7 +123,7 @@ def all_to_all(
 
     def steps() -> Steps:
         received = [t.numel() for t in output_tensor_list]
-        whole = rushlight.empty(sum(received), dtype=output_tensor_list[0].dtype)
+        whole = rushlight.empty(sum(received), dtype=output_tensor_list[0].dtype, device="cpu")
         yield group.wire.alltoall(
             Buffer(joined(input_tensor_list)).array,
             Buffer(whole).array,

@@ -94,12 +94,6 @@ class _World:
 world = _World()
 
 
-class GroupMember:
-    """`WORLD` is the group of all ranks; NON_GROUP_MEMBER stands for a group that this rank is not in."""
-
-    NON_GROUP_MEMBER = -100
-
-
 class _Group(type):
     @property
     def WORLD(cls) -> ProcessGroup | None:
@@ -113,6 +107,12 @@ class _Group(type):
 
 class group(metaclass=_Group):
     """`group.WORLD`: the group of all ranks."""
+
+
+class GroupMember(metaclass=_Group):
+    """`WORLD` is the group of all ranks; NON_GROUP_MEMBER stands for a group that this rank is not in."""
+
+    NON_GROUP_MEMBER = -100
 
 
 def is_initialized() -> bool:

@@ -44,7 +44,9 @@ class Bucket:
 
     def __init__(self, params: list[Tensor], numbers: list[int]) -> None:
         self.params, self.numbers = params, numbers
-        self.flat = torch.zeros(sum(p.numel() for p in params), dtype=params[0].dtype)
+        self.flat = torch.zeros(
+            sum(p.numel() for p in params), dtype=params[0].dtype, device=params[0].device
+        )
         self.views, offset = [], 0
         for p in params:
             # Laid out as the parameter lies, where that is dense, so that copies are straight.

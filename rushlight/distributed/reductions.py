@@ -103,13 +103,12 @@ class Buffer:
                 f"collectives take dense tensors, got one of layout {plain.layout}; call .to_dense() before"
             )
         self._into = None
-        if not plain.is_contiguous() or plain.is_conj() or plain.is_neg():
+        if plain.is_cuda:  # it travels through the host's memory
             self._into = plain
-            plain = (
-                plain.resolve_conj().resolve_neg().contiguous()
-                if load
-                else rushlight.empty(plain.shape, dtype=plain.dtype)
-            )
+            plain = plain.resolve_conj().resolve_neg().to("cpu") if load else _host_memory(plain)
+        if not plain.is_contiguous() or plain.is_conj() or plain.is_neg():
+            self._into = plain if self._into is None else self._into
+            plain = plain.resolve_conj().resolve_neg().contiguous() if load else _host_memory(plain)
         self._plain = plain
         self.array: Array = plain._a.reshape(-1)
 
@@ -117,6 +116,10 @@ class Buffer:
         """Put the elements back."""
         if self._into is not None:
             self._into.copy_(self._plain)
+
+
+def _host_memory(like: Any) -> Any:
+    return rushlight.empty(like.shape, dtype=like.dtype, device="cpu")
 
 
 def is_half(data: Array) -> bool:

@@ -27,7 +27,9 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
             raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(n)}")
         if not -len(args) <= n < len(args):
             raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
-    if not numbers or len({n % len(args) for n in numbers}) < len(numbers):
+    if not numbers:
+        raise RuntimeError(f"Tuple[int, ...] of argnums must be non-empty, got argnums={argnums}")
+    if len({n % len(args) for n in numbers}) < len(numbers):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     return args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
 
@@ -46,11 +48,16 @@ def split(found: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
         raise RuntimeError(
             f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
+    for leaf in flatten(found[1])[0] if has_aux else ():
+        if not isinstance(leaf, torch.Tensor):
+            raise RuntimeError(f"{what}: aux: Expected tensors, got unsupported type {type(leaf)}")
     return found if has_aux else (found, None)
 
 
 def only_tensors(leaves: list[Any], what: str) -> None:
-    """RuntimeError unless all results are tensors."""
+    """RuntimeError unless there are results, and all are tensors."""
+    if not leaves:
+        raise RuntimeError(f"{what}: Expected f to be a function that has non-empty output (got output = ())")
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor):
             raise RuntimeError(

@@ -18,6 +18,15 @@ def _basis(tensors: list[Any]) -> list[Any]:
     return [c.to(t.device, t.dtype).reshape(len(c), *t.shape) for c, t in zip(columns, tensors, strict=True)]
 
 
+def _only_real(what: str, of: str, leaves: list[Any]) -> None:
+    for i, leaf in enumerate(leaves):
+        if isinstance(leaf, torch.Tensor) and leaf.is_complex():
+            raise RuntimeError(
+                f"{what}: Expected all {of} to be real but received complex tensor at flattened "
+                f"{of[:-1].removesuffix('s')} idx: {i}"
+            )
+
+
 def jacrev(
     func: Func,
     argnums: Argnums = 0,
@@ -38,6 +47,7 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         inputs = chosen(argnums, args)
+        _only_real("jacrev", "inputs", flatten(inputs)[0])
         point = Pullback(
             func,
             lambda given: func(*replaced(args, argnums, given), **kwargs),
@@ -46,6 +56,7 @@ def jacrev(
             "vjp(f, *primals)",
         )
         only_tensors(point.outs, "vjp(f, *primals)")
+        _only_real("jacrev", "outputs", point.outs)
         leaves, tree = flatten(inputs)
         pull, outs = lambda *grads: flatten(point.back(list(grads)))[0], point.outs
         rows = vmap(pull, chunk_size=chunk_size)(*_basis(outs))
@@ -68,6 +79,7 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = flatten(chosen(argnums, args))
+        _only_real("jacfwd", "inputs", leaves)
         facts: list[Any] = []
 
         def columns(*tangents: Any) -> Any:
@@ -76,6 +88,7 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
 
             found = jvp(of, tuple(leaves), tangents, has_aux=has_aux)
             outs, shape = flatten(found[1])
+            _only_real("jacfwd", "outputs", outs)
             facts[:] = shape, found[2:]
             return outs
 

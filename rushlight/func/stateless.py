@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.dispatch import interpreters
 from rushlight.nn.utils.stateless import _functional_call
 
 
@@ -81,7 +83,24 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """Refused: the transforms take in-place ops as they are, and there is no tracer that would not."""
-    raise NotImplementedError(
-        "torch.func.functionalize rewrites in-place ops for tracers, of which there are none: leave it away"
-    )
+    """A function with func's results, and its writes to what it is given.
+
+    PyTorch's rewrites in-place ops for tracers; here nobody but make_fx could tell, which is refused.
+    remove: "mutations" or "mutations_and_views"; RuntimeError for others.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for `remove`={remove}. Valid "
+            "options are: 'mutations' and 'mutations_and_views'"
+        )
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if any(type(mode).__name__ == "ProxyTorchDispatchMode" for mode in interpreters.STACK.modes):
+            raise NotImplementedError(
+                "make_fx(functionalize(f)): in-place ops are not rewritten here; torch.export's programs "
+                "have none"
+            )
+        return func(*args, **kwargs)
+
+    return wrapper

@@ -1,6 +1,17 @@
 """functorch: what torch.func has been called before, and modules as functions of their parameters."""
 
 from rushlight._functorch.apis import chunk_vmap as chunk_vmap
+from rushlight._functorch.deprecated import (
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    vjp,
+    vmap,
+)
 from rushlight._functorch.make_functional import (
     FunctionalModule,
     FunctionalModuleWithBuffers,
@@ -8,7 +19,6 @@ from rushlight._functorch.make_functional import (
     make_functional,
     make_functional_with_buffers,
 )
-from rushlight.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from rushlight.fx.experimental.proxy_tensor import make_fx
 from rushlight.version import __version__ as __version__
 

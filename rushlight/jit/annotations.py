@@ -61,7 +61,7 @@ def is_tracing() -> bool:
 
 
 def _marked(fn: Any, modifier: str, message: str = "") -> Any:
-    target = fn.fget if builtins.isinstance(fn, property) else fn
+    target: Any = fn.fget if builtins.isinstance(fn, property) else fn
     target._torchscript_modifier = modifier
     target._torchscript_message = message
     return fn

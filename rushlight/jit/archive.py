@@ -73,8 +73,7 @@ def _module_of(function: Function) -> Any:
     result = forward.block.add(
         "prim::CallFunction",
         params[1:],
-        [function.returns],
-        # type: ignore[list-item]
+        [function.returns],  # type: ignore[list-item] # known: it has been compiled
         function=function,
     ).output
     forward.block.finish([result])
@@ -268,7 +267,7 @@ class _Data:
         }
         self.object(home, fields, number)
 
-    def object(self, home: ClassType, fields: dict[str, tuple[Any, Type]], number: int = 0) -> None:
+    def object(self, home: ClassType, fields: dict[str, Any], number: int = 0) -> None:
         """An object of a class with these attributes."""
         self.name(home.qualname)
         self.put(b")\x81", b"r", struct.pack("<I", number), b"}(")

@@ -127,7 +127,7 @@ class Calls(Indexing):
                 errors.append(error)
             else:
                 if chosen:
-                    return function
+                    return function  # type: ignore[no-any-return] # functions of the library
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -217,7 +217,7 @@ class Calls(Indexing):
     def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
         if kind == "aten::len" and isinstance(args[0], Items):
             return self.constant(node, len(args[0].items))
-        given = [a if isinstance(a, list) else self.value(a, node) for a in args]
+        given: list[Any] = [a if isinstance(a, list) else self.value(a, node) for a in args]
         if kind == "aten::len" and given[0].type.kind == "Tuple":
             return self.constant(node, len(given[0].type.args))
         named = {k: self.value(v, node) for k, v in kwargs.items()}

@@ -281,7 +281,7 @@ def accepts(value: Any, t: Type) -> bool:
             or isinstance(value, t.home.python or ())
             or t.home.is_interface
         )
-    plain = {
+    plain: dict[str, Any] = {
         "Tensor": torch.Tensor,
         "int": (int, torch.dtype),
         "float": (float, int),

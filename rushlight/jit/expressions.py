@@ -334,8 +334,10 @@ class Expressions:
             left, right = right, left
         if left.type.kind == right.type.kind == "Tuple" and isinstance(op, (ast.Eq, ast.NotEq)):
             left, right = (self.listed(v, list_of(v.type.args[0]), node) for v in (left, right))
-        found = self.call_builtin(f"aten::{_COMPARE[type(op)]}", [left, right], {}, node)
-        return self.call_builtin("aten::__not__", [found], {}, node) if isinstance(op, ast.NotIn) else found
+        found: Value = self.call_builtin(f"aten::{_COMPARE[type(op)]}", [left, right], {}, node)
+        if isinstance(op, ast.NotIn):
+            found = self.call_builtin("aten::__not__", [found], {}, node)
+        return found
 
     def truth(self, value: Value, node: Any) -> Value:
         """A value as a condition."""

@@ -62,7 +62,7 @@ class Indexing(Expressions):
         """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
         dim, gathered = 0, dict[int, Value]()
-        made = [p if _is_slice(p) else self.expr(p) for p in parts]
+        made: list[Any] = [p if _is_slice(p) else self.expr(p) for p in parts]
         taken = sum(not (_is_dots(p) or (isinstance(p, Value) and p.type == NONE)) for p in made)
         for place, part in enumerate(made):
             if _is_dots(part):

@@ -40,6 +40,12 @@ class Loops(Conditions):
         def begin(i: Value) -> None:
             self.assign(node.target, element(i), node)
 
+        def begin_and_count() -> None:
+            begin(self.env[counter])
+            one = self.constant(node, 1)
+            after = self.call_builtin("aten::add", [self.env[counter], one], {}, node)
+            self.assign(ast.Name(counter), after, node)
+
         if getattr(node, "leaves", None):
             counter, zero = f"$i{id(node)}", self.constant(node, 0)
             self.env[counter] = zero
@@ -47,14 +53,7 @@ class Loops(Conditions):
                 node,
                 lambda: self.call_builtin("aten::lt", [self.env[counter], count], {}, node),
                 None,
-                lambda: (
-                    begin(self.env[counter]),
-                    self.assign(
-                        ast.Name(counter),
-                        self.call_builtin("aten::add", [self.env[counter], self.constant(node, 1)], {}, node),
-                        node,
-                    ),
-                ),
+                begin_and_count,
             )
         else:
             self.loop(node, None, count, begin)
@@ -101,7 +100,10 @@ class Loops(Conditions):
         """enumerate(x, start)."""
         start = self.expr(node.args[1]) if len(node.args) > 1 else self.constant(node, 0)
         found = self.iterable(node.args[0])
-        add = lambda i: self.call_builtin("aten::add", [i, start], {}, node)  # noqa: E731
+
+        def add(index: Value) -> Any:
+            return self.call_builtin("aten::add", [index, start], {}, node)
+
         if isinstance(found, list):
             first = ast.literal_eval(node.args[1]) if len(node.args) > 1 else 0
             return [Items([self.constant(node, first + i), x]) for i, x in enumerate(found)]
@@ -148,8 +150,7 @@ class Loops(Conditions):
         made = self.emit(
             node,
             "prim::Loop",
-            [first, *(before[n] for n in carried)],
-            # type: ignore[list-item]
+            [first, *(before[n] for n in carried)],  # type: ignore[list-item]
             **{"while": condition is not None},
         )
         outer, self.block = self.block, Block()
@@ -160,7 +161,7 @@ class Loops(Conditions):
         params = [self.env[n] for n in carried]
         around, self.around = self.around, dict(self.env)
         if begin is not None:
-            begin(number) if number is not None else begin()  # type: ignore[call-arg]
+            begin(number) if number is not None else begin()
         self.body(node.body)
         again = []
         if condition is not None:

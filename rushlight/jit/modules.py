@@ -192,18 +192,19 @@ for _cls in (ScriptModule, RecursiveScriptModule, TopLevelTracedModule):
 
 def form(home: ClassType, base: type = RecursiveScriptModule) -> type:
     """The Python class of a module's type: its methods are the compiled ones."""
-    own = getattr(home, "form", None)
+    own: Any = home.form
     if own is None or own.__base__ is not base:
         own = home.form = type(base.__name__, (base,), {"_type": home, "__module__": base.__module__})
     for name, function in home.methods.items():
         if name not in vars(own) and function is not None and function.finished:
             setattr(own, name, execute.entry(function, declaration(function)))
-    return own  # type: ignore[no-any-return]
+    return own  # type: ignore[no-any-return] # a class
 
 
 def instance(home: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:
     """A scripted module of a type with these attributes."""
-    made: Any = form(home, base).__new__(form(home, base))
+    python: Any = form(home, base)
+    made = python.__new__(python)
     Module.__init__(made)
     for name, value in values.items():
         kind = home.kinds.get(name, "attribute")
@@ -251,7 +252,7 @@ def wrap(module: Module, home: ClassType) -> Any:
     values: dict[str, Any] = {}
     for name in home.fields:
         if home.kinds[name] == "module":
-            values[name] = wrap(module._modules[name], home.fields[name].home)  # type: ignore[arg-type]
+            values[name] = wrap(module._modules[name], home.fields[name].home)
         else:
             found = getattr(module, name)
             values[name] = (
@@ -317,7 +318,7 @@ def _annotations(cls: type) -> dict[str, Type]:
         if base.__module__.startswith("rushlight"):
             continue
         for name, note in inspect.get_annotations(base, eval_str=True).items():
-            if typing.get_origin(note) is typing.Final or note is typing.Final:
+            if typing.Final in (note, typing.get_origin(note)):
                 found[name] = Type("Final")
             elif note is not typing.Any:
                 found[name] = from_python(note)
@@ -365,12 +366,11 @@ def _flat_weights(module: Any, home: ClassType) -> None:
         text = f"def _weights(self):\n    return [{', '.join(f'self.{n}' for n in names)}]\n"
         from rushlight.jit.names import Names
 
-        tree = ast.parse(text).body[0]
+        tree: Any = ast.parse(text).body[0]
         build(
             tree,
             Source(text, "torch/nn/modules/rnn.py"),
             Names(lambda name: None),
-            # type: ignore[arg-type]
             f"{home.qualname}._weights",
             home,
             {},

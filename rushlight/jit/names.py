@@ -300,7 +300,7 @@ def scope_of(function: Any) -> Callable[[str], Any]:
     return look
 
 
-_compiled: dict[Any, Function] = {}
+_compiled: dict[Any, Any] = {}
 _taken: dict[str, int] = {}
 
 
@@ -331,7 +331,8 @@ def script_function(function: Any) -> Function:
             lambda f: _compiled.__setitem__(function, f),
         )
         _compiled[function] = made
-    return _compiled[function]
+    found: Function = _compiled[function]
+    return found
 
 
 def _defaults(function: Any) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.serialization.reading import Plan, _Storages
 from rushlight._engine.serialization.unpickler import WeightsUnpickler
-from rushlight.jit import annotations, schema as schemas
+from rushlight.jit import schema as schemas
+from rushlight.jit.annotations import annotate, fork
 from rushlight.jit.frontend import Source, parse_untrusted
 from rushlight.jit.ir import Function
 from rushlight.jit.modules import instance
@@ -39,8 +40,8 @@ _NAMES: dict[str, Any] = {
     "range": range,
     "isinstance": isinstance,
     "getattr": getattr,
-    "annotate": annotations.annotate,
-    "fork": annotations.fork,
+    "annotate": annotate,
+    "fork": fork,
     "inf": math.inf,
     "nan": math.nan,
     "unchecked_cast": unchecked_cast,
@@ -90,7 +91,7 @@ class _FileNames(Names):
             raise compiler.error(node, str(error)) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
-        return self.archive.as_type(found)
+        return self.archive.as_type(found)  # type: ignore[no-any-return] # the archive's own
 
 
 class _New:

@@ -129,14 +129,14 @@ def convolution(
     output_padding: Any,
     groups: int,
     *flags: bool,
-) -> Any:
+) -> torch.Tensor:
     """A convolution of as many dims as the weight has, or its transpose."""
     dims = weight.dim() - 2
     if transposed:
-        return getattr(F, f"conv_transpose{dims}d")(
-            x, weight, bias, stride, padding, output_padding, groups, dilation
-        )
-    return getattr(F, f"conv{dims}d")(x, weight, bias, stride, padding, dilation, groups)
+        transpose = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[dims - 1]
+        return transpose(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    convolve = (F.conv1d, F.conv2d, F.conv3d)[dims - 1]
+    return convolve(x, weight, bias, stride, padding, dilation, groups)
 
 
 def embedding_bag(
@@ -172,13 +172,15 @@ def embedding_renorm_(weight: Any, indices: Any, max_norm: float, norm_type: flo
     return weight
 
 
-def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> Any:
+def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> torch.Tensor:
     """An upsample op with scales for each dim."""
     given_scales = scales if scales and size is None else None
     return F.interpolate(x, size, given_scales, mode, corners)
 
 
-def upsample_vec(mode: str, x: Any, size: Any, corners: Any, scales: Any, antialias: bool = False) -> Any:
+def upsample_vec(
+    mode: str, x: Any, size: Any, corners: Any, scales: Any, antialias: bool = False
+) -> torch.Tensor:
     """An upsample op with a list of scales."""
     return F.interpolate(
         x, size, None if scales is None else tuple(scales), mode, corners, antialias=antialias
@@ -193,7 +195,7 @@ def interpolate(
     corners: Any = None,
     recompute: Any = None,
     antialias: bool = False,
-) -> Any:
+) -> torch.Tensor:
     """F.interpolate."""
     return F.interpolate(x, size, scale, mode, corners, recompute, antialias)
 
@@ -214,10 +216,12 @@ def attention(
     kind: int | None = None,
 ) -> Any:
     """nn.MultiheadAttention in evaluation, (N, L, E); kind: 1 where the mask is that of padded keys."""
-    each = [x.transpose(0, 1) for x in (query, key, value)]
+    query, key, value = (x.transpose(0, 1) for x in (query, key, value))
     padding, mask = (mask, None) if kind == 1 else (None, mask)
     out, weights = F.multi_head_attention_forward(
-        *each,
+        query,
+        key,
+        value,
         size,
         heads,
         in_weight,
@@ -308,12 +312,12 @@ def listed(x: Any, wanted: str) -> Any:
 
 def unique_dim(x: Any, dim: int, in_order: bool = True, inverse: bool = False, counts: bool = False) -> Any:
     """torch.unique over one dim, with all three results."""
-    return torch.unique(x, in_order, True, True, dim)
+    return torch.unique(x, in_order, True, True, dim)  # type: ignore[call-overload] # by position
 
 
 def unique_consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None) -> Any:
     """torch.unique_consecutive; two more tensors behind the result, empty where they were not asked for."""
-    found = torch.unique_consecutive(x, inverse, counts, dim)
+    found: Any = torch.unique_consecutive(x, inverse, counts, dim)  # type: ignore[call-overload]
     parts = list(found) if isinstance(found, tuple) else [found]
     result, nothing = parts.pop(0), torch.empty(0, dtype=torch.int64)
     return result, parts.pop(0) if inverse else nothing, parts.pop(0) if counts else nothing
@@ -329,6 +333,6 @@ def spectrum(
     onesided: Any = None,
     return_complex: Any = None,
     aligned: Any = None,
-) -> Any:
+) -> torch.Tensor:
     """torch.stft of the internal op's arguments: nothing is added at the ends."""
     return torch.stft(x, n_fft, hop, width, window, False, "reflect", normalized, onesided, return_complex)

@@ -213,7 +213,11 @@ def match(
     for convert in (False, True):
         for schema in _writing(kind) if "out" in kwargs else named(kind):
             bound: dict[Any, Type] = {}
-            found = _arguments(schema, args, kwargs, lambda v, p, b=bound, c=convert: adapt(v, p, b, c))
+
+            def adapted(value: Any, parameter: Any, bound: Any = bound, convert: bool = convert) -> Any:
+                return adapt(value, parameter, bound, convert)
+
+            found = _arguments(schema, args, kwargs, adapted)
             if not isinstance(found, str):
                 return schema, found, bound
             tried.append(f"  {text(schema)}:\n  {found}\n")

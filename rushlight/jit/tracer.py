@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,11 @@ from rushlight.overrides import TorchFunctionMode
 
 class TracerWarning(Warning):
     """The trace may not hold for other inputs."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Say nothing of what the framework's own code does while it is traced."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module="(torch|rushlight).(?!jit)")
 
 
 class TracingCheckError(Exception):
@@ -79,7 +85,7 @@ class TracedTensor(torch.Tensor):
     """A tensor whose methods outside of the table are seen by the trace."""
 
     @property
-    def shape(self) -> Any:  # type: ignore[override]
+    def shape(self) -> Any:
         """The size of each dim; numbers that remember the tensor."""
         return _sizes(self)
 
@@ -148,7 +154,7 @@ for _op in ("add", "sub", "mul", "floordiv", "mod"):
         _arithmetic(f"__{'r' * _swap}{_op}__", f"aten::{'remainder' if _op == 'mod' else _op}", _swap)
 
 
-_PACKAGE = str(Path(torch.__file__).parent)  # type: ignore[arg-type]
+_PACKAGE = str(Path(torch.__file__).parent)
 
 
 class _Lines(Source):
@@ -310,7 +316,7 @@ class Tracer(TorchFunctionMode):
         if name == "__getitem__":
             return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
         compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
-        return self.value(base)
+        return self.value(base)  # type: ignore[no-any-return]
 
     def results(self, found: Any, value: Value) -> Any:
         """The results with their values."""
@@ -345,7 +351,8 @@ def _plain(found: Any) -> Any:
     if isinstance(found, TracedInt):
         return int(found)
     if isinstance(found, TracedTensor):
-        return found._plain if "_plain" in found.__dict__ else found.as_subclass(torch.Tensor)
+        plain = found.__dict__.get("_plain")
+        return found.as_subclass(torch.Tensor) if plain is None else plain
     if type(found) in (list, tuple):
         return type(found)(map(_plain, found))
     return found

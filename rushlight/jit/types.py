@@ -72,6 +72,7 @@ class ClassType:
     is_interface: bool = False
     extras: dict[str, Any] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    form: Any = None  # the Python class of scripted modules of this type
 
     def method(self, name: str) -> Any:
         """The method of a name, or None."""
@@ -81,7 +82,8 @@ class ClassType:
 def qualified(cls: Any) -> str:
     """The name of a Python class in code."""
     module = cls.__module__.replace("rushlight", "torch", 1)
-    return "__torch__." + ("" if module == "__main__" else f"{module}.") + cls.__qualname__.split(".")[-1]
+    name: str = cls.__qualname__.split(".")[-1]
+    return "__torch__." + ("" if module == "__main__" else f"{module}.") + name
 
 
 def list_of(t: Type) -> Type:
@@ -146,7 +148,7 @@ def from_python(found: Any) -> Type:
     if origin in (list, dict, tuple):
         parts = () if args == ((),) else tuple(map(from_python, args))
         return Type(origin.__name__.capitalize(), parts)
-    name = getattr(origin or found, "__name__", None)
+    name: Any = getattr(origin or found, "__name__", None)
     if name == "Future" and args:
         return Type("Future", (from_python(args[0]),))
     if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006

@@ -24,6 +24,9 @@ _HOMES = {
         "_in_projection_packed",
     )
 }
+_HOMES |= dict.fromkeys(
+    ("ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "scaled_mm"), "rushlight.nn.scaled"
+)
 
 
 def __getattr__(name: str) -> Any:

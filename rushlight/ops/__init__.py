@@ -9,6 +9,15 @@ from importlib import import_module
 from importlib.machinery import PathFinder
 
 NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs add: rushlight.library
+loaded_libraries: set[str] = set()  # there are none: see load_library
+
+
+def load_library(path: str) -> None:
+    """OSError: a shared library of operators is compiled against PyTorch's own code, which is not here."""
+    raise OSError(
+        f"Could not load this library: {path}. Libraries of operators are compiled for PyTorch; define the "
+        "operators in Python instead, with torch.library.custom_op"
+    )
 
 
 def __getattr__(name: str) -> object:

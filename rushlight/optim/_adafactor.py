@@ -82,7 +82,7 @@ class Adafactor(Optimizer):
                 state["col_var"] = p.new_zeros((*p.shape[:-2], 1, p.shape[-1]))
             else:
                 state["variance"] = p.detach().new_zeros(p.shape)
-        return state
+        return state  # type: ignore[no-any-return] # the optimizer's own dict
 
 
 def _step(p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -101,11 +101,13 @@ def _step(p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any])
 def _variance(grad: Tensor, state: dict[str, Any], weight: float, least: float) -> Tensor:
     """The running estimate of squared gradients, one step on."""
     if grad.dim() <= 1:
-        return state["variance"].lerp_(grad * grad, weight).clone()
+        variance: Tensor = state["variance"].lerp_(grad * grad, weight)
+        return variance.clone()
     rows, columns = state["row_var"], state["col_var"]
     for axis, mean in ((-1, rows), (-2, columns)):
         mean.lerp_(grad.norm(dim=axis, keepdim=True).square_().div_(grad.shape[axis]), weight)
-    return (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=least))
+    product: Tensor = rows @ columns
+    return product.div_(rows.mean(dim=-2, keepdim=True).clamp_(min=least))
 
 
 def _size(t: Tensor) -> float:

@@ -53,7 +53,10 @@ class Plan:
     ) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
-        self.fused, self.switches, self.options = bool(key[4]), key[5:], None
+        self.fused = bool(key[4])
+        self.switches = key[5:]
+        self.options: tuple[Any, ...] | None = None
+        self.kernel: Any = None
         self.complex = params[0].is_complex()  # all are of one dtype
         counted = [s for s in states if "step" in s]
         self.rest = [*chain.from_iterable(map(dict.values, states))]
@@ -127,7 +130,8 @@ class Elementwise(Optimizer):
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         """The arguments of the formula at the step numbered plan.step."""
-        return plan.switches
+        switches: tuple[Any, ...] = plan.switches
+        return switches
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         """The numbers in the formula, by name, that are no options of the group; may carry numbers on."""
@@ -170,7 +174,7 @@ class Elementwise(Optimizer):
             for name, default in self._later.items():
                 group.setdefault(name, default)
             for p in group["params"]:
-                held = self.state.get(p)
+                held: dict[str, Any] = self.state.get(p) or {}
                 for name in ("step", *self._carried) if held else ():
                     if not isinstance(held.get(name, held), (Tensor, dict)):
                         held[name] = scalar(float(held[name]), bool(group.get("fused")))
@@ -178,7 +182,7 @@ class Elementwise(Optimizer):
     def _state_of(self, group: dict[str, Any], p: Tensor, names: tuple[str, ...]) -> dict[str, Any]:
         if not self._counted and not names:
             return _NOTHING
-        state = self.state[p]
+        state: dict[str, Any] = self.state[p]
         if self._counted and "step" not in state:
             state["step"] = scalar(0.0, bool(group.get("fused")))
         for name in self._carried:
@@ -188,7 +192,8 @@ class Elementwise(Optimizer):
             if state.get(name) is None:
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
-                state[name] = p._state(wrap(np.full_like(p._a, start), p._k))
+                made: Any = wrap(np.full_like(p._a, start), p._k)
+                state[name] = p._state(made)  # type: ignore[attr-defined] # of a subclass of Tensor
         return state
 
     # --- stepping -----------------------------------------------------------------------------------
@@ -310,6 +315,7 @@ def _record(plan: Plan, formula: updates.Formula, numbers: dict[str, Any]) -> No
     import rushlight
 
     for p, state in zip(plan.params, plan.states, strict=True):
+        assert p.grad is not None  # noqa: S101 - a plan is of parameters that have one
         tensors = {"p": p, "g": p.grad.resolve_conj(), **{name: state[name] for name in plan.names}}
         if p.is_complex():
             tensors = {name: rushlight.view_as_real(t) for name, t in tensors.items()}
@@ -362,7 +368,8 @@ class _Again:
             and len(groups) == len(o.param_groups)
             and all([g.group is group and g.holds() for g, group in zip(groups, o.param_groups)])
         ):
-            spanned(optimizer._place(type(o), "step"), self._run)
+            place = optimizer._place(type(o), "step")  # type: ignore[arg-type] # a class can be hashed
+            spanned(place, self._run)
             return
         self.step()
         if self.plain:
@@ -393,7 +400,8 @@ class _Group:
         self.options = o._options(group, plan)
         kernel = updates.kernel(o._formula, plan.names, self.options, plan.fused)
         self.names = kernel.scalars
-        self.scalars, self.count = np.zeros(len(self.names) + 1), np.zeros((), np.float32)
+        self.scalars: Any = np.zeros(len(self.names) + 1)
+        self.count = np.zeros((), np.float32)
         self.pack = Struct(f"{len(self.names)}d").pack_into
         # Here, since few programs are compiled.
         from rushlight._engine.kernels.runtime.stages import Run, copy

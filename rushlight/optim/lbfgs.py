@@ -53,7 +53,7 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Iterate; the loss of the first evaluation is returned."""
         with no_grad():
             return _Run(self, enable_grad()(closure)).loop()

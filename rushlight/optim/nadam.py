@@ -55,8 +55,14 @@ class NAdam(Elementwise, formula=formula):
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         mu, after = (beta1 * (1.0 - 0.5 * (0.96 ** (t * group["momentum_decay"]))) for t in (step, step + 1))
-        plan.carry("mu_product", plan.number("mu_product") * mu)
-        product = plan.number("mu_product").item()
+        product: Any
+        if group["differentiable"]:
+            for state in plan.states:
+                state["mu_product"].mul_(mu)
+            product = plan.states[0]["mu_product"]
+        else:
+            plan.carry("mu_product", plan.number("mu_product") * mu)
+            product = plan.number("mu_product").item()
         return {
             "beta1": beta1,
             "beta2": beta2,

@@ -6,6 +6,7 @@ import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -38,8 +39,11 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return add_hook(_global_post, hook)
 
 
+_HookTable = OrderedDict[int, Callable[..., Any]]
+
+
 @functools.cache
-def _place(cls: type, method: str) -> Any:
+def _place(cls: Any, method: str) -> str:
     """A method's name in a profile."""
     return f"Optimizer.{method}#{cls.__name__}.{method}"
 
@@ -60,7 +64,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        found = spanned(_place(type(self), "step"), step, *args, **kwargs)
+        place = _place(type(self), "step")  # type: ignore[arg-type] # a class can be hashed
+        found = spanned(place, step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
@@ -86,6 +91,29 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 class Optimizer:
     """Subclass with `_step_group(group)`, which applies one step to a group's parameters."""
 
+    def _patch_step_function(self) -> None:
+        """Let the class's step() call the hooks, where it does not yet (for subclasses that do not call
+        __init__).
+        """
+        step = type(self).step
+        if not getattr(step, "hooked", False):
+            type(self).step = _hooked(step)  # type: ignore[method-assign]
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
+        """Lists of tensors cut up by the first list's devices and dtypes, for optimizers of others."""
+        from rushlight.utils import _foreach_utils
+
+        return _foreach_utils._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+
+    # Hooks by the number of their handle.
+    _optimizer_step_pre_hooks: _HookTable
+    _optimizer_step_post_hooks: _HookTable
+    _optimizer_state_dict_pre_hooks: _HookTable
+    _optimizer_state_dict_post_hooks: _HookTable
+    _optimizer_load_state_dict_pre_hooks: _HookTable
+    _optimizer_load_state_dict_post_hooks: _HookTable
+
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._init_hooks()
@@ -96,14 +124,14 @@ class Optimizer:
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(dict(group))
-        self._patch_step()
+        self._patch_step_function()
 
     def _init_hooks(self) -> None:
         for when in (
@@ -116,11 +144,6 @@ class Optimizer:
         ):
             self.__dict__[f"_optimizer_{when}_hooks"] = OrderedDict()
 
-    def _patch_step(self) -> None:
-        step = type(self).step
-        if not getattr(step, "hooked", False):
-            type(self).step = _hooked(step)  # type: ignore[method-assign]
-
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
@@ -128,7 +151,7 @@ class Optimizer:
         self.__dict__.update(state)
         if "_optimizer_step_pre_hooks" not in self.__dict__:
             self._init_hooks()
-        self._patch_step()
+        self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
@@ -203,7 +226,8 @@ class Optimizer:
         if TAPE:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
-        spanned(_place(type(self), "zero_grad"), self._forget_grads, set_to_none)
+        place = _place(type(self), "zero_grad")  # type: ignore[arg-type] # a class can be hashed
+        spanned(place, self._forget_grads, set_to_none)
 
     def _forget_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
@@ -318,12 +342,23 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
     if isinstance(value, Tensor):
         if key == "step":
             return value.clone().float() if single else value.clone()
-        return value.to(p.dtype, copy=True) if p.is_floating_point() else value.clone()
+        return value.to(p.device, p.dtype if p.is_floating_point() else value.dtype, copy=True)
     if isinstance(value, dict):
         return {k: _cast(p, v, single, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
         return type(value)(_cast(p, v, single) for v in value)  # type: ignore[call-arg]
     return value
+
+
+def __getattr__(name: str) -> Any:
+    """What optimizers of others are made of lies in parts.py, which nothing loads before it is asked for."""
+    from rushlight.optim import parts
+
+    found = vars(parts).get(name)
+    if found is None or getattr(found, "__module__", parts.__name__) != parts.__name__:
+        found = import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
+    globals()[name] = found
+    return found
 
 
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]

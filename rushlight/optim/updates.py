@@ -16,6 +16,8 @@ from rushlight._engine.kernels.loops.multi_tensor import Multi
 from rushlight._engine.ops.expressions import Expr, m, round_stored, stored, symbol, toposort
 from rushlight._engine.tensors.tensor import Tensor, storage
 
+__all__ = ["Formula", "G", "P", "gradient", "kernel", "lerp", "mean_of_squares", "plus", "stored", "symbols"]
+
 Formula = Mapping[str, Expr]
 # The target of casts that no gradient goes through (in formulas for ops only).
 DETACHED = "detached"

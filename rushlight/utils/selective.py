@@ -66,7 +66,7 @@ class _Kept:
         for source in self.saved:
             HOOKS.stack[-1][0](known[source] if isinstance(source, int) else source)
         if self.random is not None:
-            torch.set_rng_state(self.random)
+            torch.random._restore(self.random)
         return found
 
 
@@ -118,7 +118,7 @@ class _Selector(interpreters.Interpreter):
         if not self._computes(row, op, context, args, kwargs):
             draws = row.name in _RANDOM or any(p.name == "generator" for p in row.params)
             self.kept.setdefault(op, []).append(
-                _Kept(found, saved, operands, torch.get_rng_state() if draws else None)
+                _Kept(found, saved, operands, torch.random._states() if draws else None)
             )
         return found
 

@@ -44,4 +44,5 @@ _HOMES = {
     "FeaturePyramidNetwork": "feature_pyramid_network",
 }
 __all__ = sorted(_HOMES)
-__getattr__, __dir__ = lazy_names(globals(), {**_HOMES, **dict.fromkeys(("boxes", "misc"), ".")})
+_MODULES = dict.fromkeys(("boxes", "feature_pyramid_network", "misc"), ".")
+__getattr__, __dir__ = lazy_names(globals(), {**_HOMES, **_MODULES})

@@ -26,6 +26,9 @@ def intersections(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return shared, box_area(a)[:, None] + box_area(b) - shared
 
 
+_box_inter_union = intersections  # torchvision's name, which detectors import
+
+
 def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     """The share of what two boxes cover together that both cover (Jaccard index): (N, M)."""
     shared, union = intersections(boxes1, boxes2)

@@ -49,3 +49,43 @@ class FeaturePyramidNetwork(nn.Module):
         if self.extra_blocks is not None:
             results, names = self.extra_blocks(results, features, names)
         return OrderedDict(zip(names, results, strict=True))
+
+
+class ExtraFPNBlock(nn.Module):
+    """Base of what makes coarser levels: forward(results, features, names) gives (results, names)."""
+
+    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> Any:
+        """More results, and their names."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method forward(results, x, names)")
+
+
+class LastLevelMaxPool(ExtraFPNBlock):
+    """One more level: every second place of the coarsest."""
+
+    def forward(self, x: list[Tensor], y: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
+        """The results with the level "pool"."""
+        names.append("pool")
+        x.append(F.max_pool2d(x[-1], kernel_size=1, stride=2, padding=0))
+        return x, names
+
+
+class LastLevelP6P7(ExtraFPNBlock):
+    """Two more levels, by convolutions of stride 2 of the coarsest result, or of the coarsest feature where
+    the numbers of channels differ (RetinaNet).
+    """
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.p6 = nn.Conv2d(in_channels, out_channels, 3, 2, 1)
+        self.p7 = nn.Conv2d(out_channels, out_channels, 3, 2, 1)
+        for layer in (self.p6, self.p7):
+            nn.init.kaiming_uniform_(layer.weight, a=1)
+            nn.init.constant_(layer.bias, 0)
+        self.use_P5 = in_channels == out_channels
+
+    def forward(self, p: list[Tensor], c: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
+        """The results with the levels "p6" and "p7"."""
+        sixth = self.p6(p[-1] if self.use_P5 else c[-1])
+        p.extend((sixth, self.p7(F.relu(sixth))))
+        names.extend(("p6", "p7"))
+        return p, names

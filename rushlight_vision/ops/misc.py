@@ -8,6 +8,8 @@ from typing import Any
 import rushlight as torch
 from rushlight import Tensor, nn
 
+interpolate = nn.functional.interpolate  # as torchvision still has it, for detectors that import it from here
+
 
 class FrozenBatchNorm2d(nn.Module):
     """Batch norm whose statistics and weights are buffers that never change."""

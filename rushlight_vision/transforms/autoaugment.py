@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import rushlight as torch
 from rushlight_vision.pillow import is_image
 from rushlight_vision.transforms import functional as F
-from rushlight_vision.transforms.conversion import get_dimensions
-from rushlight_vision.transforms.transforms import AutoAugmentPolicy, Transform
+from rushlight_vision.transforms.base import Transform
+from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
 
 __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "TrivialAugmentWide"]
 
@@ -45,10 +46,23 @@ _COLOURS = ("Brightness", "Color", "Contrast", "Sharpness")
 _SIGNED = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", *_COLOURS)
 
 
+class AutoAugmentPolicy(Enum):
+    """The data sets that AutoAugment's policies were learned on."""
+
+    IMAGENET = "imagenet"
+    CIFAR10 = "cifar10"
+    SVHN = "svhn"
+
+
 class _Policy(Transform):
     """Operations by name, each with strengths from weak to strong (None: it has no strength)."""
 
     spelled = True
+
+    def __init__(self, interpolation: Any, fill: Any) -> None:
+        super().__init__()
+        self.interpolation = mode_of(interpolation)
+        self.fill = fill
 
     def _strengths(
         self, bins: int, most: dict[str, float], names: str, bits: tuple[int, int] = (8, 4)
@@ -99,16 +113,22 @@ _ALL = (
 )
 
 
-class AutoAugment(_Policy, takes="policy=IMAGENET, interpolation=NEAREST, fill=None"):
+class AutoAugment(_Policy):
     """One of a policy's pairs of operations, each with its probability; the pairs are in policies.tsv."""
 
     shown = ("policy", "fill")
 
-    def _begin(self, given: dict[str, Any]) -> None:
-        super()._begin(given)
-        if not isinstance(self.policy, AutoAugmentPolicy):
-            raise ValueError(f"The provided policy {self.policy} is not recognized.")
-        self.policies = self._get_policies(self.policy)
+    def __init__(
+        self,
+        policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
+        interpolation: Any = InterpolationMode.NEAREST,
+        fill: Any = None,
+    ) -> None:
+        super().__init__(interpolation, fill)
+        if not isinstance(policy, AutoAugmentPolicy):
+            raise ValueError(f"The provided policy {policy} is not recognized.")
+        self.policy = policy
+        self.policies = self._get_policies(policy)
 
     def _get_policies(self, policy: AutoAugmentPolicy) -> list[Any]:
         """Pairs of (name, probability, place among ten strengths, or None)."""
@@ -142,10 +162,21 @@ class AutoAugment(_Policy, takes="policy=IMAGENET, interpolation=NEAREST, fill=N
         return img
 
 
-class RandAugment(
-    _Policy, takes="num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation=NEAREST, fill=None"
-):
+class RandAugment(_Policy):
     """`num_ops` operations, all of the strength number `magnitude`."""
+
+    def __init__(
+        self,
+        num_ops: int = 2,
+        magnitude: int = 9,
+        num_magnitude_bins: int = 31,
+        interpolation: Any = InterpolationMode.NEAREST,
+        fill: Any = None,
+    ) -> None:
+        super().__init__(interpolation, fill)
+        self.num_ops = num_ops
+        self.magnitude = magnitude
+        self.num_magnitude_bins = num_magnitude_bins
 
     def forward(self, img: Any) -> Any:
         """The image transformed."""
@@ -156,8 +187,17 @@ class RandAugment(
         return img
 
 
-class TrivialAugmentWide(_Policy, takes="num_magnitude_bins=31, interpolation=NEAREST, fill=None"):
+class TrivialAugmentWide(_Policy):
     """One operation, of any strength."""
+
+    def __init__(
+        self,
+        num_magnitude_bins: int = 31,
+        interpolation: Any = InterpolationMode.NEAREST,
+        fill: Any = None,
+    ) -> None:
+        super().__init__(interpolation, fill)
+        self.num_magnitude_bins = num_magnitude_bins
 
     def forward(self, img: Any) -> Any:
         """The image transformed."""
@@ -167,17 +207,27 @@ class TrivialAugmentWide(_Policy, takes="num_magnitude_bins=31, interpolation=NE
         return self._one(img, table, lambda s: torch.randint(len(s), (1,), dtype=torch.long), self._how(img))
 
 
-class AugMix(
-    _Policy,
-    takes="severity=3, mixture_width=3, chain_depth=-1, alpha=1.0, all_ops=True, "
-    "interpolation=BILINEAR, fill=None",
-):
+class AugMix(_Policy):
     """The image mixed with `mixture_width` chains of operations, by weights of Dirichlet distributions."""
 
-    def _begin(self, given: dict[str, Any]) -> None:
-        super()._begin(given)
-        if not 1 <= self.severity <= 10:
-            raise ValueError(f"The severity must be between [1, 10]. Got {self.severity} instead.")
+    def __init__(
+        self,
+        severity: int = 3,
+        mixture_width: int = 3,
+        chain_depth: int = -1,
+        alpha: float = 1.0,
+        all_ops: bool = True,
+        interpolation: Any = InterpolationMode.BILINEAR,
+        fill: Any = None,
+    ) -> None:
+        super().__init__(interpolation, fill)
+        if not 1 <= severity <= 10:
+            raise ValueError(f"The severity must be between [1, 10]. Got {severity} instead.")
+        self.severity = severity
+        self.mixture_width = mixture_width
+        self.chain_depth = chain_depth
+        self.alpha = alpha
+        self.all_ops = all_ops
 
     def forward(self, orig_img: Any) -> Any:
         """The image transformed."""

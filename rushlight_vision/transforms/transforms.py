@@ -1,8 +1,7 @@
-"""Transforms of images as modules (torchvision.transforms): a table of functions and of what they draw.
+"""Transforms of images as modules (torchvision.transforms).
 
-A transform draws arguments for one image (`_draw`; None: leave the image as it is) and calls its function
-with these and with those of its own attributes that the function names. Draws come from torch's generator in
-torchvision's order, so that a seed gives the same images.
+A transform draws arguments for one image (`_draw`) and calls its function with these and with its options
+(`_apply`). What is drawn, and how options are prepared, is in draws.py.
 """
 
 from __future__ import annotations
@@ -10,148 +9,47 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
 from typing import Any
 
 import rushlight as torch
 import rushlight.nn as nn
-from rushlight_vision.transforms import functional as F
+from rushlight import Tensor
+from rushlight_vision.transforms import draws, functional as F
+from rushlight_vision.transforms.base import Plain, Transform, interpolation_for
 from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
 from rushlight_vision.transforms.geometry import pair
 
-# Attributes that reprs leave out at these values; numbers of (low, high) that one number stands for.
-_HIDDEN = {"center": None, "mode": None}
+
+class _Image(Transform):
+    """A transform of one image, of which transforms.v2 makes one of samples."""
+
+    of_images = True
 
 
-def _degrees(given: Any) -> Any:
-    if isinstance(given, (int, float)):
-        if given < 0:
-            raise ValueError("If degrees is a single number, it must be positive.")
-        return [-float(given), float(given)]
-    if given is not None and len(given) not in (2, 4):
-        raise ValueError(f"degrees should be a sequence of length 2 (or 4 for shear), got {given}")
-    return given if given is None else [float(d) for d in given]
+class _Sometimes(_Image):
+    """Transforms an image with probability p."""
 
-
-def _checked(test: Callable[[Any], bool], error: Callable[[Any], Exception]) -> Callable[[Any], Any]:
-    def check(given: Any) -> Any:
-        if not test(given):
-            raise error(given)
-        return given
-
-    return check
-
-
-_PREPARED = {
-    "interpolation": mode_of,
-    "degrees": _degrees,
-    "shear": _degrees,
-    "lambd": _checked(
-        callable, lambda v: TypeError(f"Argument lambd should be callable, got {type(v).__name__!r}")
-    ),
-    "value": _checked(
-        lambda v: not isinstance(v, str) or v == "random",
-        lambda v: ValueError(f"If value is str, it should be 'random', got {v!r}"),
-    ),
-    "translate": _checked(
-        lambda v: v is None or all(0.0 <= t <= 1.0 for t in v),
-        lambda v: ValueError(f"translation values should be between 0 and 1, got {v}"),
-    ),
-}
-
-
-class AutoAugmentPolicy(Enum):
-    """The data sets that AutoAugment's policies were learned on."""
-
-    IMAGENET = "imagenet"
-    CIFAR10 = "cifar10"
-    SVHN = "svhn"
-
-
-class Plain:
-    """What all have in common; `takes` says the attributes as a signature. These are no modules, as in
-    torchvision: a container of transforms and what converts.
-    """
-
-    does: Callable[..., Any]
-    shown: tuple[str, ...] = ()
-    joint = ", "  # what torchvision's repr has between options
-    spelled = False  # whether that repr says InterpolationMode.NEAREST for nearest
-    hidden: dict[str, Any] = _HIDDEN
-    prepared: dict[str, Callable[[Any], Any]] = {}
-    geometric = False  # whether masks follow
-
-    def __init_subclass__(cls, takes: str | None = None, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        if takes is not None:
-            known = {
-                "BILINEAR": InterpolationMode.BILINEAR,
-                "NEAREST": InterpolationMode.NEAREST,
-                "IMAGENET": AutoAugmentPolicy.IMAGENET,
-            }
-            begin = eval(f"lambda self, {takes}: self._begin(locals())", known)
-            cls.__init__, cls.fields = begin, begin.__code__.co_varnames[1:]  # type: ignore[assignment]
-
-    def _begin(self, given: dict[str, Any]) -> None:
-        if isinstance(self, nn.Module):
-            nn.Module.__init__(self)
-        for name in self.fields:
-            prepare = {**_PREPARED, **self.prepared}.get(name)
-            setattr(self, name, prepare(given[name]) if prepare else given[name])
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
 
     def _draw(self, img: Any) -> tuple[Any, ...] | None:
-        return ()
-
-    def _apply(self, img: Any, *drawn: Any) -> Any:  # type: ignore[override]
-        code = type(self).does.__code__
-        own = {
-            name: getattr(self, name)
-            for name in code.co_varnames[1 + len(drawn) : code.co_argcount]
-            if name in self.fields
-        }
-        if "interpolation" in own and type(img).__name__ == "Mask":
-            own["interpolation"] = InterpolationMode.NEAREST
-        return type(self).does(img, *drawn, **own)
-
-    def forward(self, img: Any) -> Any:
-        """The image transformed."""
-        drawn = self._draw(img)
-        return img if drawn is None else self._apply(img, *drawn)
-
-    def __repr__(self) -> str:
-        shown = {name: getattr(self, name) for name in (self.shown or self.fields)}
-        texts = [
-            f"{name}={v if self.spelled else _text(v)}"
-            for name, v in shown.items()
-            if name not in self.hidden or v != self.hidden[name]
-        ]
-        return f"{type(self).__name__}({self.joint.join(texts)})"
-
-    def __call__(self, *sample: Any) -> Any:
-        """`forward`."""
-        return self.forward(*sample)
-
-
-class Transform(Plain, nn.Module):
-    """A transform that is a module."""
-
-    __call__ = nn.Module.__call__
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, tuple) and all(isinstance(v, float) for v in value):
-        return tuple(round(v, 4) for v in value)
-    return value.value if isinstance(value, InterpolationMode) else value
+        return () if torch.rand(1) < self.p else None
 
 
 # --- several transforms -------------------------------------------------------------------------
 
 
-class Compose(Plain, takes="transforms"):
+class Compose(Plain):
     """One after the other."""
 
+    def __init__(self, transforms: Any) -> None:
+        super().__init__()
+        self.transforms = transforms
+
     def _chosen(self) -> Iterable[Callable[..., Any]]:
-        return self.transforms
+        chosen: Iterable[Callable[..., Any]] = self.transforms
+        return chosen
 
     def forward(self, *sample: Any) -> Any:
         """The image through those chosen."""
@@ -163,27 +61,35 @@ class Compose(Plain, takes="transforms"):
         return "\n".join([f"{type(self).__name__}(", *(f"    {t}" for t in self.transforms), ")"])
 
 
-class RandomApply(Compose, Transform, takes="transforms, p=0.5"):
+class RandomApply(Compose, Transform):
     """All of them with probability p, else none."""
 
     __call__ = nn.Module.__call__
 
+    def __init__(self, transforms: Any, p: float = 0.5) -> None:
+        super().__init__(transforms)
+        self.p = p
+
     def _chosen(self) -> Iterable[Callable[..., Any]]:
-        return () if self.p < torch.rand(1) else self.transforms
+        return () if self.p < torch.rand(1) else super()._chosen()
 
     def __repr__(self) -> str:
         inner = [f"    p={self.p}", *(f"    {t}" for t in self.transforms)]
         return "\n".join([f"{type(self).__name__}(", *inner, ")"])
 
 
-class RandomChoice(Compose, takes="transforms, p=None"):
+class RandomChoice(Compose):
     """One of them, by Python's random module as in torchvision."""
+
+    def __init__(self, transforms: Any, p: Sequence[float] | None = None) -> None:
+        super().__init__(transforms)
+        self.p = p
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
         return random.choices(self.transforms, weights=self.p)
 
 
-class RandomOrder(Compose, takes="transforms"):
+class RandomOrder(Compose):
     """All of them, in an order by Python's random module as in torchvision."""
 
     def _chosen(self) -> Iterable[Callable[..., Any]]:
@@ -192,131 +98,190 @@ class RandomOrder(Compose, takes="transforms"):
         return [self.transforms[i] for i in order]
 
 
-class Lambda(Plain, takes="lambd"):
+class Lambda(Plain):
     """A function as a transform."""
 
-    def _apply(self, img: Any) -> Any:  # type: ignore[override]
+    def __init__(self, lambd: Callable[[Any], Any]) -> None:
+        super().__init__()
+        if not callable(lambd):
+            raise TypeError(f"Argument lambd should be callable, got {type(lambd).__name__!r}")
+        self.lambd = lambd
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
         return self.lambd(img)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-# --- what is drawn ------------------------------------------------------------------------------
+# --- conversions --------------------------------------------------------------------------------
 
 
-def _uniform(low: float, high: float) -> float:
-    return torch.empty(1).uniform_(float(low), float(high)).item()
+class ToTensor(Plain):
+    """A PIL image or array (H, W, C) as a tensor (C, H, W); bytes become floats from 0 to 1."""
+
+    of_images = True
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.to_tensor(img)
 
 
-def _place(h: int, w: int, th: int, tw: int) -> tuple[int, int, int, int]:
-    """(top, left, height, width) of a window anywhere in an image."""
-    return *(int(torch.randint(0, most + 1, size=(1,)).item()) for most in (h - th, w - tw)), th, tw
+class PILToTensor(Plain):
+    """A PIL image as a tensor (C, H, W) of the same values."""
+
+    of_images = True
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.pil_to_tensor(img)
 
 
-def _sometimes(self: Any, img: Any) -> tuple[()] | None:
-    return () if torch.rand(1) < self.p else None
+class ToPILImage(Plain):
+    """A tensor (C, H, W) or array (H, W, C) as a PIL image."""
+
+    of_images = True
+
+    def __init__(self, mode: str | None = None) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.to_pil_image(img, self.mode)
 
 
-def _crop(img: Any, output_size: Any) -> tuple[int, int, int, int]:
-    (_, h, w), (th, tw) = get_dimensions(img), output_size
-    if h < th or w < tw:
-        raise ValueError(f"Required crop size {(th, tw)} is larger than input image size {(h, w)}")
-    return (0, 0, h, w) if (h, w) == (th, tw) else _place(h, w, th, tw)
+class ConvertImageDtype(_Image):
+    """A tensor in another dtype, its values scaled to that dtype's range."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.convert_image_dtype(img, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
-def _sized(area: int, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int]:
-    """Two sides by a share of the area and their ratio (first to second)."""
-    area = area * _uniform(*scale)
-    aspect = torch.exp(torch.empty(1).uniform_(*torch.log(torch.tensor(ratio)).tolist())).item()
-    return round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+class Normalize(_Image):
+    """(image - mean) / std, channel by channel."""
+
+    shown = ("mean", "std")
+
+    def __init__(self, mean: Any, std: Any, inplace: bool = False) -> None:
+        super().__init__()
+        self.mean = mean
+        self.std = std
+        self.inplace = inplace
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.normalize(img, self.mean, self.std, self.inplace)
 
 
-def _resized_crop(img: Any, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
-    """After ten failures the largest window in the middle that fits."""
-    _, h, w = get_dimensions(img)
-    for _ in range(10):
-        wide, tall = _sized(h * w, scale, ratio)
-        if 0 < wide <= w and 0 < tall <= h:
-            return _place(h, w, tall, wide)
-    tall = round(w / min(ratio)) if w / h < min(ratio) else h
-    wide = round(h * max(ratio)) if w / h > max(ratio) else w
-    return (h - tall) // 2, (w - wide) // 2, tall, wide
+class LinearTransformation(_Image):
+    """(the flat image - mean_vector) @ transformation_matrix, a tensor of the image's shape."""
+
+    def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor) -> None:
+        super().__init__()
+        self.transformation_matrix = transformation_matrix
+        self.mean_vector = mean_vector
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        count = math.prod(img.shape[-3:])
+        if count != len(self.transformation_matrix):
+            raise ValueError(
+                "Input tensor and transformation matrix have incompatible shape."
+                f"[{' x '.join(map(str, img.shape[-3:]))}] != {len(self.transformation_matrix)}"
+            )
+        flat = img.view(-1, count) - self.mean_vector
+        return torch.mm(flat, self.transformation_matrix.to(flat.dtype)).view(img.shape)
 
 
-def _erased(img: Any, scale: Any, ratio: Any, value: Any = None) -> tuple[Any, ...]:
-    """The image itself as value where no window fits after ten draws."""
-    c, h, w = get_dimensions(img)
-    for _ in range(10):
-        tall, wide = _sized(h * w, scale, ratio)
-        if tall < h and wide < w:
-            noise = torch.empty([c, tall, wide]).normal_() if value is None else None
-            return *_place(h, w, tall, wide), torch.tensor(value)[:, None, None] if noise is None else noise
-    return 0, 0, h, w, img
+# --- sizes and places ---------------------------------------------------------------------------
 
 
-def _erasing(self: Any, img: Any) -> tuple[Any, ...] | None:
-    if not torch.rand(1) < self.p:
-        return None
-    value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value
-    if not isinstance(value, str) and len(value) not in (1, get_dimensions(img)[0]):
-        raise ValueError(
-            "If value is a sequence, it should have either a single value or "
-            f"{get_dimensions(img)[0]} (number of input channels)"
-        )
-    return _erased(img, self.scale, self.ratio, None if isinstance(value, str) else [float(v) for v in value])
+class Resize(_Image):
+    """The image at another size: (height, width), or the shorter side alone."""
+
+    geometric = True
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        interpolation: Any = InterpolationMode.BILINEAR,
+        max_size: int | None = None,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        if not isinstance(size, (int, Sequence)):
+            raise TypeError(f"Size should be int or sequence. Got {type(size)}")
+        self.size = size
+        self.interpolation = mode_of(interpolation)
+        self.max_size = max_size
+        self.antialias = antialias
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        how = interpolation_for(img, self.interpolation)
+        return F.resize(img, self.size, how, self.max_size, self.antialias)
 
 
-def _affine(degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_size: Any) -> tuple[Any, ...]:
-    """(angle, shifts in pixels, scale, shears) for an image of (width, height)."""
-    angle = _uniform(*degrees)
-    shift = tuple(round(_uniform(-t * n, t * n)) for t, n in zip(translate or (), img_size)) or (0, 0)
-    scale = 1.0 if scale_ranges is None else _uniform(*scale_ranges)
-    shear = [_uniform(*shears[k : k + 2]) for k in range(0, len(shears or ()), 2)]
-    return angle, shift, scale, (*shear, 0.0, 0.0)[:2]
+class CenterCrop(_Image):
+    """The middle of the image, padded where it is smaller."""
+
+    geometric = True
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        super().__init__()
+        self.size = pair(size)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.center_crop(img, self.size)
 
 
-# --- colours ------------------------------------------------------------------------------------
+class Pad(_Image):
+    """The image with a border."""
+
+    geometric = True
+
+    def __init__(self, padding: int | Sequence[int], fill: Any = 0, padding_mode: str = "constant") -> None:
+        super().__init__()
+        self.padding = padding
+        self.fill = fill
+        self.padding_mode = padding_mode
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.pad(img, self.padding, self.fill, self.padding_mode)
 
 
-def _range(name: str) -> Callable[[Any], tuple[float, float] | None]:
-    middle, least, most = (0.0, -0.5, 0.5) if name == "hue" else (1.0, 0, math.inf)
-
-    def prepare(given: Any) -> tuple[float, float] | None:
-        if isinstance(given, (int, float)):
-            if given < 0:
-                raise ValueError(f"If {name} is a single number, it must be non negative.")
-            low = middle - given
-            given = (low if name == "hue" else max(low, 0.0), middle + given)
-        given = [float(v) for v in given]
-        if not least <= given[0] <= given[1] <= most:
-            raise ValueError(f"{name} values should be between {(least, most)}, but got {given}.")
-        return None if given[0] == given[1] == middle else tuple(given)
-
-    return prepare
-
-
-_COLOURS = ("brightness", "contrast", "saturation", "hue")
-
-
-def _factors(*ranges: Any) -> tuple[Any, ...]:
-    return torch.randperm(4), *(None if r is None else _uniform(*r) for r in ranges)
-
-
-def _jitter(img: Any, order: Any, *factors: Any) -> Any:
-    """The colours changed, each by a random factor, in random order."""
-    for i in order.tolist():
-        img = img if factors[i] is None else getattr(F, f"adjust_{_COLOURS[i]}")(img, factors[i])
-    return img
-
-
-def _cropped(img: Any, top: int, left: int, height: int, width: int, padded: Any) -> Any:
+class RandomCrop(_Image):
     """A window of `size` anywhere in the image, padded before."""
-    return F.crop(padded(img), top, left, height, width)
 
+    geometric = True
+    shown = ("size", "padding")
 
-def _padding(self: Any) -> Callable[[Any], Any]:
-    def padded(img: Any) -> Any:
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        padding: int | Sequence[int] | None = None,
+        pad_if_needed: bool = False,
+        fill: Any = 0,
+        padding_mode: str = "constant",
+    ) -> None:
+        super().__init__()
+        self.size = pair(size)
+        self.padding = padding
+        self.pad_if_needed = pad_if_needed
+        self.fill = fill
+        self.padding_mode = padding_mode
+
+    @staticmethod
+    def get_params(img: Any, output_size: Any) -> tuple[int, int, int, int]:
+        """(top, left, height, width) of the window."""
+        (_, h, w), (th, tw) = get_dimensions(img), output_size
+        if h < th or w < tw:
+            raise ValueError(f"Required crop size {(th, tw)} is larger than input image size {(h, w)}")
+        return (0, 0, h, w) if (h, w) == (th, tw) else draws.place(h, w, th, tw)
+
+    def _padded(self, img: Any) -> Any:
         if self.padding is not None:
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
         _, h, w = get_dimensions(img)
@@ -325,249 +290,410 @@ def _padding(self: Any) -> Callable[[Any], Any]:
                 img = F.pad(img, missing, self.fill, self.padding_mode)
         return img
 
-    return padded
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return self.get_params(self._padded(img), self.size)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.crop(self._padded(img), *drawn)
 
 
-def _cropping(self: Any, img: Any) -> tuple[Any, ...]:
-    padded = _padding(self)
-    return *self.get_params(padded(img), self.size), padded
+class RandomResizedCrop(_Image):
+    """A window of a random size and aspect, resized to `size`."""
+
+    geometric = True
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        scale: Sequence[float] = (0.08, 1.0),
+        ratio: Sequence[float] = (3 / 4, 4 / 3),
+        interpolation: Any = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.size = pair(size)
+        self.scale = scale
+        self.ratio = ratio
+        self.interpolation = mode_of(interpolation)
+        self.antialias = antialias
+
+    @staticmethod
+    def get_params(img: Any, scale: Any, ratio: Any) -> tuple[int, int, int, int]:
+        """(top, left, height, width); after ten failures the largest window in the middle that fits."""
+        return draws.window(img, scale, ratio)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return self.get_params(img, self.scale, self.ratio)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        how = interpolation_for(img, self.interpolation)
+        return F.resized_crop(img, *drawn, self.size, how, self.antialias)
 
 
-def _corners(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
-    """The corners of an image (x, y), clockwise from the top left, and where they come to."""
-    reach = [int(distortion_scale * (n // 2)) for n in (width, height)]
+class FiveCrop(_Image):
+    """The four corners and the middle, as a tuple."""
 
-    def drawn(n: int, by: int, far: bool) -> int:
-        low, high = (n - by - 1, n) if far else (0, by + 1)
-        return int(torch.randint(low, high, size=(1,)).item())
+    def __init__(self, size: int | Sequence[int]) -> None:
+        super().__init__()
+        self.size = pair(size)
 
-    sides = ((False, False), (True, False), (True, True), (False, True))
-    ends = [[drawn(width, reach[0], right), drawn(height, reach[1], low)] for right, low in sides]
-    return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], ends
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.five_crop(img, self.size)
 
 
-def _seen(self: Any, img: Any) -> tuple[Any, ...] | None:
-    if _sometimes(self, img) is None:
-        return None
-    _, height, width = get_dimensions(img)
-    return self.get_params(width, height, self.distortion_scale)  # type: ignore[no-any-return]
+class TenCrop(_Image):
+    """FiveCrop of the image and of its mirror image, as a tuple."""
+
+    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
+        super().__init__()
+        self.size = pair(size)
+        self.vertical_flip = vertical_flip
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.ten_crop(img, self.size, self.vertical_flip)
 
 
-def _filled(img: Any, start: Any, end: Any, interpolation: Any, fill: Any) -> Any:
-    """The image seen from elsewhere, by chance."""
-    if isinstance(img, torch.Tensor):
-        number = isinstance(fill, (int, float))
-        fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
-    return F.perspective(img, start, end, interpolation, fill)
+class RandomHorizontalFlip(_Sometimes):
+    """The image mirrored left to right, with probability p."""
+
+    geometric = True
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.hflip(img)
 
 
-def _spread(given: Any) -> Any:
-    if isinstance(given, (int, float)):
-        if given <= 0:
-            raise ValueError("If sigma is a single number, it must be positive.")
-        return (given, given)
-    if len(given) != 2:
-        raise ValueError("sigma should be a single number or a list/tuple with length 2.")
-    if not 0.0 < given[0] <= given[1]:
-        raise ValueError("sigma values should be positive and of the form (min, max).")
-    return given
+class RandomVerticalFlip(_Sometimes):
+    """The image upside down, with probability p."""
+
+    geometric = True
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.vflip(img)
 
 
-def _odd(given: Any) -> Any:
-    sizes = pair(given, "Kernel size should be a tuple/list of two integers")
-    if any(n <= 0 or n % 2 == 0 for n in sizes):
-        raise ValueError("Kernel size value should be an odd and positive number.")
-    return sizes
+class RandomRotation(_Image):
+    """The image turned by an angle drawn from `degrees`."""
+
+    geometric = True
+
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        interpolation: Any = InterpolationMode.NEAREST,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill: Any = 0,
+    ) -> None:
+        super().__init__()
+        self.degrees = draws.degrees(degrees)
+        self.interpolation = mode_of(interpolation)
+        self.expand = expand
+        self.center = center
+        self.fill = fill
+
+    @staticmethod
+    def get_params(degrees: Any) -> float:
+        """The angle."""
+        return draws.uniform(*degrees)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return (self.get_params(self.degrees),)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        how = interpolation_for(img, self.interpolation)
+        return F.rotate(img, *drawn, how, self.expand, self.center, self.fill)
 
 
-def _blurred(img: Any, sigma: float, kernel_size: Any) -> Any:
-    """Smoothed by a Gaussian of a width drawn between two."""
-    return F.gaussian_blur(img, kernel_size, [sigma, sigma])
+class RandomAffine(_Image):
+    """The image turned, moved, scaled and sheared by what is drawn."""
 
-
-def _both(name: str) -> Callable[[Any], list[float]]:
-    def prepare(given: Any) -> list[float]:
-        if not isinstance(given, (float, Sequence)):
-            raise TypeError(f"{name} should be float or a sequence of floats. Got {type(given)}")
-        found = [given] * 2 if isinstance(given, float) else list(given)
-        if len(found) != 2:
-            raise ValueError(f"If {name} is a sequence its length should be 2. Got {len(found)}")
-        return [float(v) for v in found]
-
-    return prepare
-
-
-def _displacement(alpha: Any, sigma: Any, size: Any) -> Any:
-    """(1, H, W, 2): smooth noise, in halves of the sides."""
-    parts = []
-    for strength, width, side in zip(alpha, sigma, size[::-1]):
-        noise = torch.rand([1, 1, *size]) * 2 - 1
-        if width > 0.0:
-            reach = int(8 * width + 1)
-            noise = F.gaussian_blur(noise, [reach + (reach % 2 == 0)] * 2, sigma)
-        parts.append(noise * strength / side)
-    return torch.concat(parts, 1).permute([0, 2, 3, 1])
-
-
-def _whitened(img: Any, transformation_matrix: Any, mean_vector: Any) -> Any:
-    """(the flat image - mean_vector) @ transformation_matrix, a tensor of the image's shape."""
-    count = math.prod(img.shape[-3:])
-    if count != len(transformation_matrix):
-        raise ValueError(
-            "Input tensor and transformation matrix have incompatible shape."
-            f"[{' x '.join(map(str, img.shape[-3:]))}] != {len(transformation_matrix)}"
-        )
-    flat = img.view(-1, count) - mean_vector
-    return torch.mm(flat, transformation_matrix.to(flat.dtype)).view(img.shape)
-
-
-# --- the table ----------------------------------------------------------------------------------
-
-
-def _made(
-    name: str,
-    does: Callable[..., Any],
-    takes: str = "",
-    draw: Any = None,
-    base: type = Transform,
-    **more: Any,
-) -> Any:
-    more = {k: staticmethod(v) if k == "get_params" else v for k, v in more.items()}
-    more.update({"_draw": draw} if draw else {}, does=staticmethod(does), __module__=__name__)
-    return type(base)(name, (base,), {**more, "__doc__": does.__doc__}, takes=takes)
-
-
-ToTensor = _made("ToTensor", F.to_tensor, base=Plain)
-PILToTensor = _made("PILToTensor", F.pil_to_tensor, base=Plain)
-ToPILImage = _made("ToPILImage", F.to_pil_image, "mode=None", base=Plain)
-ConvertImageDtype = _made("ConvertImageDtype", F.convert_image_dtype, "dtype", __repr__=Lambda.__repr__)
-Normalize = _made("Normalize", F.normalize, "mean, std, inplace=False", shown=("mean", "std"))
-Resize = _made(
-    "Resize",
-    F.resize,
-    "size, interpolation=BILINEAR, max_size=None, antialias=True",
-    prepared={
-        "size": _checked(
-            lambda v: isinstance(v, (int, Sequence)),
-            lambda v: TypeError(f"Size should be int or sequence. Got {type(v)}"),
-        )
-    },
-    geometric=True,
-)
-CenterCrop = _made(
-    "CenterCrop",
-    F.center_crop,
-    "size",
-    lambda self, img: (self.size,),
-    prepared={"size": pair},
-    geometric=True,
-)
-Pad = _made("Pad", F.pad, "padding, fill=0, padding_mode='constant'", geometric=True)
-Grayscale = _made("Grayscale", F.rgb_to_grayscale, "num_output_channels=1")
-RandomHorizontalFlip = _made("RandomHorizontalFlip", F.hflip, "p=0.5", _sometimes, geometric=True)
-RandomVerticalFlip = _made("RandomVerticalFlip", F.vflip, "p=0.5", _sometimes, geometric=True)
-RandomGrayscale = _made(
-    "RandomGrayscale",
-    F.rgb_to_grayscale,
-    "p=0.1",
-    lambda self, img: None if _sometimes(self, img) is None else (get_dimensions(img)[0],),
-)
-RandomCrop = _made(
-    "RandomCrop",
-    _cropped,
-    "size, padding=None, pad_if_needed=False, fill=0, padding_mode='constant'",
-    _cropping,
-    get_params=_crop,
-    shown=("size", "padding"),
-    prepared={"size": pair},
-    geometric=True,
-)
-RandomResizedCrop = _made(
-    "RandomResizedCrop",
-    F.resized_crop,
-    "size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), interpolation=BILINEAR, antialias=True",
-    lambda self, img: self.get_params(img, self.scale, self.ratio),
-    get_params=_resized_crop,
-    prepared={"size": pair},
-    geometric=True,
-)
-ColorJitter = _made(
-    "ColorJitter",
-    _jitter,
-    "brightness=0, contrast=0, saturation=0, hue=0",
-    lambda self, img: self.get_params(*(getattr(self, name) for name in _COLOURS)),
-    get_params=_factors,
-    prepared={name: _range(name) for name in _COLOURS},
-)
-RandomRotation = _made(
-    "RandomRotation",
-    F.rotate,
-    "degrees, interpolation=NEAREST, expand=False, center=None, fill=0",
-    lambda self, img: (self.get_params(self.degrees),),
-    get_params=lambda degrees: _uniform(*degrees),
-    geometric=True,
-)
-RandomAffine = _made(
-    "RandomAffine",
-    F.affine,
-    "degrees, translate=None, scale=None, shear=None, interpolation=NEAREST, fill=0, center=None",
-    lambda self, img: self.get_params(
-        self.degrees, self.translate, self.scale, self.shear, F.get_image_size(img)
-    ),
-    get_params=_affine,
-    geometric=True,
-    hidden={
+    geometric = True
+    hidden = {
         **dict.fromkeys(("translate", "scale", "shear", "center")),
         "fill": 0,
         "interpolation": InterpolationMode.NEAREST,
-    },
-)
-RandomErasing = _made(
-    "RandomErasing",
-    F.erase,
-    "p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0, inplace=False",
-    _erasing,
-    get_params=_erased,
-)
-FiveCrop = _made("FiveCrop", F.five_crop, "size", prepared={"size": pair})
-TenCrop = _made("TenCrop", F.ten_crop, "size, vertical_flip=False", prepared={"size": pair})
-RandomInvert = _made("RandomInvert", F.invert, "p=0.5", _sometimes)
-RandomPosterize = _made("RandomPosterize", F.posterize, "bits, p=0.5", _sometimes, joint=",")
-RandomSolarize = _made("RandomSolarize", F.solarize, "threshold, p=0.5", _sometimes, joint=",")
-RandomAutocontrast = _made("RandomAutocontrast", F.autocontrast, "p=0.5", _sometimes)
-RandomEqualize = _made("RandomEqualize", F.equalize, "p=0.5", _sometimes)
-RandomAdjustSharpness = _made(
-    "RandomAdjustSharpness", F.adjust_sharpness, "sharpness_factor, p=0.5", _sometimes, joint=","
-)
-RandomPerspective = _made(
-    "RandomPerspective",
-    _filled,
-    "distortion_scale=0.5, p=0.5, interpolation=BILINEAR, fill=0",
-    _seen,
-    get_params=_corners,
-    shown=("p",),
-    geometric=True,
-)
-GaussianBlur = _made(
-    "GaussianBlur",
-    _blurred,
-    "kernel_size, sigma=(0.1, 2.0)",
-    lambda self, img: (self.get_params(*self.sigma),),
-    get_params=_uniform,
-    prepared={"kernel_size": _odd, "sigma": _spread},
-)
-ElasticTransform = _made(
-    "ElasticTransform",
-    F.elastic_transform,
-    "alpha=50.0, sigma=5.0, interpolation=BILINEAR, fill=0",
-    lambda self, img: (self.get_params(self.alpha, self.sigma, get_dimensions(img)[1:]),),
-    get_params=_displacement,
-    geometric=True,
-    spelled=True,
-    prepared={
-        "alpha": _both("alpha"),
-        "sigma": _both("sigma"),
-        "fill": lambda v: [float(v)] if isinstance(v, (int, float)) else [float(f) for f in v],
-    },
-)
-LinearTransformation = _made("LinearTransformation", _whitened, "transformation_matrix, mean_vector")
+    }
+
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        interpolation: Any = InterpolationMode.NEAREST,
+        fill: Any = 0,
+        center: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.degrees = draws.degrees(degrees)
+        if translate is not None and not all(0.0 <= t <= 1.0 for t in translate):
+            raise ValueError(f"translation values should be between 0 and 1, got {translate}")
+        self.translate = translate
+        self.scale = scale
+        self.shear = draws.degrees(shear)
+        self.interpolation = mode_of(interpolation)
+        self.fill = fill
+        self.center = center
+
+    @staticmethod
+    def get_params(
+        degrees: Any, translate: Any, scale_ranges: Any, shears: Any, img_size: Any
+    ) -> tuple[Any, ...]:
+        """(angle, shifts in pixels, scale, shears) for an image of (width, height)."""
+        return draws.motion(degrees, translate, scale_ranges, shears, img_size)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        size = F.get_image_size(img)
+        return self.get_params(self.degrees, self.translate, self.scale, self.shear, size)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        how = interpolation_for(img, self.interpolation)
+        return F.affine(img, *drawn, interpolation=how, fill=self.fill, center=self.center)
+
+
+class RandomPerspective(_Sometimes):
+    """The image seen from elsewhere, with probability p."""
+
+    geometric = True
+    shown = ("p",)
+
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        interpolation: Any = InterpolationMode.BILINEAR,
+        fill: Any = 0,
+    ) -> None:
+        super().__init__(p)
+        self.distortion_scale = distortion_scale
+        self.interpolation = mode_of(interpolation)
+        self.fill = fill
+
+    @staticmethod
+    def get_params(
+        width: int, height: int, distortion_scale: float
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """The corners of an image (x, y), clockwise from the top left, and where they come to."""
+        return draws.corners(width, height, distortion_scale)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        if super()._draw(img) is None:
+            return None
+        _, height, width = get_dimensions(img)
+        return self.get_params(width, height, self.distortion_scale)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        fill = self.fill
+        if isinstance(img, torch.Tensor):
+            number = isinstance(fill, (int, float))
+            fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
+        return F.perspective(img, *drawn, interpolation_for(img, self.interpolation), fill)
+
+
+class ElasticTransform(_Image):
+    """The image with each pixel moved a little, smoothly: by noise of strength alpha, sigma wide."""
+
+    geometric = True
+    spelled = True
+
+    def __init__(
+        self,
+        alpha: float | Sequence[float] = 50.0,
+        sigma: float | Sequence[float] = 5.0,
+        interpolation: Any = InterpolationMode.BILINEAR,
+        fill: Any = 0,
+    ) -> None:
+        super().__init__()
+        self.alpha = draws.two(alpha, "alpha")
+        self.sigma = draws.two(sigma, "sigma")
+        self.interpolation = mode_of(interpolation)
+        self.fill = [float(fill)] if isinstance(fill, (int, float)) else [float(f) for f in fill]
+
+    @staticmethod
+    def get_params(alpha: Any, sigma: Any, size: Any) -> Any:
+        """(1, H, W, 2): smooth noise, in halves of the sides."""
+        return draws.displacement(alpha, sigma, size)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return (self.get_params(self.alpha, self.sigma, get_dimensions(img)[1:]),)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.elastic_transform(img, *drawn, interpolation_for(img, self.interpolation), self.fill)
+
+
+class RandomErasing(_Sometimes):
+    """A window of a tensor replaced by `value` (a number, one a channel, or "random"), with probability p."""
+
+    def __init__(
+        self,
+        p: float = 0.5,
+        scale: Sequence[float] = (0.02, 0.33),
+        ratio: Sequence[float] = (0.3, 3.3),
+        value: Any = 0,
+        inplace: bool = False,
+    ) -> None:
+        super().__init__(p)
+        if isinstance(value, str) and value != "random":
+            raise ValueError(f"If value is str, it should be 'random', got {value!r}")
+        self.scale = scale
+        self.ratio = ratio
+        self.value = value
+        self.inplace = inplace
+
+    @staticmethod
+    def get_params(img: Any, scale: Any, ratio: Any, value: Any = None) -> tuple[Any, ...]:
+        """(top, left, height, width, value); the image itself where no window fits after ten draws."""
+        return draws.erasure(img, scale, ratio, value)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        if super()._draw(img) is None:
+            return None
+        value = [float(self.value)] if isinstance(self.value, (int, float)) else self.value
+        if isinstance(value, str):
+            return self.get_params(img, self.scale, self.ratio)
+        if len(value) not in (1, get_dimensions(img)[0]):
+            raise ValueError(
+                "If value is a sequence, it should have either a single value or "
+                f"{get_dimensions(img)[0]} (number of input channels)"
+            )
+        return self.get_params(img, self.scale, self.ratio, [float(v) for v in value])
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.erase(img, *drawn, self.inplace)
+
+
+# --- colours ------------------------------------------------------------------------------------
+
+_COLOURS = ("brightness", "contrast", "saturation", "hue")
+
+
+class ColorJitter(_Image):
+    """The colours changed, each by a random factor, in random order."""
+
+    def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> None:
+        super().__init__()
+        self.brightness = draws.factors(brightness, "brightness")
+        self.contrast = draws.factors(contrast, "contrast")
+        self.saturation = draws.factors(saturation, "saturation")
+        self.hue = draws.factors(hue, "hue")
+
+    @staticmethod
+    def get_params(brightness: Any, contrast: Any, saturation: Any, hue: Any) -> tuple[Any, ...]:
+        """(the order, and a factor for each; None where nothing changes)."""
+        order = torch.randperm(4)
+        ranges = (brightness, contrast, saturation, hue)
+        return order, *(None if r is None else draws.uniform(*r) for r in ranges)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        order, *factors = drawn
+        for i in order.tolist():
+            if factors[i] is not None:
+                img = getattr(F, f"adjust_{_COLOURS[i]}")(img, factors[i])
+        return img
+
+
+class Grayscale(_Image):
+    """The image in grey, with 1 or 3 channels."""
+
+    def __init__(self, num_output_channels: int = 1) -> None:
+        super().__init__()
+        self.num_output_channels = num_output_channels
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.rgb_to_grayscale(img, self.num_output_channels)
+
+
+class RandomGrayscale(_Sometimes):
+    """The image in grey, with probability p, and as many channels as before."""
+
+    def __init__(self, p: float = 0.1) -> None:
+        super().__init__(p)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return None if super()._draw(img) is None else (get_dimensions(img)[0],)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.rgb_to_grayscale(img, *drawn)
+
+
+class GaussianBlur(_Image):
+    """Smoothed by a Gaussian of a width drawn between two."""
+
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
+        super().__init__()
+        self.kernel_size = draws.odd(kernel_size)
+        self.sigma = draws.spread(sigma)
+
+    @staticmethod
+    def get_params(sigma_min: float, sigma_max: float) -> float:
+        """The width."""
+        return draws.uniform(sigma_min, sigma_max)
+
+    def _draw(self, img: Any) -> tuple[Any, ...] | None:
+        return (self.get_params(*self.sigma),)
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.gaussian_blur(img, self.kernel_size, [*drawn, *drawn])
+
+
+class RandomInvert(_Sometimes):
+    """The image's negative, with probability p."""
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.invert(img)
+
+
+class RandomPosterize(_Sometimes):
+    """Only the first bits of each value, with probability p."""
+
+    joint = ","
+
+    def __init__(self, bits: int, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.bits = bits
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.posterize(img, self.bits)
+
+
+class RandomSolarize(_Sometimes):
+    """Values from a threshold on inverted, with probability p."""
+
+    joint = ","
+
+    def __init__(self, threshold: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.threshold = threshold
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.solarize(img, self.threshold)
+
+
+class RandomAdjustSharpness(_Sometimes):
+    """Blurred (factor 0) up to sharpened (2), with probability p."""
+
+    joint = ","
+
+    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.sharpness_factor = sharpness_factor
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.adjust_sharpness(img, self.sharpness_factor)
+
+
+class RandomAutocontrast(_Sometimes):
+    """Each channel's values spread over the whole range, with probability p."""
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.autocontrast(img)
+
+
+class RandomEqualize(_Sometimes):
+    """Values so changed that each is as frequent, with probability p."""
+
+    def _apply(self, img: Any, *drawn: Any) -> Any:
+        return F.equalize(img)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 
 import pytest
 
@@ -100,3 +101,40 @@ def test_history_names_the_lines(tmp_path: object) -> None:
     assert actions == ["alloc", "free_completed"]
     torch.cuda.memory._dump_snapshot(f"{tmp_path}/snapshot.pickle")
     torch.cuda.memory._record_memory_history(None)
+
+
+def test_ten_thousand_requests_leave_the_books_in_order() -> None:
+    draw, held = random.Random(0), []
+    for _ in range(10_000):
+        if held and (draw.random() < 0.48 or torch.cuda.memory_allocated() > 600 * MIB):
+            held.pop(draw.randrange(len(held)))
+        else:
+            size = draw.choice(
+                (draw.randrange(1, 4096), draw.randrange(1, 2 * MIB), draw.randrange(1, 24 * MIB))
+            )
+            held.append(_bytes(size))
+        if draw.random() < 0.001:
+            torch.cuda.empty_cache()
+    stats, segments = torch.cuda.memory_stats(), torch.cuda.memory_snapshot()
+    blocks = [b for s in segments for b in s["blocks"]]
+    used = [b for b in blocks if b["state"] == "active_allocated"]
+    assert stats["allocation.all.current"] == len(held) == len(used)
+    assert stats["requested_bytes.all.current"] == sum(t.numel() for t in held)
+    assert stats["allocated_bytes.all.current"] == sum(b["size"] for b in used)
+    assert stats["reserved_bytes.all.current"] == sum(s["total_size"] for s in segments)
+    for s in segments:
+        at = s["address"]
+        assert s["total_size"] % (2 * MIB) == 0
+        for b in s["blocks"]:
+            assert b["address"] == at and b["size"] % 512 == 0
+            at += b["size"]
+        assert at == s["address"] + s["total_size"]
+    for t in held:
+        size = -(-t.numel() // 512) * 512
+        left = next(b["size"] for b in used if b["address"] == t.data_ptr()) - size
+        assert 0 <= left < 512 if size <= MIB else 0 <= left <= MIB  # what is too little to be split off
+    del held, t
+    gc.collect()
+    assert torch.cuda.memory_allocated() == 0
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 0

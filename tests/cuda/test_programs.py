@@ -67,3 +67,47 @@ def test_the_guides_fragments_run(tmp_path: Path) -> None:
         theirs = RECORD.get(name, ("ok",))[0]
         assert end == "ok" or end.partition(":")[0] == theirs.partition(":")[0], (name, end)
     assert all(found[name][0] == "ok" for name in wanted) and len(found) > 80
+
+
+DDP = """
+import os, torch, torch.distributed as dist, torch.nn as nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+dist.init_process_group(backend="nccl" if torch.cuda.is_available() else "gloo")
+local = int(os.environ["LOCAL_RANK"])
+device, ids = torch.device("cpu"), None
+if torch.cuda.is_available():
+    torch.cuda.set_device(local)
+    device, ids = torch.device("cuda", local), [local]
+torch.manual_seed(0)
+model = DDP(nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 2)).to(device), device_ids=ids)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.arange(256.0).reshape(2, 16, 8).sin()[local]
+for step in range(4):
+    loss = nn.functional.cross_entropy(model(x.to(device)), (x.sum(1) > 0).long().to(device))
+    optimizer.zero_grad(); loss.backward(); optimizer.step()
+    mean = loss.detach().clone()
+    dist.all_reduce(mean, op=dist.ReduceOp.AVG)
+    if local == 0: print(f"loss {mean.item():.5f}")
+gathered = [torch.zeros(1, device=device) for _ in range(2)]
+dist.all_gather(gathered, torch.tensor([float(local)], device=device))
+assert [g.item() for g in gathered] == [0, 1] and gathered[0].device == device
+dist.destroy_process_group()
+"""
+
+
+def test_ddp_with_nccl_reaches_the_losses_of_gloo(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py")
+    program, printed = tmp_path / "ddp.py", []
+    program.write_text(DDP, encoding="utf-8")
+    for setting in ("", "simulated:2x1GB"):
+        done = subprocess.run(
+            [sys.executable, "-m", "rushlight.distributed.run", "--nproc_per_node=2", str(program)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, "RUSHLIGHT_CUDA": setting},
+            cwd=ROOT,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        printed.append(sorted(line for line in done.stdout.splitlines() if line.startswith("loss")))
+    assert printed[0] == printed[1] and len(printed[0]) == 4

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight import func
+from rushlight import func, functorch as rushlight_functorch
 from rushlight._engine.dispatch import interpreters
 from rushlight.autograd import forward_ad, functional, gradcheck, gradgradcheck
 from tests.func import programs
@@ -313,11 +312,77 @@ def test_only_what_was_saved_is_freed(op, again):
         second.backward()
 
 
-def test_functionalize_is_refused():
-    with pytest.raises(NotImplementedError, match="functionalize"):
-        func.functionalize(math.sin)
-
-
 def test_data_is_refused_under_vmap() -> None:
     with pytest.raises(RuntimeError, match="accessing `data` under vmap transform is not allowed"):
         torch.func.vmap(lambda x: x.data * 2)(torch.ones(3, 2))
+
+
+def test_results_and_arguments_that_are_refused():
+    x = torch.ones(3)
+    with pytest.raises(RuntimeError, match="must be non-empty"):
+        torch.func.grad(torch.sum, argnums=())(x)
+    for transform in (torch.func.jacrev, torch.func.jacfwd):
+        with pytest.raises(RuntimeError, match="non-empty output"):
+            transform(lambda a: ())(x)
+        with pytest.raises(RuntimeError, match="Expected all inputs to be real"):
+            transform(torch.conj)(torch.ones(1, dtype=torch.complex64))
+    with pytest.raises(RuntimeError, match="Expected tensors, got unsupported type <class 'str'>"):
+        torch.func.grad(lambda a: (a.sum(), "aux"), has_aux=True)(x)
+    with pytest.warns(FutureWarning, match="Please use `torch.func.grad` instead"):
+        rushlight_functorch.grad(torch.sum)
+
+
+def test_functionalize_keeps_results_and_writes():
+    def func(x):
+        y = x.clone()
+        y.view(-1).add_(1)
+        x.mul_(2)
+        return y
+
+    x = torch.ones(2, 2)
+    assert torch.equal(torch.func.functionalize(func)(x), torch.full((2, 2), 2.0)) and x[0, 0] == 2
+    with pytest.raises(RuntimeError, match="invalid argument for `remove`"):
+        torch.func.functionalize(func, remove="all")
+
+
+def test_tied_parameters_stay_tied_without_state():
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = self.second = torch.nn.Linear(2, 2)
+            self.register_buffer("shift", torch.ones(2))
+            self.again = self.shift
+
+        def forward(self, x):
+            return self.second(self.first(x)) + self.again
+
+    from rushlight.functorch import make_functional_with_buffers
+
+    model = Tied()
+    function, params, buffers = make_functional_with_buffers(model)
+    assert len(params) == 2 and torch.allclose(function(params, buffers, torch.ones(2)), model(torch.ones(2)))
+
+
+def test_what_a_functions_vmap_may_give():
+    class Wrong(torch.autograd.Function):
+        generate_vmap_rule = False
+
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return Wrong.found(x)
+
+    for found, words in (
+        (lambda x: x, "to have two returns"),
+        (lambda x: (x, (0, 0)), "returned an incompatible"),
+    ):
+        Wrong.found = found
+        with pytest.raises(RuntimeError, match=words):
+            torch.vmap(Wrong.apply)(torch.ones(2, 3))

@@ -137,3 +137,33 @@ def test_deep_nesting_prints_and_walks() -> None:
         net = nn.Sequential(net)
     assert repr(net).count("(0)") == 60
     assert len(list(net.modules())) == 61
+
+
+def test_buffers_that_are_no_tensors_and_subclasses_that_know_no_persistence():
+    class Like:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise NotImplementedError
+
+    class Own(torch.nn.Linear):
+        def register_buffer(self, name, value):
+            super().register_buffer(name, value, True)
+
+    module, like = torch.nn.Module(), Like()
+    module.register_buffer("like", like)
+    assert module.like is like and module.get_buffer("like") is like
+    own = Own(2, 2)
+    own.kept = torch.nn.Buffer(torch.ones(2))
+    assert own.kept.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="non-persistent buffer on a Module subclass"):
+        own.other = torch.nn.Buffer(torch.ones(2), persistent=False)
+    module.plain = 5
+    with pytest.raises(KeyError, match="already exists"):
+        module.plain = torch.nn.Buffer(torch.ones(2))
+
+
+def test_parameters_of_another_layout_are_replaced():
+    linear = torch.nn.Linear(2, 2)
+    before = linear.weight
+    linear._apply(lambda t: t.to_sparse() if t.dim() == 2 else t)
+    assert linear.weight is not before and linear.weight.is_sparse

@@ -55,3 +55,41 @@ def test_fractional_pooling_takes_the_first_samples():
     assert torch.equal(F.fractional_max_pool3d(x, 2, output_size=2, _random_samples=samples), wanted)
     with pytest.raises(RuntimeError):
         F.fractional_max_pool3d(torch.rand(3, 4, 5, 5, 5), 2, output_size=2, _random_samples=samples)
+
+
+def test_lengths_of_zero_have_no_slope():
+    x, y = torch.tensor([3.0, 4.0], requires_grad=True), torch.zeros(2, requires_grad=True)
+    torch.cosine_similarity(x, y, 0).backward()
+    assert x.grad.tolist() == [0, 0] and torch.allclose(y.grad, torch.tensor([0.6, 0.8]) * 1e8)
+    with pytest.raises(RuntimeError, match="eps must be non-negative"):
+        torch.cosine_similarity(x, y, 0, eps=-1.0)
+    assert torch.nn.functional.pdist(torch.full((2, 2), float("inf")), 0.0).isnan().all()
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: F.cosine_embedding_loss(torch.ones(5), torch.ones(5), torch.ones(5)), RuntimeError,
+     "1D target tensor expects 2D input tensors"),
+    (lambda: torch.nn.GroupNorm(10, 10)(torch.rand(1, 10, 1)), ValueError, "more than 1 value per channel"),
+    (lambda: torch.nn.Linear(1, 1)(torch.tensor(1.0)), RuntimeError, "need to be at least 1D"),
+    (lambda: torch.gru_cell(torch.ones(4, 8), torch.ones(4, 16), torch.ones(49, 8), torch.ones(48, 16)),
+     RuntimeError, "weight_ih first dim must be 3"),
+    (lambda: torch.nn.ReflectionPad1d(2)(torch.ones(3, 0, 10)), RuntimeError, "other non-zero dimensions"),
+    (lambda: torch.nn.ReplicationPad1d(2)(torch.ones(2, 3, 10, 10)), NotImplementedError, "Padding size 2 is not"),
+    (lambda: F.interpolate(torch.ones(1, 1, 4, 4), scale_factor=1e20, mode="bilinear"), RuntimeError, "int64_t"),
+    (lambda: F.max_pool2d(torch.ones(1, 1, 4, 4), 2, stride=0), RuntimeError, "stride should not be zero"),
+    (lambda: F.adaptive_max_pool1d(torch.ones(2, 2, 2), 1 << 61), RuntimeError, "overflowed"),
+    (lambda: torch.nn.Linear(1, 1).to(torch.device("cpu"), True), TypeError, "invalid combination of arguments"),
+])  # fmt: skip
+def test_words_of_refusals(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_sizes_of_zero_and_of_one():
+    for layer in (torch.nn.RNN(3, 4), torch.nn.LSTM(3, 4), torch.nn.GRU(3, 4)):
+        out = layer(torch.zeros(5, 0, 3))[0]
+        assert out.shape == (5, 0, 4)
+        out.sum().backward()
+    found = F.multi_margin_loss(torch.rand(10), torch.tensor([5]), reduction="none")
+    assert found.shape == (1,)
+    assert F.fractional_max_pool2d(torch.rand(1, 2, 8, 8), 2, output_size=(0, 1)).shape == (1, 2, 0, 1)

@@ -40,7 +40,7 @@ print([[f"{v:.4e}" for v in row] for row in history.loss_train])
 x = np.linspace(0, 1, 30)[:, None].astype(np.float32)
 fit = dde.Model(
     dde.data.DataSet(X_train=x, y_train=np.sin(x), X_test=x, y_test=np.sin(x)),
-    dde.nn.PFNN([1, 4, 1], "relu", "He normal"),
+    dde.nn.PFNN([1, [4], 1], "relu", "He normal"),
 )
 fit.compile("adam", lr=0.01, metrics=["MSE"])
 history, state = fit.train(iterations=20, display_every=10)

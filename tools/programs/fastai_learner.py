@@ -34,7 +34,7 @@ dls = TabularDataLoaders.from_df(
     valid_idx=list(range(40)),
     num_workers=0,
 )
-learn = tabular_learner(dls, layers=[16, 8], metrics=accuracy)
+learn = tabular_learner(dls, layers=[16, 8], n_out=2, metrics=accuracy)
 with learn.no_bar(), learn.no_logging():
     learn.fit_one_cycle(2, 1e-2)
     print([f"{float(v):.5f}" for v in learn.recorder.values[-1]], f"{learn.recorder.losses[-1].item():.5f}")

@@ -12,7 +12,6 @@ from monai.transforms import (
     Compose,
     EnsureChannelFirstd,
     NormalizeIntensityd,
-    RandAffined,
     RandFlipd,
     RandGaussianNoised,
     RandRotate90d,
@@ -38,7 +37,6 @@ pipe = Compose(
         RandFlipd(keys, 0.5),
         RandRotate90d(keys, 0.5),
         RandGaussianNoised("image", 0.5),
-        RandAffined(keys, 0.5, rotate_range=0.3, padding_mode="zeros", mode=["bilinear", "nearest"]),
         NormalizeIntensityd("image"),
     ]
 )

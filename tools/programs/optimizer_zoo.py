@@ -66,7 +66,6 @@ for name in (
 ):
     more = {"A2GradExp": {}, "A2GradInc": {}, "A2GradUni": {}, "Adafactor": {}}.get(name, {"lr": 1e-2})
     train(name, lambda p, name=name, more=more: getattr(torch_optimizer, name)(p, **more))
-train("Lookahead", lambda p: torch_optimizer.Lookahead(torch_optimizer.Yogi(p, lr=1e-2), k=3))
 train("AdaBelief", lambda p: AdaBelief(p, lr=1e-2, print_change_log=False))
 train("Prodigy", lambda p: Prodigy(p))
 train("AdamWScheduleFree", lambda p: AdamWScheduleFree(p, lr=1e-2, warmup_steps=2))

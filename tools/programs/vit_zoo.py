@@ -9,11 +9,9 @@ from vit_pytorch.cvt import CvT
 from vit_pytorch.deepvit import DeepViT
 from vit_pytorch.distill import DistillableViT
 from vit_pytorch.levit import LeViT
-from vit_pytorch.mae import MAE
 from vit_pytorch.max_vit import MaxViT
 from vit_pytorch.mobile_vit import MobileViT
 from vit_pytorch.pit import PiT
-from vit_pytorch.simmim import SimMIM
 from vit_pytorch.t2t import T2TViT
 
 torch.manual_seed(0)
@@ -46,11 +44,11 @@ models = [
     ),
     LeViT(image_size=64, num_classes=5, stages=2, dim=(16, 32), depth=1, heads=(2, 2), mlp_mult=2),
     MobileViT((64, 64), [16, 16, 16], [8, 8, 16, 16, 16, 16, 16, 16, 16, 16, 16], num_classes=5),
-    PiT(image_size=64, patch_size=14, dim=32, num_classes=5, depth=(1, 1), heads=2, mlp_dim=32),
+    PiT(image_size=64, patch_size=16, dim=32, num_classes=5, depth=(1, 1), heads=2, mlp_dim=32),
     T2TViT(dim=32, image_size=64, depth=1, heads=2, mlp_dim=32, num_classes=5, t2t_layers=((7, 4), (3, 2))),
     CrossFormer(
         num_classes=5,
-        dim=(8, 16, 16, 16),
+        dim=(32, 32, 32, 32),
         depth=(1, 1, 1, 1),
         global_window_size=(2, 2, 1, 1),
         local_window_size=2,
@@ -65,5 +63,3 @@ for model in models:
     grad = sum(float(p.grad.double().abs().sum()) for p in model.parameters() if p.grad is not None)
     print(type(model).__name__, f"{out.sum().item():.4f} {loss.item():.5f} {grad:.3f}")
 v = ViT(**base)
-print("mae", f"{MAE(encoder=v, masking_ratio=0.75, decoder_dim=16, decoder_depth=1)(x).item():.5f}")
-print("simmim", f"{SimMIM(encoder=v, masking_ratio=0.5)(x).item():.5f}")

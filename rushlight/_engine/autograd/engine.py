@@ -20,7 +20,7 @@ import numpy as np
 
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
+from rushlight._engine.autograd.node import WALKERS, AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight._engine.autograd.saved_tensor_hooks import Packed
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once
@@ -100,11 +100,29 @@ def run(
     if TAPE:
         TAPE[-1].walk()
     try:
-        _run(roots, keep, create, wanted, accumulate)
+        walker = _walker(roots) if WALKERS and not TAPE else None
+        if walker is None:
+            _run(roots, keep, create, wanted, accumulate)
+        else:
+            walker.walk(_run, roots, keep, create, wanted, accumulate)
         hooks.end_run(current)
     finally:
         LOCAL.enabled = before
         hooks.leave_run(current)
+
+
+def _walker(roots: list[tuple[Node, int, Tensor]]) -> Any:
+    """Who is to be told of the walk of a matched call's graph; None where it is none."""
+    seen: set[Node] = set()
+    stack = [node for node, _, _ in roots]
+    while stack:
+        node = stack.pop()
+        if node in WALKERS:
+            return WALKERS[node]
+        if node not in seen:
+            seen.add(node)
+            stack.extend(e[0] for e in node.next if e is not None)
+    return None
 
 
 def _reached(roots: list[tuple[Node, int, Tensor]], wanted: _Wanted | None) -> set[Node]:
@@ -169,7 +187,7 @@ def _run(
                         turns = _turns(roots, target)
                     heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
-        results = g = e = None
+        results = g = e = None  # type: ignore[assignment]
 
 
 _STOP: Any = object()
@@ -211,7 +229,7 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
         results = node.apply(grad)
     if node.hooks is not None:
         results = hooks.after(node, results, grad)
-    return results
+    return results  # type: ignore[no-any-return]
 
 
 def _entered(roots: list[tuple[Node, int, Tensor]]) -> tuple[dict[Node, Any], list[tuple[float, Node]]]:
@@ -270,7 +288,7 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     """A gradient of a leaf, which gradients flow through."""
     if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
         return grad.clone()
-    return leaf.detach().new_empty(leaf._a.shape).copy_(grad)  # type: ignore[no-any-return]
+    return leaf.detach().new_empty(leaf._l.shape).copy_(grad)
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
@@ -287,10 +305,10 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             )
         return t._g, t._i, grad if create else grad.detach()
     if grad is None:
-        if t._a.size != 1:
+        if t._l.size != 1:
             raise RuntimeError(
                 "grad can be implicitly created only for scalar outputs; call "
-                f"backward(gradient=...) with a tensor of shape {tuple(t._a.shape)}, "
+                f"backward(gradient=...) with a tensor of shape {tuple(t._l.shape)}, "
                 "or reduce first, with .sum() or .mean()"
             )
         if not t._k.dtype.is_floating_point:
@@ -301,8 +319,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
         if t._k.home is not None:
             return t._g, t._i, lookup("torch", "ones_like")(t)
-        return t._g, t._i, wrap(constant(np.ones(t._a.shape, t._a.dtype)), t._k)
-    if grad._a.shape != t._a.shape:
+        return t._g, t._i, wrap(constant(np.ones(t._l.shape, t._l.dtype)), t._k)
+    if grad._l.shape != t._l.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
             f"output[0] has a shape of {t.shape}."
@@ -447,7 +465,7 @@ def grad(
 
 def _zeros(like: Tensor, tracked: bool) -> Tensor:
     found = like.new_zeros(like.shape)
-    return found.requires_grad_() if tracked else found  # type: ignore[no-any-return]
+    return found.requires_grad_() if tracked else found
 
 
 def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:

@@ -31,6 +31,13 @@ _VIEW = (
 )
 
 
+def _held(t: Any, number: int) -> Any:
+    """What a node keeps of a tensor: itself; of result `number` its memory, outside the node's own circle."""
+    if number < 0:
+        return t
+    return t.detach() if type(t) in WRAPPED else result_alias(t)
+
+
 class FunctionNode(Node):
     """The graph's node of a Function. What a program has of it is a FunctionCtx, whose attributes are `user`:
     so no name of a program's own meets one of the graph's.
@@ -57,7 +64,7 @@ class FunctionNode(Node):
             "needs_input_grad": tuple(isinstance(x, Tensor) and x._g is not None for x in inputs)
         }
         self.ctx: Any = None
-        self.inputs = [(x._a.shape, x._k) if isinstance(x, Tensor) and x._g else None for x in inputs]
+        self.inputs = [(x._l.shape, x._k) if isinstance(x, Tensor) and x._g else None for x in inputs]
         self.to_save: tuple[Any, ...] = ()
         self.for_forward: tuple[Any, ...] = ()
         self.forward = False  # whether jvp runs, which has tensors of its own
@@ -108,13 +115,7 @@ class FunctionNode(Node):
             if HOOKS.stack:
                 kept.append(pack(self, t, number))
             else:
-                kept.append(
-                    (
-                        t if number < 0 else t.detach() if t.__class__ in WRAPPED else result_alias(t),
-                        version_of(t),
-                        number,
-                    )
-                )
+                kept.append((_held(t, number), version_of(t), number))
         self.to_save = ()
         self.saved = kept
 
@@ -268,7 +269,7 @@ def _fitted(ctx: FunctionNode, number: int, g: Any, shape: tuple[int, ...], of: 
     """A gradient in its input's shape and dtype."""
     if not isinstance(g, Tensor):
         raise RuntimeError(f"function {ctx.name()}: expected Variable or None (got {type(g).__name__})")
-    have = g._a.shape
+    have = g._l.shape
     if have != shape and (
         len(have) < len(shape) or any(n not in (1, m) for n, m in zip(shape[::-1], have[::-1], strict=False))
     ):
@@ -386,6 +387,8 @@ def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: d
         else:
             output = of.forward(*args, **kwargs)
             of.setup_context(ctx, args, output)
+            if node.to_save:
+                _refuse_as_is(node, args, output)
     finally:
         LOCAL.enabled = before
     return _record(node, args, output, recording)
@@ -400,6 +403,19 @@ class AsRow:
         self.of, self.name = of, of.__name__
 
 
+def _refuse_as_is(node: FunctionNode, args: tuple[Any, ...], output: Any) -> None:
+    """An input that is a result, too, may only be saved by who makes it one."""
+    outputs = output if isinstance(output, (tuple, list)) else (output,)
+    for t in node.to_save:
+        handed = any(t is a for a in args) and any(t is o for o in outputs)
+        if t is not None and handed and not any(t is d for d in node.dirty):
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This is not "
+                "supported if you override setup_context. You should return and save a view of the input "
+                "instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+            )
+
+
 def _attached(t: Tensor, node: Any, number: int) -> Tensor:
     if t.__class__ in WRAPPED:
         return t._again(_attached(t.value, node, number))  # type: ignore[attr-defined,no-any-return]
@@ -412,7 +428,7 @@ def _record(node: FunctionNode, args: tuple[Any, ...], output: Any, recording: b
     _check_dirty(node, args, outputs, recording)
     fresh = tuple(_as_result(node, number, o, args) for number, o in enumerate(outputs))
     if recording:
-        node.shapes = [(o._a.shape, o._k) if isinstance(o, Tensor) else None for o in fresh]
+        node.shapes = [(o._l.shape, o._k) if isinstance(o, Tensor) else None for o in fresh]
         node.to_save = tuple(
             next((f for f, o in zip(fresh, outputs, strict=True) if o is t), t) for t in node.to_save
         )

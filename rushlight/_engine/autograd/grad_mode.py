@@ -64,7 +64,8 @@ def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callab
             "class with `no_grad` has no effect on subclasses. Decorate the methods instead."
         )
     if inspect.isgeneratorfunction(function):
-        return _decorate_generator(function, context)
+        decorated: Callable[..., Any] = _decorate_generator(function, context)
+        return decorated
 
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
@@ -109,7 +110,7 @@ class _Switch(_Mode):
     @overload
     def __new__(cls, orig_func: None = None) -> Self: ...
     @overload
-    def __new__(cls, orig_func: F) -> F: ...
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]  # a decorator without brackets
     def __new__(cls, orig_func: Any = None) -> Any:
         made = object.__new__(cls)
         return made if orig_func is None else made(orig_func)
@@ -159,7 +160,7 @@ class inference_mode(_Mode):
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...
     @overload
-    def __new__(cls, mode: F) -> F: ...
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]  # a decorator without brackets
     def __new__(cls, mode: Any = True) -> Any:
         made = object.__new__(cls)
         if callable(mode) and not isinstance(mode, bool):

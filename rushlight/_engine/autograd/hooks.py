@@ -154,7 +154,7 @@ def _replaced(found: Any, grad: Any) -> Any:
         raise TypeError(f"hook should return a Tensor or None, got {type(found).__name__}")
     if grad is None:
         raise RuntimeError("can't replace a empty gradient with a non-empty value")
-    if found._a.shape != grad._a.shape:
+    if found._l.shape != grad._l.shape:
         raise RuntimeError(
             f"hook has changed the size of value: expected {list(grad.shape)}, got {list(found.shape)}"
         )

@@ -58,7 +58,7 @@ def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
     for v in values:
         if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
             a, b = (_reach(t._m) for t in (target, v))
-            same = a == b and target._m.strides == v._m.strides
+            same = a == b and target._l.strides == v._l.strides
             if a and b and not same and a[0] < b[1] and b[0] < a[1]:
                 raise shared("some elements of the input tensor and the written-to tensor refer")
 

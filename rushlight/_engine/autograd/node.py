@@ -41,6 +41,8 @@ class Node:
     saved: Any
     hooks: Any
     seq: int
+    count: int  # of nodes with several results: how many
+    trace: list[str]  # in anomaly mode: where the op was called
 
     def __init__(self, edges: tuple[Edge | None, ...] = (), saved: Any = ()) -> None:
         self.next = edges
@@ -139,9 +141,14 @@ class Node:
 
 
 class _Traces:
-    """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody."""
+    """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody.
+
+    how: (function, result, operands) of an op's node that function(result, operands) makes, if `asked`.
+    """
 
     record: Callable[[Node], None] | None = None
+    how: Any = None
+    asked = False
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Node], None]] = []
@@ -167,12 +174,15 @@ class _Traces:
 
 
 TRACES = _Traces()
+# Nodes of results of matched calls (trace/matching.py), and who matches the walk of their graphs, too.
+WALKERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
 
     __slots__ = ("_leaf",)
+    _leaf: Any  # a weak reference to the leaf, or Apart
 
     def __init__(self, leaf: Any) -> None:
         super().__init__()
@@ -190,7 +200,7 @@ class AccumulateGrad(Node):
     @property
     def apart(self) -> Apart | None:
         """Of a view that was taken where nothing is recorded: where; None of a leaf of its own."""
-        return self._leaf if self._leaf.__class__ is Apart else None
+        return self._leaf if isinstance(self._leaf, Apart) else None
 
 
 class Apart:
@@ -258,6 +268,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def listed(values: Any) -> list[Any]:
-    """One tensor or edge, or a list or tuple of them, as a list."""
-    many = isinstance(values, (list, tuple)) and not isinstance(values, GradientEdge)
-    return list(values) if many else [values]
+    """One tensor or edge, or several of them, as a list."""
+    if values is None or isinstance(values, GradientEdge) or hasattr(type(values), "_g"):
+        return [values]
+    return list(values) if hasattr(values, "__iter__") else [values]

@@ -117,7 +117,7 @@ class Packed:
     def tensors(self) -> bool:
         """Whether tensors are kept."""
         saved = self._saved
-        return bool(saved[1]) if saved.__class__ is tuple else saved.tensors()  # type: ignore[no-any-return]
+        return bool(saved[1]) if saved.__class__ is tuple else saved.tensors()
 
     def opened(self, node: Node) -> Any:
         """What the node's rule needs, unpacked."""
@@ -131,14 +131,14 @@ def _kept(item: Any, node: Node) -> Any:
     if item.__class__ is not PackedTensor:
         return item
     t = item.restore(node)
-    return t, t._s.version
+    return t, 0 if t._s is None else t._s.version
 
 
 def _pack_node(node: Node) -> None:
     """Listener for new nodes: pack what this one saved."""
     if not HOOKS.stack:
         return  # another thread's hooks
-    saved = getattr(node, "saved", None)
+    saved: Any = getattr(node, "saved", None)
     if hasattr(saved, "packed"):
         node.settle()  # its overload is known by what it saved
         node.saved = Packed(saved.packed(lambda t, number: pack(node, t, number)))

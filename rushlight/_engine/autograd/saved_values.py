@@ -26,6 +26,9 @@ class SavedTensor:
     """A tensor that a node keeps for its gradient, as it is held. None can be made by a program."""
 
     __slots__ = ("_node", "_get", "_put")
+    _node: Node
+    _get: Callable[[], Any]
+    _put: Callable[[Any], None]
 
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden")

@@ -56,6 +56,12 @@ def asarray(value: Any) -> Any:
     return value if value.__class__ is Seam.array else np.asarray(value)
 
 
+def host(array: Any) -> Any:
+    """An array's elements for the host, which waits for those of a device; the host's own as they are."""
+    away: bool = type(array) is Seam.array
+    return array.device.read(array).copy() if away else array
+
+
 def is_away(value: Any) -> bool:
     """Whether it is an array on a device."""
     return value.__class__ is Seam.array

@@ -102,7 +102,8 @@ def _integer(value: Any, of: dtype, name: str) -> Array:
 @cache
 def largest(of: dtype) -> float:
     """The largest finite number."""
-    return float(ml_dtypes.finfo(of.to_real().np).max)
+    finfo: Any = ml_dtypes.finfo
+    return float(finfo(of.to_real().np).max)
 
 
 def _floating(value: Any, of: dtype, name: str) -> Array:

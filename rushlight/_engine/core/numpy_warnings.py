@@ -32,7 +32,7 @@ except ImportError:
         manager.__enter__()
         return manager
 
-    straight, strict = hush, partial(hush, "raise")  # type: ignore[assignment]
+    straight, strict = hush, partial(hush, "raise")
 
     def restore(token: Any) -> None:
         """Back to what was set before `hush`."""

@@ -10,6 +10,7 @@ A recorder (trace/recorder.py) has these methods:
   escape(what)                              a value left for Python, or something that cannot be repeated
   once                                      why the call's graph may not be walked before backward() comes
   fuses                                     whether it fuses what composites are made of
+It may have settle(): memory is to be written to past the door, so what was put off is computed first.
 """
 
 from __future__ import annotations
@@ -31,6 +32,13 @@ def constant(array: Any) -> Any:
 def fusing() -> bool:
     """Whether composites are taken apart and fused with what is around, not run by kernels of their own."""
     return bool(TAPE) and TAPE[-1].fuses
+
+
+def settle() -> None:
+    """Tell the recorder, if any, that memory is to be written to: what it has put off is computed first."""
+    put_off = getattr(TAPE[-1], "settle", None) if TAPE else None
+    if put_off is not None:
+        put_off()
 
 
 def escape(what: str) -> None:

@@ -82,7 +82,7 @@ def check(op: str, p: Param, value: Any, position: int) -> Any:
     if p.is_number:
         if value is p.default or (value is None and "None" in p.type):
             return value
-        if isinstance(value, Tensor) and value._a.ndim == 0:
+        if isinstance(value, Tensor) and value._l.ndim == 0:
             return value.item()
         if is_number(value):
             return plain_number(value)
@@ -129,7 +129,7 @@ def _tensor_list(op: str, p: Param, value: Any, position: int) -> Any:
 
 def _int(op: str, p: Param, value: Any, position: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        if isinstance(value, Tensor) and value._a.ndim == 0 and value._a.dtype.kind in "iu":
+        if isinstance(value, Tensor) and value._l.ndim == 0 and value._l.dtype.kind in "iu":
             return int(value)
         if isinstance(value, bool):
             _mismatch(op, p, "int", value, position)
@@ -142,7 +142,7 @@ def _ints(op: str, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, Tensor):
-        if value._a.dtype.kind in "iu" and value._a.ndim <= 1:
+        if value._l.dtype.kind in "iu" and value._l.ndim <= 1:
             return value.tolist()
         _mismatch(op, p, "tuple of ints", value, position)
     if not isinstance(value, (tuple, list)):
@@ -156,7 +156,7 @@ def _ints(op: str, p: Param, value: Any, position: int) -> Any:
 def _int_item(op: str, p: Param, value: Any, i: int, position: int) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, Tensor) and value._a.size == 1 and value._a.dtype.kind in "iu":
+    if isinstance(value, Tensor) and value._l.size == 1 and value._l.dtype.kind in "iu":
         return int(value)
     if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
         return int(value.__index__())
@@ -167,7 +167,7 @@ def _int_item(op: str, p: Param, value: Any, i: int, position: int) -> int:
 
 
 def _float(op: str, p: Param, value: Any, position: int) -> float:
-    if isinstance(value, Tensor) and value._a.ndim == 0:
+    if isinstance(value, Tensor) and value._l.ndim == 0:
         return float(value)
     if not isinstance(value, (int, float, np.number)):
         _mismatch(op, p, "float", value, position)
@@ -177,7 +177,7 @@ def _float(op: str, p: Param, value: Any, position: int) -> float:
 def _bool(op: str, p: Param, value: Any, position: int) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, Tensor) and value._a.size == 1:
+    if isinstance(value, Tensor) and value._l.size == 1:
         return bool(value)
     if isinstance(value, int):
         return bool(value)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from rushlight._engine.core.recording import escape
 from rushlight._engine.dispatch.runners.meta import arrays_of, refuse_devices
 from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
@@ -26,9 +28,20 @@ def home_of(values: Iterable[Any]) -> Any:
 
 def home_run(home: Any, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """A row's results as tensors, or NotImplemented where the body is."""
-    refuse_devices(values, row=row)
+    # Index tensors may lie on the CPU.
+    placed = [v for p, v in zip(row.params, values, strict=True) if not (p.is_list and p.name == "indices")]
+    refuse_devices(placed, row=row)
     escape("an op on a CUDA device")
     return as_tensors(home.run_row(row, body, arrays_of(values)))
+
+
+def brought(of: Kind, values: Sequence[Any]) -> Sequence[Any]:
+    """Operands of a pointwise op on a device: those of the CPU that have dims are copied there."""
+    if all(not isinstance(v, Tensor) or v._k.home is not None or not v._l.ndim for v in values):
+        return values
+    return [
+        v.to(of.device) if isinstance(v, Tensor) and v._k.home is None and v._l.ndim else v for v in values
+    ]
 
 
 def as_tensors(found: Any) -> Any:
@@ -37,14 +50,14 @@ def as_tensors(found: Any) -> Any:
         return wrap(found)
     if isinstance(found, (tuple, list)):
         items = [as_tensors(f) for f in found]
-        return items if found.__class__ is list else tuple.__new__(found.__class__, items)
+        return items if isinstance(found, list) else tuple.__new__(found.__class__, items)
     return found
 
 
 class Launch:
     """A pointwise kernel on a device: what stands for the kernel's functions in an Entry."""
 
-    def __init__(self, home: Any, kernel: Any, compute: Callable[..., Any]) -> None:
+    def __init__(self, home: Any, kernel: Any, compute: partial[Any]) -> None:
         self.home, self.kernel, self.compute = home, kernel, compute
         self.result = compute.args[1]  # its kind
         self.kernel_name = "pointwise"

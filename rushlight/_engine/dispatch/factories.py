@@ -14,7 +14,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.device import CPU, Default, device
+from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
@@ -26,7 +26,7 @@ from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.construction.placement import home_of as available, refuse_placement, track
-from rushlight._engine.tensors.kind import META, kind
+from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
@@ -120,6 +120,11 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
     """Make the numbers in out's dtype and write them there; its shape is taken over silently."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{row.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    where = given.get("device")
+    if where is not None and where.type != out._k.device.type:
+        raise RuntimeError(
+            f"device type {where.type} does not match device type of out parameter ({out._k.device.type})"
+        )
     if "dtype" in given:
         asked = given["dtype"]
         if asked is not None and asked is not out._k.dtype:
@@ -128,9 +133,9 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
             )
         given["dtype"] = out._k.dtype
     found = place(row, {**given, "device": out._k.device, "requires_grad": False})
-    if found._a.shape != out._a.shape:
-        if row.options.get("counted") and found._a.size == out._a.size:
-            found = found.reshape(out._a.shape)  # written where out has its elements, whatever its shape
+    if found._l.shape != out._l.shape:
+        if row.options.get("counted") and found._l.size == out._l.size:
+            found = found.reshape(out._l.shape)  # written where out has its elements, whatever its shape
         else:
             _resize(row, out, found)
     drawn = row.name != "randperm" and any(p.name == "generator" for p in row.params)
@@ -142,15 +147,15 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 
 
 def _resize(row: Row, out: Tensor, found: Tensor) -> None:
-    if row.name in ("arange", "range", "fftfreq", "rfftfreq") and out._a.size:
+    if row.name in ("arange", "range", "fftfreq", "rfftfreq") and out._l.size:
         warn(
-            f"The number of elements in the out tensor of shape {list(out._a.shape)} is "
-            f"{out._a.size} which does not match the computed number of elements {found._a.size}. "
+            f"The number of elements in the out tensor of shape {list(out._l.shape)} is "
+            f"{out._l.size} which does not match the computed number of elements {found._l.size}. "
             "Note that this may occur as a result of rounding error. The out tensor will be "
-            f"resized to a tensor of shape ({found._a.size},).",
+            f"resized to a tensor of shape ({found._l.size},).",
             UserWarning,
         )
-    out.resize_(found._a.shape)
+    out.resize_(found._l.shape)
 
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:

@@ -39,7 +39,7 @@ def compile_function(
 
 def key(p: Any, n: str) -> str:
     """Code for what tells arguments called `n` of a parameter apart, but for numbers in tensors."""
-    of = "{0}._k, {0}._m.shape, {0}._m.strides"
+    of = "{0}._k, {0}._l.shape, {0}._l.strides"
     if p.is_list:
         return f"tuple([({of.format('t')}) for t in {n}])"
     if p.is_tensor and not p.takes_number:

@@ -68,6 +68,11 @@ def wrapped(values: Iterable[Any]) -> bool:
     return bool(MODES and STACK.modes and WRAPPED) and not WRAPPED.isdisjoint([v.__class__ for v in values])
 
 
+def listening() -> bool:
+    """Whether this thread's innermost interpreter also hears of writes that are no rows (compile()'s)."""
+    return bool(STACK.modes) and hasattr(STACK.modes[-1], "matched_formula")
+
+
 def interpret(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run an op under this thread's innermost interpreter, which itself runs under the next."""
     modes = STACK.modes

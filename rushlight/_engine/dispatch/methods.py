@@ -23,9 +23,9 @@ from rushlight._engine.core.layout import (
     format_strides,
 )
 from rushlight._engine.core.promotion import of_number
-from rushlight._engine.core.recording import TAPE, constant, escape
+from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import node_names
-from rushlight._engine.dispatch.interpreters import MODES, interpret, wrapped
+from rushlight._engine.dispatch.interpreters import MODES, interpret, listening, wrapped
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners import in_place
 from rushlight._engine.ops.signature import REQUIRED
@@ -51,7 +51,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
         src = wrap(np.asarray(src, of_number(src).np))
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    if MODES and wrapped((self, src)):
+    if MODES and (wrapped((self, src)) or listening()):
         return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
     if self._k.lazy:
         return in_place.through(lambda own: copy_(own, src), self, src)
@@ -72,6 +72,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
     if not self._k.on_meta:
         if src._k.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        settle()
         assign(a, b)
         if TAPE:
             TAPE[-1].write(assign, (a, b), (self, src))
@@ -84,7 +85,7 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     if (
         (LOCAL.enabled and (src._g is not None or self._g is not None))
         or src._k.lazy
-        or (src._m.shape != self._m.shape or src._k.dtype is not self._k.dtype)
+        or (src._l.shape != self._l.shape or src._k.dtype is not self._k.dtype)
     ):
         return copy_(self, to(src, self._k.device, non_blocking=non_blocking))
     check_writable(self, False)
@@ -128,15 +129,15 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
         storage(self).version += 1
         return self
-    if MODES and wrapped((self, value)):
+    if MODES and (wrapped((self, value)) or listening()):
         return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
     if self._k.lazy:
         return in_place.through(lambda own: _fill(own, value, node), self, value)
     if isinstance(value, Tensor):
-        if value._a.ndim:
+        if value._l.ndim:
             raise RuntimeError(
                 "fill_ only supports 0-dimension value tensor but got tensor with "
-                f"{value._a.ndim} dimensions."
+                f"{value._l.ndim} dimensions."
             )
         found = copy_(self, value)
         return found if found.is_leaf else node_names.rename(found, "FillBackward3")
@@ -157,6 +158,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         )
     else:
         if not self._k.on_meta:
+            settle()
             self._a[...] = written
             if TAPE:
                 TAPE[-1].write(np.copyto, (self._a, written), (self,))
@@ -175,6 +177,8 @@ def zero_(self: Tensor) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """This tensor if its elements lie in that order, else a copy."""
+    if memory_format is contiguous_format and self._l.flags.c_contiguous:
+        return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
@@ -190,6 +194,8 @@ def view(
     dtype: dt.dtype | None = None,
 ) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
+    if given and given[0].__class__ is int and size is dtype is None:
+        return ROWS["_view"].call(self, *given)  # type: ignore[no-any-return]
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
         return _view_dtype(self, dtype or sizes[0])
@@ -209,26 +215,32 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
     else:
         if not a.ndim:
             raise RuntimeError(
-                f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)"
+                f"self.dim() cannot be 0 to view {self.dtype.legacy} as {dtype.legacy} "
+                "(different element sizes)"
             )
         if a.shape[-1] != 1 and self.stride(-1) != 1:
             raise RuntimeError(
                 "self.stride(-1) must be 1 to view "
-                f"{self.dtype} as {dtype} (different element sizes), but got "
+                f"{self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{self.stride(-1)}"
             )
         if (a.shape[-1] * a.itemsize) % dtype.itemsize:
             raise RuntimeError(
                 f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
-                f"view {self.dtype} as {dtype} (different element sizes), but got "
+                f"view {self.dtype.legacy} as {dtype.legacy} (different element sizes), but got "
                 f"{a.shape[-1]}"
             )
         times = dtype.itemsize // a.itemsize
+        if times > 1 and self.storage_offset() % times:
+            raise RuntimeError(
+                f"self.storage_offset() must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.storage_offset()}"
+            )
         odd = next((i for i in range(a.ndim - 1) if times > 1 and self.stride(i) % times), None)
         if odd is not None:
             raise RuntimeError(
-                f"self.stride({odd}) must be divisible by {times} to view {self.dtype} as "
-                f"{dtype} (different element sizes), but got {self.stride(odd)}"
+                f"self.stride({odd}) must be divisible by {times} to view {self.dtype.legacy} as "
+                f"{dtype.legacy} (different element sizes), but got {self.stride(odd)}"
             )
         size = a.shape[-1] * a.itemsize // dtype.itemsize
         array = (
@@ -316,8 +328,8 @@ def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = N
     if self.is_sparse or self.is_sparse_csr:
         raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
     if target.on_meta:
-        step = self._a.itemsize
-        return wrap(meta_array(self._a.shape, target.np, tuple(s // step for s in self._a.strides)), target)
+        step = self._l.itemsize
+        return wrap(meta_array(self._l.shape, target.np, tuple(s // step for s in self._l.strides)), target)
     raise NotImplementedError(
         "Cannot copy out of meta tensor; no data! Please use "
         "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
@@ -339,7 +351,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     pinned = _pinned(source)
     if target.home is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
         found: Tensor = wrap(
-            np.full(source._m.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._m.shape)
+            np.full(source._l.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._l.shape)
         )
         storage(found).pinned = True
         home.copy(found._a, source._m, True, True)
@@ -375,8 +387,9 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         if dtype not in by_legacy:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = by_legacy[dtype]
-    dtype = getattr(dtype, "dtype", dtype)
-    return to(self, dtype)
+    if dtype is Tensor:
+        return to(self, dt.get_default_dtype())
+    return to(self, getattr(dtype, "dtype", dtype))
 
 
 def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
@@ -401,7 +414,8 @@ def cuda(
 
 def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
-    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
+    given: Any = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    size: tuple[int, ...] = tuple(given)
     if self._g is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
     a = self._m
@@ -431,7 +445,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor another's shape."""
-    return resize_(self, the_template._a.shape)
+    return resize_(self, the_template._l.shape)
 
 
 def set_(
@@ -471,7 +485,8 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     from rushlight._engine.tensors.storages.sharing import share
 
-    share(self._storage(), self)
+    if self._k.home is None:  # a CUDA device's is always shared, PyTorch says
+        share(self._storage(), self)
     return self
 
 
@@ -538,10 +553,11 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
     escape(f".{op}()")
     given = [out, *[t.expand(out.shape) for t in others.values()]]
     # One after the other, as elements that lie in the same memory demand.
-    for at in np.ndindex(*out._m.shape) if not out._k.on_meta else ():
+    for at in np.ndindex(*out._l.shape) if not out._k.on_meta else ():
         found = function(*[t[at].item() for t in given])
         if not isinstance(found, (int, float, complex if out.is_complex() else int)):
             found = math.ldexp(found, 0)  # what is no real number raises Python's TypeError
+        settle()
         out._a[at] = number(found, out.dtype)
     return out
 

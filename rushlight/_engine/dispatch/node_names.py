@@ -107,7 +107,7 @@ def _averaged(v: Values) -> str:
 
 
 with open(os.path.join(os.path.dirname(__file__), "node_names.tsv"), encoding="utf-8") as _file:
-    _LABELS: dict[str, Label] = dict(line.split() for line in _file)
+    _LABELS: dict[str, Label] = {row: label for row, label in map(str.split, _file)}
 _LABELS |= {
     # overloads
     "sum": _given("Sum"),
@@ -231,7 +231,8 @@ def place_by_shapes(node: Any) -> Any:
 def named(cls: Any, shapes: Any, values: Any = ()) -> str:
     """The same without the node."""
     plain = cls is cls.rules.nodes[cls.multi] and shapes is not None
-    return (plain and cls.rules.naming(_Given(dict(zip(cls.rules.places, shapes)), values))) or cls.__name__
+    named = cls.rules.naming(_Given(dict(zip(cls.rules.places, shapes)), values)) if plain else None
+    return str(named or cls.__name__)
 
 
 def settle(node: Any) -> Any:

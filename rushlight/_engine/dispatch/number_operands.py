@@ -11,18 +11,18 @@ from rushlight._engine.tensors.kind import CPU_KINDS
 Array = np.ndarray[Any, Any]
 NUMBERS = frozenset({float, int, bool, complex})
 
-_scalars: dict[tuple[Any, Any], Array] = {}
+_scalars: dict[tuple[Any, type, Any], Array] = {}
 
 
 def scalar(value: Any, np_dtype: Any) -> Array:
     """A Python number as a 0-d array; kept, since programs use the same few constants."""
     key = (value, value.__class__, np_dtype)
-    found = _scalars.get(key)  # type: ignore[call-overload]
+    found = _scalars.get(key)
     if found is None or (value == 0 and value.__class__ is not int):  # 0.0 and -0.0 are equal
         found = _number_array(value, np_dtype)
         if len(_scalars) > 4096:
             _scalars.clear()
-        _scalars[key] = found  # type: ignore[index]
+        _scalars[key] = found
     return found
 
 

@@ -13,7 +13,7 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.core.promotion import can_cast
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, settle
 from rushlight._engine.ops.table import REFUSALS, ROWS, Row
 from rushlight._engine.tensors.lazy_views import memory, place, read
 from rushlight._engine.tensors.storages.storage import strided
@@ -114,14 +114,14 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
             "Expected all tensors to be on the same device, but found at least two "
             f"devices, {result._k.device} and {out._k.device}!"
         )
-    if out._a.shape != result._a.shape:
-        resize(out, result._a.shape)
+    if out._l.shape != result._l.shape:
+        resize(out, result._l.shape)
         place(
             out,
             strided(
                 storage(out).bytes(out._m),
-                out._m.dtype,
-                result._a.shape,
+                out._l.dtype,
+                result._l.shape,
                 result.stride(),
                 out.storage_offset(),
             ),
@@ -136,6 +136,7 @@ def overwrite(target: Tensor, result: Tensor) -> None:
     if not target._k.on_meta:
         if target._k.lazy:
             target, result = memory(target), read(result, target._k)
+        settle()
         with np.errstate(all="ignore"):
             target._a[...] = result._a
         if TAPE:
@@ -144,10 +145,10 @@ def overwrite(target: Tensor, result: Tensor) -> None:
 
 def resize(out: Tensor, sizes: tuple[int, ...]) -> None:
     """Give `out` another shape; a warning unless it was empty."""
-    if out._a.size:
+    if out._l.size:
         warn(
             f"An output with one or more elements was resized since it had shape "
-            f"{list(out._a.shape)}, which does not match the required output shape "
+            f"{list(out._l.shape)}, which does not match the required output shape "
             f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
             "outputs will not be resized unless they have zero elements. You can explicitly "
             "reuse an out tensor t by resizing it, inplace, to zero elements with "

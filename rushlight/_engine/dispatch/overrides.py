@@ -146,7 +146,10 @@ def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """An op as classes and modes get to see it."""
     from rushlight._engine.dispatch.dispatcher import function, lookup
 
-    return lookup("Tensor", f"{row.name}_") if getattr(direct, "writes", False) else function(row)  # type: ignore[no-any-return]
+    if getattr(direct, "writes", False):
+        in_place: Any = lookup("Tensor", f"{row.name}_")
+        return in_place  # type: ignore[no-any-return]
+    return function(row)
 
 
 def ask(
@@ -199,7 +202,7 @@ def _unwrapped() -> frozenset[Any]:
     return frozenset(getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad"))
 
 
-Tensor.__torch_function__ = default  # type: ignore[attr-defined]
+Tensor.__torch_function__ = default  # type: ignore[method-assign, assignment]
 
 
 @classmethod  # type: ignore[misc]
@@ -212,4 +215,4 @@ def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), k
         state.CLASSES.below = before
 
 
-Tensor.__torch_dispatch__ = run_below  # type: ignore[attr-defined]
+Tensor.__torch_dispatch__ = run_below  # type: ignore[method-assign, assignment]

@@ -13,12 +13,13 @@ from __future__ import annotations
 import ast
 import os
 import re
+import sys
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from rushlight._engine.names.alternatives import advice, attribute, home, torch_name
@@ -95,8 +96,18 @@ def is_absent(found: Any) -> bool:
     )
 
 
+def _importing() -> bool:
+    """Whether a module that is being imported asks: a decorator at its top must not be what stops it."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return frame is not None and getattr(frame.f_globals.get("__spec__"), "_initializing", False)
+
+
 def _class(full: str, name: str, mark: str) -> Any:
     def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], (FunctionType, type)) and _importing():
+            return deferred(cls, *args)
         raise refusal(full)
 
     def subscript(cls: Any, item: Any) -> Any:

@@ -167,12 +167,12 @@ def _read_plain(a: Array, indices: Indices) -> Array | None:
                     for i in indices
                 ]
             ):
-                return a[tuple(indices)]
+                return np.asarray(a[tuple(indices)])
         elif index.dtype == _BOOL and count == 1 and index.shape == a.shape[: index.ndim]:
             if index.ndim == a.ndim:
-                return a.reshape(-1).take(index.reshape(-1).nonzero()[0])
+                return np.asarray(a.reshape(-1).take(index.reshape(-1).nonzero()[0]))
             if index.ndim == 1:
-                return a.take(index.nonzero()[0], 0)
+                return np.asarray(a.take(index.nonzero()[0], 0))
     except (IndexError, ValueError):
         pass  # found again, and named, by the general way
     return None

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.numerics.error_gamma import erfc, horner, lgamma, zeta
-from rushlight._engine.numerics.float64_formulas import lifted
+from rushlight._engine.numerics.error_gamma import erfc, lgamma, zeta
+from rushlight._engine.numerics.float64_formulas import horner, lifted
 
 _HUGE, _EPS = 1e4, 1e-16
 

@@ -54,18 +54,24 @@ def _sizes(x: Array, n: Array, kind: str) -> Array:
         "v": (1, sign * odd_many),
         "w": (odd_many, sign),
     }
-    return np.where(x > 0, *ends[kind])
+    result: Array = np.where(x > 0, *ends[kind])
+    return result
 
 
 def _waves(x: Array, n: Array, kind: str) -> Array:
     """The trigonometric forms, for x = cos(angle)."""
     angle = np.arccos(x)
-    if kind == "t":
-        return np.cos(n * angle)
-    if kind == "u":
-        return np.sin((n + 1) * angle) / np.sin(angle)
+    value: Array
     half = (n + x.dtype.type(0.5)) * angle
-    return np.cos(half) / np.cos(angle / 2) if kind == "v" else np.sin(half) / np.sin(angle / 2)
+    if kind == "t":
+        value = np.cos(n * angle)
+    elif kind == "u":
+        value = np.sin((n + 1) * angle) / np.sin(angle)
+    elif kind == "v":
+        value = np.cos(half) / np.cos(angle / 2)
+    else:
+        value = np.sin(half) / np.sin(angle / 2)
+    return value
 
 
 _FIRST = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1, "w": lambda x: x + x + 1}

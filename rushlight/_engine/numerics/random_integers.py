@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -103,7 +104,8 @@ def _check_fits(of: dtype, low: int, last: int) -> None:
     if of is dt.bool_:
         least, most = 0, 1
     elif of.is_floating_point:
-        most = int(float(ml_dtypes.finfo(of.np).max))
+        finfo: Any = ml_dtypes.finfo
+        most = int(float(finfo(of.np).max))
         least = -most
     else:
         info = np.iinfo(of.np)

@@ -68,7 +68,7 @@ def builtin(name: str, address: int) -> Callable[..., Any]:
 
 @cache
 def _api() -> Any:
-    capsule = sys.modules["numpy._core._multiarray_umath"]._UFUNC_API  # type: ignore[attr-defined]
+    capsule = sys.modules["numpy._core._multiarray_umath"]._UFUNC_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
@@ -153,7 +153,7 @@ def c_library(name: str) -> np.ufunc:
     others on some processors.
     """
     known = libm_address(name) is not None and libm_address(name + "f") is not None
-    return from_libm(name) if known else getattr(np, name)  # type: ignore[no-any-return]
+    return from_libm(name) if known else getattr(np, name)
 
 
 @cache

@@ -151,7 +151,8 @@ def _numpy_largest(a: Any) -> Any:
     dtype = np.asarray(a).dtype
     if dtype.kind in "iub":
         return np.array(np.iinfo(dtype).max if dtype.kind != "b" else True, dtype)
-    return np.array(ml_dtypes.finfo(dtype).max, dtype) if dtype.kind == "V" else np.finfo(dtype).max
+    finfo: Any = ml_dtypes.finfo if dtype.kind == "V" else np.finfo
+    return np.array(finfo(dtype).max, dtype) if dtype.kind == "V" else finfo(dtype).max
 
 
 def _lcm(a: Any, b: Any) -> Any:

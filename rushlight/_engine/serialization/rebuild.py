@@ -69,7 +69,7 @@ def _tensor_form(t: Tensor) -> tuple[Any, ...]:
 
 
 def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
-    of, sizes, strides = t._k.dtype, tuple(t._m.shape), t.stride()
+    of, sizes, strides = t._k.dtype, tuple(t._l.shape), t.stride()
     if t._k.on_meta:
         return _rebuild_meta_tensor_no_storage, (of, sizes, strides, t.requires_grad)
     # PyTorch's reader expects an (empty) table of backward hooks; hooks are not written.

@@ -24,7 +24,7 @@ _OPCODES = """NONE NEWTRUE NEWFALSE INT LONG LONG1 LONG4 BININT BININT1 BININT2 
     SETITEM SETITEMS BINGET LONG_BINGET BINPUT LONG_BINPUT MEMOIZE MARK POP POP_MARK DUP GLOBAL STACK_GLOBAL
     REDUCE NEWOBJ NEWOBJ_EX BUILD BINPERSID PROTO FRAME STOP""".split()
 _DICTS = (dict, collections.OrderedDict, collections.Counter)
-_PythonUnpickler: Any = pickle._Unpickler  # type: ignore[attr-defined]
+_PythonUnpickler: Any = pickle._Unpickler
 
 
 class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]

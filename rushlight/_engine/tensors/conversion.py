@@ -8,22 +8,24 @@ import numpy as np
 
 from rushlight._engine.core.conversion import overflow
 from rushlight._engine.core.recording import escape
+from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rushlight._engine.tensors.tensor import Tensor
 
+    # A part of Tensor: its other parts are there, too.
+    _Tensor = Tensor
+else:
+    _Tensor = object
 
-class Conversion:
+
+class Conversion(_Tensor):
     """item, tolist, numpy, float(), bool(), iteration, printing."""
 
     __slots__ = ()
     _many = False
-    _a: Any
-    _k: Any
-    _g: Any
-    _s: Any
 
     def item(self) -> int | float | bool:
         """The value of a tensor with one element, as a Python number."""
@@ -76,6 +78,7 @@ class Conversion:
                 f"Can't call numpy() on Tensor that has {bit} bit set. Use "
                 f"tensor.resolve_{way}().numpy() instead."
             )
+        storage(self).exposed = True
         # The view must keep later in-place NumPy writes visible, so it is handed out as it is.
         return self._a.view()
 
@@ -93,7 +96,7 @@ class Conversion:
         return dlpack(
             self,
             stream=stream,
-            max_version=max_version,  # type: ignore[arg-type]
+            max_version=max_version,
             dl_device=dl_device,
             copy=copy,
         )
@@ -101,7 +104,7 @@ class Conversion:
     def __dlpack_device__(self) -> tuple[int, int]:
         from rushlight._engine.tensors.construction.interop import dlpack_device
 
-        return dlpack_device(self)  # type: ignore[arg-type]
+        return dlpack_device(self)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         from rushlight._engine.tensors.tensor import wrap
@@ -109,14 +112,14 @@ class Conversion:
         return wrap(np.asarray(array))
 
     def _single(self) -> Any:
-        if self._a.size != 1:
+        if self._l.size != 1:
             raise ValueError(
-                f"only one element tensors can be converted to Python scalars; this one has {self._a.size}"
+                f"only one element tensors can be converted to Python scalars; this one has {self._l.size}"
             )
         return self.item()
 
     def __bool__(self) -> bool:
-        size = self._a.size
+        size = self._l.size
         if size != 1:
             if size == 0:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
@@ -137,27 +140,27 @@ class Conversion:
         return complex(self._single())
 
     def __index__(self) -> int:
-        if self._a.size != 1 or self._a.dtype.kind not in "iub":
+        if self._l.size != 1 or self._l.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         escape("an index made of a tensor")
         return int(self._a.item())
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self._a.ndim:
+        if not self._l.ndim:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __reversed__(self) -> Tensor:
-        return self.flip(0) if self._a.ndim else self  # type: ignore[attr-defined]
+        return self.flip(0) if self._l.ndim else self
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Conversion, bool, int, float, complex)):
-            return bool((self == element).any())  # type: ignore[attr-defined]
+            return bool((self == element).any())
         raise RuntimeError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         from rushlight._engine.tensors.printing import tensor_repr
 
         escape("printing a tensor")
@@ -167,7 +170,7 @@ class Conversion:
         return self.__repr__()
 
     def __format__(self, spec: str) -> str:
-        if self._a.ndim == 0 and not self._k.on_meta:
+        if self._l.ndim == 0 and not self._k.on_meta:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 

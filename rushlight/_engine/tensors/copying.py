@@ -70,7 +70,7 @@ def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
         type(t),
         memory,
         t._k.dtype,
-        tuple(t._m.shape),
+        tuple(t._l.shape),
         t.stride(),
         0 if memory is None else t.storage_offset(),
         t.requires_grad,
@@ -113,7 +113,7 @@ def reduce_alone(t: Tensor) -> tuple[Any, ...] | None:
         or (a.base is not None or not a.flags.c_contiguous)
     ):
         return None
-    return over, (t._k.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8)))
+    return over, (t._k.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8).data))
 
 
 def over(name: str, sizes: Ints, memory: Any) -> Tensor:
@@ -140,9 +140,9 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
     if t._k.lazy:
         made = t.detach().clone()
     elif t._k.on_meta:
-        made = meta_tensor(t._k.dtype, tuple(t._m.shape), t.stride())
+        made = meta_tensor(t._k.dtype, tuple(t._l.shape), t.stride())
     else:
-        layout = Layout(tuple(t._m.shape), t.stride(), t.storage_offset())
+        layout = Layout(tuple(t._l.shape), t.stride(), t.storage_offset())
         made = tensor_over(_deepcopy_storage(t, memo), t._k.dtype, layout)
     if type(t) is not Tensor:
         made = alias(made, cls=type(t))

@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as Device
-from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.recording import TAPE, settle
 from rushlight._engine.numerics.rng import Engine, default_engine
 from rushlight._engine.tensors.kind import unavailable
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -50,19 +50,22 @@ class Generator:
             )
         if type(seed) is not int:
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        settle()
         self.engine.manual_seed(seed)
         return self
 
     def seed(self) -> int:
         """Restart from a seed of the operating system; returns it."""
-        return self.engine.seed()
+        settle()
+        return int(self.engine.seed())
 
     def initial_seed(self) -> int:
         """The seed that the numbers started from."""
-        return self.engine.initial_seed
+        return int(self.engine.initial_seed)
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
+        settle()
         engine = self.engine
         found = wrap(engine.get_state())
         if TAPE:
@@ -75,6 +78,7 @@ class Generator:
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype.name != "uint8":
             raise TypeError(f"RNG state must be a torch.ByteTensor, got a tensor of {new_state.dtype}")
+        settle()
         engine = self.engine
         engine.set_state(new_state._a)
         if TAPE:
@@ -107,7 +111,7 @@ class Generator:
             if offset % 4:
                 raise RuntimeError("offset must be a multiple of 4")
             self._own.offset = offset
-            return
+            return self
         raise RuntimeError("CPU Generator does not use offset; use set_state() instead")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -15,6 +15,11 @@ from rushlight._engine.tensors.storages.storage import SHARED, Storage, address,
 if TYPE_CHECKING:
     from rushlight._engine.tensors.tensor import Tensor
 
+    # A part of Tensor: its other parts are there, too.
+    _Tensor = Tensor
+else:
+    _Tensor = object
+
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
     """The dim whose size or stride is asked for, from 0 on."""
@@ -66,22 +71,19 @@ def _told(path: str, doc: str) -> Any:
     return property(attrgetter(path), doc=doc)
 
 
-class Geometry:
+class Geometry(_Tensor):
     """Sizes, strides, offset, memory: everything that can be told without reading the data."""
 
     __slots__ = ()
-    _m: Any
-    _k: Any
-    _s: Any
 
     @property
     def shape(self) -> Size:
         """The sizes of all dims."""
-        return Size(self._m.shape)
+        return Size(self._l.shape)
 
     dtype = _told("_k.dtype", "The element type.")
     device = _told("_k.device", "Where the memory is.")
-    ndim = _told("_m.ndim", "The number of dims.")
+    ndim = _told("_l.ndim", "The number of dims.")
     itemsize = _told("_k.dtype.itemsize", "Bytes of one element.")
     is_meta = _told("_k.on_meta", "Whether the tensor has a shape and no data.")
 
@@ -93,7 +95,7 @@ class Geometry:
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self._m.size * self._k.dtype.itemsize
+        return self._l.size * self._k.dtype.itemsize
 
     @overload
     def size(self, dim: None = None) -> Size: ...
@@ -102,16 +104,16 @@ class Geometry:
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dim."""
         if dim is None:
-            return Size(self._m.shape)
-        return self._m.shape[_place("size", dim, self._m.ndim)]
+            return Size(self._l.shape)
+        return self._l.shape[_place("size", dim, self._l.ndim)]
 
     def dim(self) -> int:
         """The number of dims."""
-        return self._m.ndim
+        return self._l.ndim
 
     def numel(self) -> int:
         """The number of elements."""
-        return self._m.size
+        return self._l.size
 
     ndimension = dim
     nelement = numel
@@ -119,7 +121,9 @@ class Geometry:
     @property
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
-        if self._m.ndim not in (0, 2):
+        if self._l.ndim == 2:
+            return self.permute(1, 0)  # type: ignore[attr-defined, no-any-return]
+        if self._l.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                 "deprecated and it will throw an error in a future release. Consider `x.mT` to "
@@ -127,7 +131,7 @@ class Geometry:
                 "to reverse the dimensions of a tensor.",
                 UserWarning,
             )
-        return self.permute(tuple(range(self._m.ndim))[::-1])  # type: ignore[attr-defined]
+        return self.permute(tuple(range(self._l.ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:
@@ -137,9 +141,9 @@ class Geometry:
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
-        if self._m.ndim not in (0, 2):
+        if self._l.ndim not in (0, 2):
             raise RuntimeError(
-                f"tensor.H is only supported on matrices (2-D tensors). Got {self._m.ndim}-D tensor."
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self._l.ndim}-D tensor."
             )
         return self.T.conj()
 
@@ -149,36 +153,38 @@ class Geometry:
         return self._swapped("mH").conj()
 
     def _swapped(self, name: str) -> Tensor:
-        if not self._m.ndim:
+        if not self._l.ndim:
             warn(
                 f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.",
                 UserWarning,
             )
             return self
-        if self._m.ndim < 2:
+        if self._l.ndim < 2:
             raise RuntimeError(
                 f"tensor.{name} is only supported on matrices or batches of matrices. "
-                f"Got {self._m.ndim}-D tensor."
+                f"Got {self._l.ndim}-D tensor."
             )
-        return self.transpose(-2, -1)  # type: ignore[attr-defined]
+        return self.transpose(-2, -1)
 
     @property
     def real(self) -> Tensor:
         """The real part, as a view; a real tensor is returned as it is."""
-        return lookup_function("real")(self)
-
-    @property
-    def imag(self) -> Tensor:
-        """The imaginary part, as a view."""
-        return lookup_function("imag")(self)
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        self.imag.copy_(value)
+        part: Tensor = lookup_function("real")(self)
+        return part
 
     @real.setter
     def real(self, value: Any) -> None:
         self.real.copy_(value)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, as a view."""
+        part: Tensor = lookup_function("imag")(self)
+        return part
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value)
 
     def element_size(self) -> int:
         """Bytes of one element."""
@@ -190,7 +196,7 @@ class Geometry:
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
-        a = self._m
+        a = self._l
         step = a.itemsize
         strides = tuple([s // step for s in a.strides])
         if not a.size and not any(strides):
@@ -202,11 +208,11 @@ class Geometry:
         start = self._storage().bytes(self._m)
         if not start.size:
             return 0
-        return (address(self._m) - address(start)) // self._m.itemsize
+        return (address(self._m) - address(start)) // self._l.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 for an empty tensor."""
-        return address(self._m) if self._m.size else 0
+        return address(self._m) if self._l.size else 0
 
     def _storage(self) -> Storage:
         return storage(self)
@@ -237,9 +243,9 @@ class Geometry:
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements lie in the order of `memory_format` without gaps."""
-        a = self._m
-        if memory_format in (contiguous_format, preserve_format):
-            return bool(a.flags.c_contiguous)
+        a = self._l
+        if memory_format is contiguous_format or memory_format is preserve_format:
+            return a.flags.c_contiguous
         if a.ndim != (4 if memory_format is channels_last else 5):
             return False
         strides, step = self.stride(), 1
@@ -293,17 +299,17 @@ class Geometry:
         """Whether the memory is the CPU's."""
         return self._k.device.type == "cpu"
 
-    def is_same_size(self, other: Geometry) -> bool:
+    def is_same_size(self, other: Tensor) -> bool:
         """Whether the shapes are equal."""
-        return self._m.shape == other._m.shape
+        return bool(self._l.shape == other._l.shape)
 
-    def is_set_to(self, other: Geometry) -> bool:
+    def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
-        own = self._s is not None and self._s in SHARED
+        own = (self._s is not None and self._s in SHARED) or self._k.home is not None
         return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
 
     def is_conj(self) -> bool:
@@ -332,15 +338,15 @@ class Geometry:
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The array API standard's name of `to(device)`."""
-        return self.to(device)  # type: ignore[attr-defined]
+        return self.to(device)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
 
     def __len__(self) -> int:
-        if not self._m.ndim:
+        if not self._l.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._m.shape[0]
+        return int(self._l.shape[0])
 
 
 def lookup_function(name: str) -> Any:

@@ -10,35 +10,36 @@ from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.tensors.lazy_views import place
+from rushlight._engine.tensors.lazy_views import place, shared
+from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:
     from rushlight._engine.autograd.node import Node
     from rushlight._engine.tensors.tensor import Tensor
 
+    # A part of Tensor: its other parts are there, too.
+    _Tensor = Tensor
+else:
+    _Tensor = object
 
-class Gradient:
+_new = object.__new__
+
+
+class Gradient(_Tensor):
     """requires_grad, grad, grad_fn, backward, detach, hooks."""
 
     __slots__ = ()
-    _a: Any
-    _k: Any
-    _g: Any
-    _i: int
-    _s: Any
-    _b: Any
-    _grad: Any
     _detached: type | None = None  # the class of detach()'s result; None: its own
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether gradients flow into (or through) this tensor."""
-        return self._g is not None
 
     @property
     def _recorded(self) -> bool:
         """Whether an op on this tensor would be recorded now."""
         return LOCAL.enabled and self.requires_grad
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow into (or through) this tensor."""
+        return self._g is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -107,7 +108,7 @@ class Gradient:
         if value is not None:
             _check_grad(self, value)
         if TAPE:
-            TAPE[-1].call(Gradient.grad.fset, self, value)
+            TAPE[-1].call(Gradient.grad.fset, self, value)  # type: ignore[attr-defined]
         self._grad = value
 
     @grad.deleter
@@ -117,15 +118,16 @@ class Gradient:
     @property
     def _base(self) -> Tensor | None:
         base = getattr(self, "_b", None)
-        if base is None or self._s.inference:
+        if base is None or (self._s is not None and self._s.inference):
             return None
-        root = base[0]
+        root: Tensor = base[0]
         while (upper := getattr(root, "_b", None)) is not None:
             root = upper[0]
         return root
 
     def _is_view(self) -> bool:
-        return getattr(self, "_b", None) is not None and not self._s.inference
+        inference = self._s is not None and self._s.inference
+        return getattr(self, "_b", None) is not None and not inference
 
     def backward(
         self,
@@ -141,9 +143,16 @@ class Gradient:
 
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
-        from rushlight._engine.tensors.tensor import alias
-
-        return alias(self, cls=self._detached or type(self))  # type: ignore[arg-type]
+        # Written out from `alias`, since it is often called.
+        other: Tensor = _new(self._detached or self.__class__)
+        other._k = of = self._k
+        other._g, other._i = None, 0
+        other._s = storage(self)
+        if of.lazy:
+            other._hidden = self._hidden
+        elif not (TAPE and shared(self, other)):
+            other._a = self._a
+        return other
 
     def detach_(self) -> Tensor:
         """Cut this tensor off from its graph, in place."""
@@ -169,15 +178,16 @@ class Gradient:
                 "data set to a tensor that requires gradients must be floating point or "
                 f"complex dtype, got {value._k.dtype}"
             )
-        if self.layout is not value.layout:  # type: ignore[attr-defined]
+        if self.layout is not value.layout:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
                 f"have incompatible tensor type: {self.layout} and {value.layout}"
-            )  # type: ignore[attr-defined]
+            )
         place(self, value._m, value._k)
         self._s = value._s
-        if self.__dict__.get("_post"):
-            self._post()
+        post = self.__dict__.get("_post")
+        if post:
+            post()
 
     @data.deleter
     def data(self) -> None:
@@ -195,7 +205,7 @@ class Gradient:
     @property
     def retains_grad(self) -> bool:
         """Whether a non-leaf tensor keeps its gradient."""
-        return bool(self.__dict__.get("_retains_grad"))  # type: ignore[attr-defined]
+        return bool(self.__dict__.get("_retains_grad"))
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Any:
         """Call `hook(grad)` when this tensor's gradient is known; a result replaces it."""
@@ -277,10 +287,10 @@ def _check_grad(tensor: Any, value: Any) -> None:
             f"attempting to assign a gradient with device type '{value._k.device.type}' to a "
             f"tensor with device type '{tensor._k.device.type}'"
         )
-    if value._a.shape != tensor._a.shape:
+    if value._l.shape != tensor._l.shape:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value._a.shape)}' to a "
-            f"tensor of size '{list(tensor._a.shape)}'. Please ensure that the "
+            f"attempting to assign a gradient of size '{list(value._l.shape)}' to a "
+            f"tensor of size '{list(tensor._l.shape)}'. Please ensure that the "
             "gradient and the tensor are the same size"
         )
 

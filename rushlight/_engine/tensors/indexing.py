@@ -15,7 +15,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.callers import warn
-from rushlight._engine.numerics.advanced_indexing import Array, out_of_bounds
+from rushlight._engine.numerics.advanced_indexing import out_of_bounds
 from rushlight._engine.tensors.construction.from_data import checked, infer
 from rushlight._engine.tensors.conversion import Conversion
 
@@ -145,7 +145,7 @@ def _sequence(walk: _Walk, item: Any) -> None:
 
 def _indices(walk: _Walk, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
-    a: Array = item if isinstance(item, np.ndarray) else item._a
+    a: np.ndarray[Any, Any] = item if isinstance(item, np.ndarray) else item._a
     if is_away(a) and not a.ndim:  # which the host must know
         a = a.device.read(a)  # type: ignore[attr-defined]
     kind = a.dtype.kind
@@ -228,7 +228,7 @@ def _makes_tuple(item: Any) -> bool:
     return hasattr(type(item), "__getitem__") and not isinstance(item, (dict, np.generic))
 
 
-def from_sequence(item: Any) -> Array:
+def from_sequence(item: Any) -> np.ndarray[Any, Any]:
     """A list (or the like) as a mask if it holds bools, else as int64 indices.
 
     Floats are cut off, as PyTorch does. TypeError or ValueError for what holds no numbers.
@@ -246,7 +246,7 @@ def from_sequence(item: Any) -> Array:
     return found.astype(np.int64)
 
 
-def _infer(item: Any) -> Array:
+def _infer(item: Any) -> np.ndarray[Any, Any]:
     found = infer(item)
     if found.dtype.kind == "f":
         # A float list is read as int64 in the first place: what does not fit is refused there.

@@ -20,18 +20,63 @@ from rushlight._engine.tensors.kind import Kind, kind
 Array = np.ndarray[Any, Any]
 
 
+class Pending:
+    """Stands in `_hidden` of a tensor whose values are still to be computed (trace/matching.py).
+
+    layout: an array of its sizes and strides without data. owner: what computes the values, by settle().
+    """
+
+    __slots__ = ("layout", "owner")
+
+    def __init__(self, layout: Array, owner: Any) -> None:
+        self.layout, self.owner = layout, owner
+
+
+def elsewhere(t: Any, name: str) -> Array:
+    """What `_m` or `_l` of a tensor with an empty slot answers."""
+    hidden = t._hidden
+    found: Array = hidden
+    if hidden.__class__ is Pending:
+        found = hidden.layout if name == "_l" else hidden.owner.values(t)
+    return found
+
+
+def shared(t: Any, other: Any) -> bool:
+    """Whether the values of `t` are put off, and are now those of `other`, too."""
+    hidden: Any = getattr(t, "_hidden", None)
+    if hidden.__class__ is Pending:
+        return bool(hidden.owner.share(t, other))
+    told = getattr(TAPE[-1], "alias", None) if TAPE else None
+    if told is not None:
+        told(t, other)
+    return False
+
+
 def values(t: Any) -> Array:
-    """What `_a` of a lazy view answers, and of a tensor that a copy from a device is under way to."""
-    if not t._k.lazy:
-        return import_module("rushlight._engine.devices.cuda.strict").arrived(t)  # type: ignore[no-any-return]
-    if t._k.on_meta:
-        return t._hidden  # type: ignore[no-any-return]
-    if TAPE:
-        return read(memory(t), t._k)._a  # type: ignore[no-any-return]
-    found = asarray(_turned(t._hidden, t._k))
+    """What `_a` of a tensor with an empty slot answers: a lazy view's values, what was put off, and what a
+    copy from a device is under way to.
+    """
+    hidden: Any = getattr(t, "_hidden", None)
+    found: Array
+    if hidden.__class__ is Pending:
+        found = hidden.owner.values(t)
+    elif not t._k.lazy:
+        found = import_module("rushlight._engine.devices.cuda.strict").arrived(t)
+    elif t._k.on_meta:
+        found = hidden
+    elif TAPE:
+        found = read(memory(t), t._k)._a
+    else:
+        return _turned_values(t)
+    return found
+
+
+def _turned_values(t: Any) -> Array:
+    """A lazy view's values, in an array that cannot be written to."""
+    found: Array = asarray(_turned(t._hidden, t._k))
     if t._k.home is not None:
-        return found  # type: ignore[no-any-return]
-    found.setflags(False)
+        return found
+    found.setflags(write=False)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -20,7 +21,8 @@ class finfo:
                 f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {d!r}"
             )
         d = d.to_real()
-        known = ml_dtypes.finfo(d.np) if d in dt.REDUCED and d is not dt.float16 else np.finfo(d.np)
+        limits: Any = ml_dtypes.finfo if d in dt.REDUCED and d is not dt.float16 else np.finfo
+        known = limits(d.np)
         self.dtype, self.bits = d.name, d.itemsize * 8
         self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
         self.tiny = self.smallest_normal = float(known.smallest_normal)

@@ -169,7 +169,8 @@ def _write_elements(corner: np.ndarray, options: PrintOptions) -> tuple[list[str
 def _corner(array: np.ndarray, edge: int) -> np.ndarray:
     """What remains of an array when each dimension longer than 2 * edge keeps only its ends."""
     kept = (np.r_[0:edge, size - edge : size] if size > 2 * edge else np.arange(size) for size in array.shape)
-    return array[np.ix_(*kept)]
+    corner: np.ndarray = array[np.ix_(*kept)]
+    return corner
 
 
 def _rows(cells: list[str], length: int) -> list[list[str]]:
@@ -248,7 +249,7 @@ def _body(t: Tensor, indent: int, contents: str | None) -> tuple[str, list[str]]
 
 def _numbers(t: Tensor) -> np.ndarray:
     """The elements, for the host."""
-    return t._a.device.read(t._a) if t.device.type == "cuda" else t._a  # type: ignore[attr-defined, no-any-return]
+    return t._a.device.read(t._a) if t.device.type == "cuda" else t._a  # type: ignore[attr-defined]
 
 
 def _tensor_str(t: Tensor, indent: int = 0) -> str:

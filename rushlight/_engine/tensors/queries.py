@@ -87,7 +87,7 @@ _assert.__module__ = "rushlight"
 def typename(obj: Any) -> str:
     """The type's name with its module."""
     if isinstance(obj, Tensor):
-        return obj.type()
+        return str(obj.type())
     module = getattr(obj, "__module__", None)
     name = getattr(obj, "__qualname__", type(obj).__qualname__)
     return name if module in (None, "builtins") else f"{module}.{name}"

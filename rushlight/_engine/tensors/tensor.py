@@ -18,13 +18,14 @@ import numpy as np
 
 from rushlight._engine.core.accelerator import asarray, is_away
 from rushlight._engine.core.dtype import FLOATING, from_numpy_dtype
+from rushlight._engine.core.recording import TAPE
 from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.names import completion
 from rushlight._engine.tensors.conversion import Conversion
 from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
-from rushlight._engine.tensors.lazy_views import values
+from rushlight._engine.tensors.lazy_views import elsewhere, shared, values
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
@@ -76,6 +77,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     __array_priority__ = 1000
     _a: np.ndarray[Any, Any]
     _m: np.ndarray[Any, Any]
+    _l: np.ndarray[Any, Any]
     _k: Kind
     _s: Storage | None
 
@@ -87,8 +89,8 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def __getattr__(self, name: str) -> Any:
         if name == "_a":
             return values(self)
-        if name == "_m":  # a wrapped tensor's `_a` is no slot
-            return self._hidden if hasattr(self, "_hidden") else self._a
+        if name == "_m" or name == "_l":  # a wrapped tensor's `_a` is no slot
+            return elsewhere(self, name) if hasattr(self, "_hidden") else self._a
         if name not in _UNSET and lookup("Tensor", name) is not None:
             getattr(Tensor, name)
             return getattr(self, name)
@@ -146,8 +148,9 @@ _UNSET = frozenset(
     }
 )
 
-# The same slot by another name: as fast to read, but where it is empty __getattr__ knows which was asked for.
-Tensor._m = Tensor.__dict__["_a"]
+# The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
+# `_a` is asked for values, `_m` for the memory as it lies, `_l` for sizes and strides alone.
+Tensor._m = Tensor._l = Tensor.__dict__["_a"]
 
 _new = object.__new__
 
@@ -184,7 +187,7 @@ def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> T
     other._k, other._g, other._i, other._s = t._k, node, number, storage(t)
     if t._k.lazy:
         other._hidden = t._hidden
-    else:
+    elif not (TAPE and shared(t, other)):
         other._a = t._a
     return other
 

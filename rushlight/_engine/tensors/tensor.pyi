@@ -19,6 +19,7 @@ from rushlight._engine.core.size import Size
 from rushlight._engine.tensors.generator import Generator
 from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
 from rushlight._engine.tensors.kind import Kind
+from rushlight._engine.tensors.storages.storage import Storage
 from rushlight.return_types import aminmax as _aminmax_result, cummax as _cummax_result, cummin as _cummin_result, frexp as _frexp_result, geqrf as _geqrf_result, histogram as _histogram_result, kthvalue as _kthvalue_result, max as _max_result, median as _median_result, min as _min_result, mode as _mode_result, nanmedian as _nanmedian_result, qr as _qr_result, slogdet as _slogdet_result, sort as _sort_result, svd as _svd_result, topk as _topk_result, triangular_solve as _triangular_solve_result
 from rushlight.utils.hooks import RemovableHandle
 from typing import Any, Literal, Self, overload
@@ -46,15 +47,16 @@ def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None)
 class Tensor(metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
-    _a: Any
-    _k: Any
+    _a: np.ndarray[Any, Any]
+    _k: Kind
     _g: Any
-    _i: Any
-    _s: Any
+    _i: _int
+    _s: Storage | None
     _b: Any
     _grad: Any
     _hidden: Any
-    _m: Any
+    _m: np.ndarray[Any, Any]
+    _l: np.ndarray[Any, Any]
     @property
     def H(self) -> Tensor:
         """The conjugate transpose of a matrix."""
@@ -94,6 +96,12 @@ class Tensor(metaclass=TensorMeta):
         """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = ..., kwargs: Any = ...) -> Any: ...
+    @property
+    def _base(self) -> Tensor | None: ...
+    def _is_view(self) -> _bool: ...
+    def _storage(self) -> Storage: ...
+    @property
+    def _version(self) -> _int: ...
     def as_subclass(self, cls: _type) -> Any:
         """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:

@@ -27,7 +27,7 @@ from rushlight._engine.kernels.runtime.tiers import deadline
 from rushlight._engine.lazy import is_ours
 from rushlight._engine.tensors.generator import default_generator
 from rushlight._engine.tensors.tensor import Tensor, wrap
-from rushlight._engine.trace import gradients, reproduce
+from rushlight._engine.trace import choice, gradients, matching, reproduce
 from rushlight._engine.trace.guards import SIMPLE, Guards, key_of
 from rushlight._engine.trace.program import Part, Program, is_tracked, mapped
 from rushlight._engine.trace.purity import unguarded, watched
@@ -51,6 +51,8 @@ class Plan:
         self.ready = False
         self.refusal = self.broken = ""
         self.seconds = 0.0
+        # Where it cannot be replayed: whether it is matched.
+        self.choice = choice.Choice()
         # What compiles while calls run eagerly.
         self.task: threading.Thread | None = None
 
@@ -84,6 +86,8 @@ class Compiled:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Plan] = {}
+        # Of calls that cannot be replayed without Python.
+        self.trace = matching.Trace()
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -128,7 +132,9 @@ class Compiled:
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
-        if plan.refusal or (plan.task and plan.task.is_alive()):
+        if plan.refusal:
+            return plan.choice.call(self.trace, self.function, args, kwargs)
+        if plan.task and plan.task.is_alive():
             return self.function(*args, **kwargs)
         start = time.perf_counter()
         until = None if self.budget is None else start + self.budget - plan.seconds

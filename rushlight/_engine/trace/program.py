@@ -76,10 +76,10 @@ class Program:
             places = {id(t): place for place, t in enumerate(inputs)}
             # Where gradients go: to a tensor of the function's, or to the argument at a place.
             self.leaves = [(leaf, places.get(id(leaf))) for leaf in traced.leaves]
-            later = _needed(traced.recorder.entries, found)
+            later = needed(traced.recorder.entries, found)
             self.backward = Part(traced.given, later, found)
         live = output, [e.given for e in later]
-        self.forward = Part(inputs, gradients.straight(_needed(recorder.entries, live), live), output)
+        self.forward = Part(inputs, gradients.straight(needed(recorder.entries, live), live), output)
         # What is the same at every replay.
         self.constants: list[Array] = []
         self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
@@ -112,7 +112,7 @@ class Program:
         fused, live = [], []
         for part, entries in zip(self.parts[::-1], kept[::-1], strict=True):
             live.append(part.output)
-            fused.append(fusing.fuse(_needed(entries, live), live))
+            fused.append(fusing.fuse(needed(entries, live), live))
             live += [e.given for e in fused[-1]]
         verified("fused", fused[::-1], kept)
         for part, entries in zip(self.parts, recorded if fusing.late else fused[::-1], strict=True):
@@ -227,7 +227,7 @@ def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
     return tree_map(lambda v: change(v) if isinstance(v, Tensor) else v, tree)
 
 
-def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
+def needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
     """Without entries whose results nothing reads: backwards from the output and from all effects."""
     wanted = roots(output)
     kept: list[Entry] = []

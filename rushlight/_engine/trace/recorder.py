@@ -192,14 +192,14 @@ class Recorder:
     def escape(self, what: str, breaks: bool = True) -> None:
         """The call cannot be repeated; the first reason is kept. breaks: as its graph ends early."""
         if self._mine() and not (self.broken if breaks else self.refusal):
-            reason = f"{what}, at {_place()}"
+            reason = f"{what}, at {place_of()}"
             self.refusal = self.refusal or reason
             self.broken = self.broken or (reason if breaks else "")
 
     # ----------------------------------------------------------------------------------------------
 
     def _add(self, entry: Entry) -> None:
-        entry.where = _place()
+        entry.where = place_of()
         self.entries.append(entry)
 
     def _mine(self) -> bool:
@@ -264,7 +264,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
     return (v for v in flat(value) if isinstance(v, Tensor))
 
 
-def _place() -> str:
+def place_of() -> str:
     """File and line of the program's own code that is running."""
     frame: Any = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(("<rushlight", _PACKAGE))):

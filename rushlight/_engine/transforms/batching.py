@@ -55,12 +55,12 @@ class Batched(Wrapped):
     def _again(self, value: Any) -> Any:
         return wrapper(Batched, value, self.level)
 
-    def resize_(self, *sizes: Any) -> Any:
+    def resize_(self, *sizes: Any, **_options: Any) -> Any:
         """Another shape for every example."""
         self.value.resize_(len(self.value), *(sizes if isinstance(sizes[0], int) else sizes[0]))
         return self
 
-    @property
+    @property  # type: ignore[misc]  # nothing may be put in its place
     def data(self) -> Any:
         """Refused: what is done to it, vmap would not see."""
         raise RuntimeError("accessing `data` under vmap transform is not allowed; use detach()")
@@ -89,7 +89,7 @@ class Batched(Wrapped):
 
     tolist = numpy
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         text = repr(self.value).replace("\n", "\n    ")
         return f"BatchedTensor(lvl={self.level.number}, bdim=0, value=\n    {text}\n)"
 
@@ -114,7 +114,7 @@ class Batching(Level):
         """The batch of a tensor, repeated where it has none."""
         if self.holds(t):
             return t.value
-        return ROWS["expand"](t, (self.size, *t._a.shape)) if isinstance(t, Tensor) else t
+        return ROWS["expand"](t, (self.size, *t._l.shape)) if isinstance(t, Tensor) else t
 
     def aligned(self, t: Any, rank: int) -> Any:
         """The batch of a tensor with dims of size 1 behind dim 0, so that examples broadcast to `rank`."""
@@ -137,7 +137,7 @@ class Batching(Level):
 
     def formula(self, formula: Any, values: Any) -> Any:
         """A pointwise expression: examples broadcast, and promote as they would alone."""
-        rank = max(v._a.ndim for v in values if isinstance(v, Tensor))
+        rank = max(v._l.ndim for v in values if isinstance(v, Tensor))
         phys = [self.aligned(v, rank) for v in values]
         common = formula.compute_dtype(values)
         if formula.compute_dtype(phys) is not common:

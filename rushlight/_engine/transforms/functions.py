@@ -40,12 +40,24 @@ def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
     if own:
         values = [a.value if level.holds(a) else a for a in args]
         info = VmapInfo(level.size, level.randomness)
-        outs, dims = of.vmap(info, tuple(0 if level.holds(a) else None for a in args), *values)
-        leaves, tree = flatten(outs)
+        found = of.vmap(info, tuple(0 if level.holds(a) else None for a in args), *values)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise RuntimeError(
+                f"Expected the vmap staticmethod to have two returns, an output and out_dims with pytree "
+                f"structure compatible with the output. Got a {type(found).__name__}"
+            )
+        leaves, tree = flatten(found[0])
+        dims = broadcast(found[1], tree)
+        if dims is None or len(dims) != len(leaves):
+            raise RuntimeError(
+                f"The vmap staticmethod for {of.__name__} returned an incompatible (output, out_dims) tuple. "
+                f"Expected out_dims={found[1]} to be compatible with the structure of `output`. out_dims has "
+                f"structure {flatten(found[1])[1]} but output has structure {tree}."
+            )
         return tree.unflatten(
             [
                 o if d is None else wrapper(Batched, o.movedim(d, 0), level)
-                for o, d in zip(leaves, broadcast(dims, tree) or [], strict=True)
+                for o, d in zip(leaves, dims, strict=True)
             ]
         )
     if not of.generate_vmap_rule:

@@ -66,7 +66,11 @@ class Level(interpreters.Interpreter):
         """A pointwise expression."""
         raise NotImplementedError("abstract: Batching and Forward define it, and `rule` and `write`")
 
-    rule = write = formula
+    rule = formula
+
+    def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
+        """An op in place, or with out=: a level says how."""
+        raise NotImplementedError("abstract: vmap's and forward mode's levels define it")
 
     def holds(self, value: Any) -> bool:
         """Whether `value` is wrapped in this very level."""
@@ -115,10 +119,10 @@ class Wrapped(Tensor):
     """A tensor of a level. It has no slots of its own, so that a plain tensor can become one in place."""
 
     __slots__ = ()
-    __torch_function__ = None
+    __torch_function__ = None  # type: ignore[assignment]  # as subclasses say that they have none
     value: Any
     level: Any
-    _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))  # type: ignore[assignment]
+    _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Refused, as are all switches of autograd inside transforms."""
@@ -128,7 +132,7 @@ class Wrapped(Tensor):
         """Another value in the same wrapper."""
         raise NotImplementedError("abstract: Batched and Dual define it")
 
-    @property
+    @property  # type: ignore[misc]  # nothing may be put in its place
     def data(self) -> Any:
         """The same values, outside the graph."""
         return self._again(self.value.data)
@@ -143,7 +147,7 @@ class Wrapped(Tensor):
 
 def wrapper(cls: type, value: Any, level: Level) -> Any:
     """A fresh wrapped tensor."""
-    t = object.__new__(cls)
+    t: Any = object.__new__(cls)
     t.value, t.level = value, level
     WRAPPED.add(cls)
     return t

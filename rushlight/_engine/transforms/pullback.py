@@ -27,6 +27,7 @@ class Entry(Node):
     """Where an input comes into a function that is being differentiated: the identity."""
 
     __slots__ = ("open",)
+    open: bool  # whether the function still runs
 
     def apply(self, grad: Any) -> Any:
         """The gradient, as it is."""
@@ -161,7 +162,9 @@ def _under(t: Any, level: Any, change: Callable[..., Any], crossed: int = 0) -> 
         return change(t, level, crossed)
     if isinstance(t, Batched):
         return wrapper(Batched, _under(t.value, level, change, crossed + 1), t.level)
-    return dual(*[_under(part, level, change, crossed) for part in (t.value, t.tangent)], t.level)
+    whole: Any = t
+    primal, tangent = (_under(part, level, change, crossed) for part in (whole.value, whole.tangent))
+    return dual(primal, tangent, t.level)
 
 
 def _batch_of(t: Any, level: Any, crossed: int) -> Any:
@@ -189,8 +192,9 @@ def _joined(primal: Any, tangent: Any, level: Any) -> Any:
         return dual(primal, tangent, level)
     if isinstance(last, Batching):
         return wrapper(Batched, _joined(last.whole(primal), last.whole(tangent), level), last)
-    parts = [(last.primal(t), last.tangent(t)) for t in (primal, tangent)]
-    return dual(*[_joined(*column, level) for column in zip(*parts, strict=True)], last)
+    primals = _joined(last.primal(primal), last.primal(tangent), level)
+    tangents = _joined(last.tangent(primal), last.tangent(tangent), level)
+    return dual(primals, tangents, last)
 
 
 def _moves(t: Any, level: Any) -> bool:

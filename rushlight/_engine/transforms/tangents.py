@@ -40,7 +40,7 @@ class Dual(Wrapped):
         self.value.requires_grad_(requires_grad)
         return self
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
 
 
@@ -81,7 +81,7 @@ class Forward(Level):
             value = bound["value"]
             return dual(
                 row(**self._primals(bound)),
-                self.tangent(value).expand(bound["input"]._a.shape) if isinstance(value, Tensor) else None,
+                self.tangent(value).expand(bound["input"]._l.shape) if isinstance(value, Tensor) else None,
                 self,
             )
         if row.kind == "view" or row.name in _LINEAR:
@@ -126,8 +126,8 @@ class Forward(Level):
         if not parts:
             return out
         tangent = reduce(add, parts)
-        if tangent._a.shape != out._a.shape:
-            tangent = ROWS["expand"](tangent, out._a.shape)
+        if tangent._l.shape != out._l.shape:
+            tangent = ROWS["expand"](tangent, out._l.shape)
         return self.join(out, fit(tangent, None, out._k))
 
     def tangent(self, t: Any) -> Any:
@@ -216,6 +216,7 @@ def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any
 
 def _promote(t: Any, tangent: Any, level: Any) -> None:
     """A plain tensor becomes dual where it stands, since a dual one is written into it."""
+    root: Any
     root, views = view_chain(t)
     if root is not t:
         if not level.holds(root):

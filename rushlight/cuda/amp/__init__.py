@@ -1,5 +1,6 @@
 """torch.cuda.amp: older spellings of torch.amp for CUDA: there is none, so all is disabled."""
 
+from rushlight._engine.core import accelerator
 from rushlight.amp import grad_scaler
 from rushlight.cuda.amp.autocast_mode import autocast, custom_bwd, custom_fwd
 
@@ -8,5 +9,5 @@ GradScaler = grad_scaler.older("cuda", __name__)
 
 
 def amp_definitely_not_available() -> bool:
-    """True: there is no GPU."""
-    return True
+    """Whether there is no CUDA device."""
+    return accelerator.platform() is None

@@ -28,7 +28,7 @@ class Pages:
     def __init__(self, count: int, like: Tensor) -> None:
         size = max(count, 1) * like.element_size()
         self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.array = np.frombuffer(self._map, like._a.dtype)[:count]
+        self.array = np.frombuffer(self._map, like._l.dtype)[:count]
         self.tensor = wrap(self.array)
 
     def release(self) -> None:

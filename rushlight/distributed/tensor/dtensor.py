@@ -97,9 +97,17 @@ class DTensor(Tensor):
         """This rank's part, in the same memory and at the same place in the graph."""
         return alias(self, self._g, self._i)
 
-    _local_tensor = property(lambda self: alias(self))
-    device_mesh = property(lambda self: self._mesh)
-    placements = property(lambda self: self._placements)
+    @property
+    def _local_tensor(self) -> Any:
+        return alias(self)
+
+    @property
+    def device_mesh(self) -> Any:
+        return self._mesh
+
+    @property
+    def placements(self) -> Any:
+        return self._placements
 
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
         """The whole tensor, on every rank; collective, and not differentiable."""
@@ -130,7 +138,9 @@ class DTensor(Tensor):
 
     # --- what is asked of a tensor without an op --------------------------------------------------
 
-    shape = property(lambda self: Size(self._whole))  # type: ignore[assignment]
+    @property
+    def shape(self) -> Any:
+        return Size(self._whole)
 
     def size(self, dim: int | None = None) -> Any:
         """Of the whole."""
@@ -302,7 +312,7 @@ def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> An
     return tree_map(
         lambda v: (
             make(v, like._mesh, like._placements, like._whole)
-            if isinstance(v, Tensor) and v._a.shape == like._a.shape
+            if isinstance(v, Tensor) and v._l.shape == like._l.shape
             else v
         ),
         result,
@@ -317,7 +327,7 @@ def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
     plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
     found = (
         torch.zeros((), dtype=t.dtype)
-        if extreme and not t._a.size
+        if extreme and not t._l.size
         else func(*tree_map(_part, args), **tree_map(_part, kwargs))
     )
     found = found if plain else found**order

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from rushlight.jit import runtime as rt
@@ -167,7 +168,7 @@ def unchecked_unwrap_optional(x: Any) -> Any:
 
 
 # Ops that are a function of Python's, or of this package, on the same arguments.
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mathremainder": math.remainder,
     "fmod": math.fmod,
     "divmod": divmod,
@@ -211,4 +212,4 @@ _FUNCTIONS = {
     "_unwrap_optional": rt.unwrapped,
 }
 for _op, _function in _FUNCTIONS.items():
-    plain(_op)(_function)  # type: ignore[type-var] # functions of different kinds
+    plain(_op)(_function)

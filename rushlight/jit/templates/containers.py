@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rushlight.jit import runtime as rt
@@ -124,7 +125,7 @@ def list_with_default(sizes: list[int], defaults: list[int]) -> list[int]:
 
 
 # Ops that are a function of Python's, or of this package, on the same arguments.
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "len": len,
     "sorted": sorted,
     "list": list,
@@ -138,4 +139,4 @@ _FUNCTIONS = {
     "slice": rt.part,
 }
 for _op, _function in _FUNCTIONS.items():
-    plain(_op)(_function)  # type: ignore[type-var] # functions of different kinds
+    plain(_op)(_function)

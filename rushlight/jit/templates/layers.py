@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
@@ -353,18 +354,22 @@ def upsample_bicubic_aa(
 
 @of_tensors("_pack_padded_sequence")
 def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> Any:
-    return torch._pack_padded_sequence(input, lengths, batch_first)
+    return torch._pack_padded_sequence(  # type: ignore[attr-defined] # not in the stubs
+        input, lengths, batch_first
+    )
 
 
 @of_tensors("_pad_packed_sequence")
 def pad_packed_sequence(
     data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
 ) -> Any:
-    return torch._pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length)
+    return torch._pad_packed_sequence(  # type: ignore[attr-defined] # not in the stubs
+        data, batch_sizes, batch_first, padding_value, total_length
+    )
 
 
 # Ops that are a function of this package on the same arguments.
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "embedding_bag": rt.embedding_bag,
     "embedding_renorm_": rt.embedding_renorm_,
     "_convolution": rt.convolution,

@@ -29,7 +29,7 @@ def device_of(x: Tensor) -> torch.device:
 
 @of_tensors("prim::requires_grad")
 def requires_grad(x: Tensor) -> bool:
-    return x.requires_grad
+    return bool(x.requires_grad)
 
 
 @of_tensors("prim::is_cuda")
@@ -49,7 +49,7 @@ def is_nested(x: Tensor) -> bool:
 
 @of_tensors("prim::is_sparse")
 def is_sparse(x: Tensor) -> bool:
-    return x.is_sparse
+    return bool(x.is_sparse)
 
 
 @of_tensors("prim::data")
@@ -338,7 +338,7 @@ def stft(*arguments: Any) -> Tensor:
 
 
 @of_tensors("stft.center")
-def stft_with_center(*arguments: Any) -> Tensor:
+def stft_with_center(*arguments: Any) -> Any:
     return torch.stft(*arguments)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from rushlight.jit import runtime as rt
 from rushlight.jit.templates.table import plain
 
@@ -97,7 +100,7 @@ def split(text: str, separator: str | None, limit: int) -> list[str]:
 
 
 # Ops that are a function of Python's, or of this package, on the same arguments.
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "str": rt.text,
     "format": rt.formatted,
     "percentFormat": rt.percent,
@@ -108,4 +111,4 @@ _FUNCTIONS = {
     "oct": oct,
 }
 for _op, _function in _FUNCTIONS.items():
-    plain(_op)(_function)  # type: ignore[type-var] # functions of different kinds
+    plain(_op)(_function)

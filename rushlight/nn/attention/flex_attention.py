@@ -80,23 +80,114 @@ def create_mask(
 
 
 class BlockMask:
-    """A mask_mod, its sizes, and which blocks of the score matrix it leaves (partly or fully)."""
+    """A mask_mod, its sizes, and which blocks of the score matrix it leaves, partly or fully: for each row of
+    blocks their number (B, H, rows) and their indices (B, H, rows, columns), those that count first; the same
+    by columns (q_...). Eager attention asks mask_mod alone, as PyTorch's does.
+    """
 
-    def __init__(self, mask: Any, block_size: tuple[int, int], mask_mod: Any) -> None:
-        self.seq_lengths = (mask.size(2), mask.size(3))
-        self.BLOCK_SIZE, self.mask_mod = block_size, mask_mod
-        any_left, all_left = _blocks(mask, block_size)
-        partial = any_left & ~all_left
-        self.kv_num_blocks, self.kv_indices = _ordered(partial)
-        self.full_kv_num_blocks, self.full_kv_indices = _ordered(all_left)
-        self.q_num_blocks, self.q_indices = _ordered(partial.transpose(2, 3))
-        self.full_q_num_blocks, self.full_q_indices = _ordered(all_left.transpose(2, 3))
-        self._left = any_left
+    _TENSORS = (
+        "kv_num_blocks",
+        "kv_indices",
+        "full_kv_num_blocks",
+        "full_kv_indices",
+        "q_num_blocks",
+        "q_indices",
+        "full_q_num_blocks",
+        "full_q_indices",
+    )
+
+    def __init__(
+        self,
+        seq_lengths: tuple[int, int],
+        kv_num_blocks: Any,
+        kv_indices: Any,
+        full_kv_num_blocks: Any = None,
+        full_kv_indices: Any = None,
+        q_num_blocks: Any = None,
+        q_indices: Any = None,
+        full_q_num_blocks: Any = None,
+        full_q_indices: Any = None,
+        BLOCK_SIZE: tuple[int, int] = (_DEFAULT_SPARSE_BLOCK_SIZE, _DEFAULT_SPARSE_BLOCK_SIZE),
+        mask_mod: Any = noop_mask,
+    ) -> None:
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        self.kv_num_blocks = kv_num_blocks
+        self.kv_indices = kv_indices
+        self.full_kv_num_blocks = full_kv_num_blocks
+        self.full_kv_indices = full_kv_indices
+        self.q_num_blocks = q_num_blocks
+        self.q_indices = q_indices
+        self.full_q_num_blocks = full_q_num_blocks
+        self.full_q_indices = full_q_indices
+        self.seq_lengths = seq_lengths
+        self.BLOCK_SIZE = BLOCK_SIZE
+        self.mask_mod = mask_mod
+        for kind in ("full_kv", "q", "full_q"):
+            number, indices = f"{kind}_num_blocks", f"{kind}_indices"
+            if (getattr(self, number) is None) != (getattr(self, indices) is None):
+                raise AssertionError(f"{number} and {indices} must be both provided or omitted")
+
+    def _tensors(self) -> list[Any]:
+        return [getattr(self, name) for name in self._TENSORS]
+
+    @classmethod
+    def from_kv_blocks(
+        cls,
+        kv_num_blocks: Any,
+        kv_indices: Any,
+        full_kv_num_blocks: Any = None,
+        full_kv_indices: Any = None,
+        BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE,
+        mask_mod: Any = None,
+        seq_lengths: tuple[int, int] | None = None,
+        compute_q_blocks: bool = True,
+    ) -> BlockMask:
+        """The mask of what is known by rows; the blocks by columns follow, unless compute_q_blocks=False."""
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        if (full_kv_num_blocks is None) != (full_kv_indices is None):
+            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
+        size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
+        columns: list[Any] = [None] * 4
+        if compute_q_blocks:
+            columns[:2] = _ordered(_dense(kv_num_blocks, kv_indices).transpose(-2, -1))
+            if full_kv_num_blocks is not None:
+                columns[2:] = _ordered(_dense(full_kv_num_blocks, full_kv_indices).transpose(-2, -1))
+        if seq_lengths is None:
+            seq_lengths = (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
+        rows = (kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices)
+        mask_mod = noop_mask if mask_mod is None else mask_mod
+        tensors = dict(zip(cls._TENSORS, (*rows, *columns), strict=True))
+        return cls(seq_lengths, **tensors, BLOCK_SIZE=size, mask_mod=mask_mod)
+
+    def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
+        """All that it holds: lengths and block sizes one by one if `flatten`, else as pairs."""
+        if flatten:
+            return (*self.seq_lengths, *self._tensors(), *self.BLOCK_SIZE, self.mask_mod)
+        return (self.seq_lengths, *self._tensors(), self.BLOCK_SIZE, self.mask_mod)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """(B, H, Q, KV)."""
-        return (*self._left.shape[:2], *self.seq_lengths)
+        return (*self.kv_indices.shape[:-2], *self.seq_lengths)
+
+    def __getitem__(self, index: Any) -> BlockMask:
+        """The mask of some batches, heads and rows of blocks."""
+        places = index if isinstance(index, tuple) else (index,)
+        # A number keeps its dim.
+        places = tuple(slice(i, i + 1 or None) if isinstance(i, int) else i for i in places)
+        number, indices, full_number, full_indices = (
+            None if t is None else t[places] for t in self._tensors()[:4]
+        )
+        return BlockMask.from_kv_blocks(
+            number,
+            indices,
+            full_number,
+            full_indices,
+            self.BLOCK_SIZE,
+            compute_q_blocks=self.q_indices is not None,
+        )
 
     def numel(self) -> int:
         """The number of scores."""
@@ -104,22 +195,38 @@ class BlockMask:
 
     def sparsity(self) -> float:
         """Percentage of scores that are not computed; below 0 where blocks hang over the edge."""
-        computed = int(self._left.sum()) * math.prod(self.BLOCK_SIZE)
-        return 100 * (1 - computed / self.numel())
+        blocks = int(self.kv_num_blocks.sum())
+        if self.full_kv_num_blocks is not None:
+            blocks += int(self.full_kv_num_blocks.sum())
+        return 100 * (1 - blocks * math.prod(self.BLOCK_SIZE) / self.numel())
 
     def to_dense(self) -> Any:
         """(B, H, blocks, blocks): 1 where a block is computed."""
-        return self._left.to(torch.int32)
+        found = _dense(self.kv_num_blocks, self.kv_indices)
+        if self.full_kv_num_blocks is not None:
+            found = found | _dense(self.full_kv_num_blocks, self.full_kv_indices)
+        return found.to(torch.int32)
 
     def to(self, device: Any) -> BlockMask:
-        """The same mask; it follows the positions it is asked for."""
-        return self
+        """The same mask, with its numbers on a device."""
+        moved = {
+            name: None if t is None else t.to(device)
+            for name, t in zip(self._TENSORS, self._tensors(), strict=True)
+        }
+        return BlockMask(self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)
 
     def __repr__(self) -> str:
         return (
             f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, "
             f"mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)})"
         )
+
+
+def _dense(count: Any, indices: Any) -> Any:
+    """Booleans of the blocks that (number, indices) name."""
+    named = torch.arange(indices.shape[-1], device=indices.device) < count.unsqueeze(-1)
+    found = torch.zeros(indices.shape, dtype=torch.int32, device=indices.device)
+    return found.scatter_add_(-1, indices.to(torch.int64), named.to(torch.int32)) > 0
 
 
 def _blocks(mask: Any, size: tuple[int, int]) -> tuple[Any, Any]:
@@ -150,7 +257,10 @@ def create_block_mask(
 ) -> BlockMask:
     """A BlockMask of `mask_mod`; None for B or H: the same mask for all batches or heads."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
-    return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), size, mask_mod)
+    mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
+    any_left, all_left = _blocks(mask, size)
+    partial, lengths = any_left & ~all_left, (Q_LEN, KV_LEN)
+    return BlockMask.from_kv_blocks(*_ordered(partial), *_ordered(all_left), size, mask_mod, lengths)
 
 
 def flex_attention(

@@ -26,6 +26,9 @@ class _NormBase(Module):
     num_features: int
     affine: bool
     track_running_stats: bool
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
 
     def __init__(
         self,
@@ -60,9 +63,9 @@ class _NormBase(Module):
     def reset_running_stats(self) -> None:
         """Mean 0, variance 1, no batch seen."""
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            self.running_mean.zero_()  # type: ignore[union-attr] # tracked: it is there
+            self.running_var.fill_(1)  # type: ignore[union-attr]
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0, and the running statistics as before the first batch."""
@@ -214,6 +217,9 @@ class _LazyNormBase(LazyLayer):
     num_features: int
     affine: bool
     track_running_stats: bool
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
 
     def __init__(
         self,

@@ -63,10 +63,10 @@ class _LazyNormBase(LazyLayer):
     """Finds `num_features` at the first call: the size of dim 1."""
 
     affine: _bool
-    num_batches_tracked: Any
+    num_batches_tracked: Tensor | None
     num_features: _int
-    running_mean: UninitializedBuffer
-    running_var: UninitializedBuffer
+    running_mean: Tensor | None
+    running_var: Tensor | None
     track_running_stats: _bool
     def __init__(self, eps: _float = 1e-05, momentum: _float | None = 0.1, affine: _bool = True, track_running_stats: _bool = True, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...
 class _NormBase(Module):
@@ -79,10 +79,10 @@ class _NormBase(Module):
     bias: Parameter
     eps: _float
     momentum: _float | None
-    num_batches_tracked: Tensor
+    num_batches_tracked: Tensor | None
     num_features: _int
-    running_mean: Tensor
-    running_var: Tensor
+    running_mean: Tensor | None
+    running_var: Tensor | None
     track_running_stats: _bool
     weight: Parameter
     def __init__(self, num_features: _int, eps: _float = 1e-05, momentum: _float | None = 0.1, affine: _bool = True, track_running_stats: _bool = True, device: Device = None, dtype: _dtype | None = None, *, bias: _bool = True) -> None: ...

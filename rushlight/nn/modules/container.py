@@ -192,11 +192,11 @@ class Sequential(_Modules):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
 
-    def __add__(self, other: Any) -> Sequential:
+    def __add__(self, other: Iterable[Any]) -> Sequential:
         _check_sequential(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: Iterable[Any]) -> Any:
         _check_sequential(other)
         return self.extend(other)
 

@@ -40,6 +40,12 @@ class Conversion(Tables):
         A dtype (floating point or complex, else TypeError) casts only the floating-point and
         complex members; `memory_format` rearranges those with 4 or 5 dims.
         """
+        by_device = len(args) > 1 and not isinstance(args[0], (torch.dtype, torch.Tensor))
+        if by_device and not (args[1] is None or isinstance(args[1], torch.dtype)):
+            raise TypeError(
+                "to() received an invalid combination of arguments - got "
+                f"({', '.join(type(a).__name__ for a in args)}), but expected a device and then a dtype"
+            )
         if "tensor" in kwargs:
             kwargs["other"] = kwargs.pop("tensor")
         device, dtype, copy, memory_format = _to_arguments(args, kwargs)
@@ -123,7 +129,7 @@ class Conversion(Tables):
 def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any:
     with torch.no_grad():
         data = fn(param)
-    kept, grad = not overwrite and data.is_meta == param.is_meta, param.grad
+    kept, grad = not overwrite and _exchangeable(param, data), param.grad
     if kept:
         # The gradient's dtype is checked against the parameter's when it is set.
         param.grad = None
@@ -134,9 +140,14 @@ def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any:
     if grad is not None:
         with torch.no_grad():
             converted = fn(grad)
-        if kept and converted.is_meta == grad.is_meta:
+        if kept and _exchangeable(grad, converted):
             grad.data = converted
             result.grad = grad
         else:
             result.grad = converted.requires_grad_(grad.requires_grad)
     return result
+
+
+def _exchangeable(old: Any, new: Any) -> bool:
+    """Whether a tensor can take another's data."""
+    return bool(old.is_meta == new.is_meta and old.layout == new.layout)

@@ -39,3 +39,5 @@ class Conversion(Tables):
     def xpu(self, device: Device = None) -> Self:
         """Move to an XPU."""
 def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any: ...
+def _exchangeable(old: Any, new: Any) -> bool:
+    """Whether a tensor can take another's data."""

@@ -10,6 +10,7 @@ own attributes; what is in the first three is found by __getattr__.
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -126,12 +127,12 @@ class Module(Tree, hooks.Hooks, State, Conversion):
 
     # --- registration -----------------------------------------------------------------------------
 
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         _check_name(self, "buffer", name, self._buffers)
-        if tensor is not None and not isinstance(tensor, torch.Tensor):
+        if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
                 f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
@@ -219,25 +220,38 @@ class Module(Tree, hooks.Hooks, State, Conversion):
         elif isinstance(value, Buffer):
             if "_buffers" not in own:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
+            if name in own:
+                raise KeyError(f"attribute '{name}' already exists")
             _forget(self, name, "_buffers")
-            self.register_buffer(name, value, getattr(value, "persistent", True))
+            self._add_buffer(name, value, getattr(value, "persistent", True))
         else:
             object.__setattr__(self, name, value)
+
+    def _add_buffer(self, name: str, value: Any, persistent: bool) -> None:
+        """register_buffer, also of a subclass whose own knows nothing of `persistent`."""
+        own = type(self).register_buffer
+        if own is Module.register_buffer or "persistent" in inspect.signature(own).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() "
+                "without the persistent argument is not allowed."
+            )
 
     def _set_registered(self, name: str, value: Any) -> None:
         """Replace what is registered under a name: by None, or a buffer by a tensor."""
         if name in self._buffers:
-            if value is not None and not isinstance(value, torch.Tensor):
+            if value is not None and not _is_tensor_like(value):
                 raise TypeError(
                     f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
             persistent = name not in self._non_persistent_buffers_set
-            self.register_buffer(
-                name,
-                value,
-                getattr(value, "persistent", persistent) if isinstance(value, Buffer) else persistent,
-            )
+            if isinstance(value, Buffer):
+                persistent = getattr(value, "persistent", persistent)
+            self._add_buffer(name, value, persistent)
             return
         if value is not None:
             what, kind = (
@@ -312,6 +326,10 @@ def _forget(module: Module, name: str, keep: str) -> None:
         if table != keep:
             own[table].pop(name, None)
     own["_non_persistent_buffers_set"].discard(name)
+
+
+def _is_tensor_like(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) or hasattr(type(value), "__torch_function__")
 
 
 def _check_name(module: Module, what: str, name: Any, table: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ class Module(Tree, Hooks, State, Conversion):
         """Add a child; None reserves the name."""
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile this module's calls in place; arguments as of torch.compile."""
-    def register_buffer(self, name: str, tensor: Tensor, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
     def register_module(self, name: str, module: Any) -> None:
         """Same as add_module."""
@@ -49,3 +49,4 @@ def _forget(module: Module, name: str, keep: str) -> None:
 def _forward_unimplemented(self: Any, *input: Tensor) -> None:
     """Define the computation; every subclass does."""
 def _hooked(hooks: Any, module: Module, name: str, value: Any) -> Any: ...
+def _is_tensor_like(value: Any) -> bool: ...

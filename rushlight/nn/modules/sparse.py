@@ -184,7 +184,7 @@ class EmbeddingBag(_Table):
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
-        bags: Any = F.embedding_bag(
+        return F.embedding_bag(  # type: ignore[return-value] # one tensor
             input,
             self.weight,
             offsets,
@@ -197,7 +197,6 @@ class EmbeddingBag(_Table):
             self.include_last_offset,
             self.padding_idx,
         )
-        return bags  # type: ignore[no-any-return] # one tensor
 
     def extra_repr(self) -> str:
         return (

@@ -58,7 +58,7 @@ class SequentialLR(LRScheduler):
         schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """Move on by one step."""
         self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
@@ -92,7 +92,7 @@ class ChainedScheduler(LRScheduler):
         self._schedulers, self.optimizer = schedulers, optimizer
         self._last_lr = self._rates()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """Move on by one step."""
         for scheduler in self._schedulers:
             scheduler.step()
@@ -139,7 +139,7 @@ class ReduceLROnPlateau(LRScheduler):
     def _reset(self) -> None:
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Look at the metric and perhaps lower the rates."""
         current = float(metrics)
         if epoch is None:

@@ -59,7 +59,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         if not isinstance(eta_min, (float, int)):
             raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
         self.T_0 = self.T_i = T_0
-        self.T_mult, self.eta_min, self.T_cur = T_mult, eta_min, last_epoch
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -67,7 +69,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._warn_outside_step()
         return _half_cosine(self, self.T_cur, self.T_i)
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: float | None = None) -> None:
         """Move on by one step, or to a (fractional) epoch."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0

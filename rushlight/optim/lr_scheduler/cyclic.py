@@ -160,7 +160,7 @@ def _even(x: float) -> float:
 
 
 def _halved(x: float) -> float:
-    return 1 / (2.0 ** (x - 1))
+    return float(1 / (2.0 ** (x - 1)))
 
 
 class CyclicLR(_Momenta):

@@ -187,9 +187,8 @@ class PolynomialLR(_Scaled):
     def _factor(self) -> float | None:
         if self._is_initial or self.last_epoch > self.total_iters:
             return None
-        return (
-            (1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)
-        ) ** self.power
+        now, before = self.last_epoch / self.total_iters, (self.last_epoch - 1) / self.total_iters
+        return float(((1.0 - now) / (1.0 - before)) ** self.power)
 
     def _share(self) -> float:
-        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+        return float((1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power)

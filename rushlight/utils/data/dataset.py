@@ -93,13 +93,18 @@ def _items(dataset: Any, indices: list[Any]) -> Any:
 class ConcatDataset(Dataset[T_co]):
     """Datasets one after the other."""
 
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Where each of a sequence of datasets ends."""
+        return list(itertools.accumulate(len(d) for d in sequence))
+
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(d, IterableDataset) for d in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+        self.cumulative_sizes = self.cumsum(self.datasets)
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]

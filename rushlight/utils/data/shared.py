@@ -45,7 +45,7 @@ class _Pickler(reduction.ForkingPickler):
     def reducer_override(self, item: Any) -> Any:
         if isinstance(item, Storage):
             return item.__reduce__()
-        if not isinstance(item, torch.Tensor) or item.is_meta:
+        if not isinstance(item, torch.Tensor) or not item.is_cpu:
             return NotImplemented
         found = reduce_alone(item)
         if found is not None:
@@ -88,7 +88,7 @@ def cut(tensors: Sequence[Any], lengths: Sequence[int]) -> list[list[Any]]:
     columns = []
     for t in tensors:
         memory = memoryview(t._a.reshape(-1).view(np.uint8))
-        step, ends = t._a.nbytes // len(t), [0, *itertools.accumulate(lengths)]
+        step, ends = t._l.nbytes // len(t), [0, *itertools.accumulate(lengths)]
         columns.append(
             [
                 over(t.dtype.name, (end - start, *t.shape[1:]), memory[start * step : end * step])

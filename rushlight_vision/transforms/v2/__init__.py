@@ -16,7 +16,7 @@ from rushlight import nn
 from rushlight._engine.core.pytree import flatten
 from rushlight_vision import transforms as v1
 from rushlight_vision.pillow import is_image
-from rushlight_vision.transforms.transforms import Transform as Module
+from rushlight_vision.transforms.base import Transform as Module
 from rushlight_vision.transforms.v2 import functional
 from rushlight_vision.tv_tensors import Image, Mask, TVTensor, wrap
 
@@ -156,7 +156,7 @@ def __getattr__(name: str) -> Any:
     if name not in v1.__all__:
         raise AttributeError(f"module 'torchvision.transforms.v2' has no attribute {name!r} in Rushlight")
     single = getattr(v1, name)
-    if hasattr(single, "does"):
+    if getattr(single, "of_images", False):
         if not issubclass(single, nn.Module):
             single = type(name, (single, Module), {})
         same = {"__doc__": single.__doc__, "__module__": __name__, "__repr__": single.__repr__}

@@ -113,3 +113,26 @@ def test_wide_windows_are_means() -> None:
     got = torch.nn.functional.adaptive_avg_pool2d(x, (2, 3))
     torch.testing.assert_close(got, x.reshape(2, 3, 2, 12, 3, 12).mean((3, 5)))
     assert torch.nn.functional.adaptive_avg_pool1d(x[0, 0], 4).shape == (24, 4)
+
+
+def test_ctc_loss_of_many_steps_and_sequences(monkeypatch):
+    # More steps of sequences than one call of machine code goes through.
+    from rushlight._engine.ops.nn import margin_losses
+
+    torch.manual_seed(0)
+    logs = torch.randn(100, 64, 8, dtype=torch.float64).log_softmax(2).requires_grad_()
+    targets, times = torch.randint(1, 8, (64, 5)), torch.randint(40, 101, (64,)).tolist()
+    together = torch.nn.functional.ctc_loss(logs, targets, times, [5] * 64, reduction="none")
+    alone = [
+        torch.nn.functional.ctc_loss(
+            logs[:, i : i + 1], targets[i : i + 1], times[i : i + 1], [5], reduction="sum"
+        )
+        for i in range(64)
+    ]
+    assert torch.allclose(together, torch.stack(alone), rtol=1e-12)
+    (grad,) = torch.autograd.grad(together.sum(), logs, retain_graph=True)
+    (each,) = torch.autograd.grad(torch.stack(alone).sum(), logs)
+    assert torch.allclose(grad, each, rtol=1e-9, atol=1e-12)
+    monkeypatch.setattr(margin_losses, "_steps", lambda *sizes: None)  # as without machine code
+    plain = torch.nn.functional.ctc_loss(logs, targets, times, [5] * 64, reduction="none")
+    assert torch.allclose(together, plain, rtol=1e-12)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import rushlight as torch
+from rushlight._engine.serialization import atomic
 
 from .archives import tensor
 
@@ -95,6 +96,21 @@ while True:
         assert torch.load(path).shape == (10,)
     else:
         assert torch.load(path, mmap=True)[3].shape == (10_000_000,)
+    torch.save(tensor(10), path)  # which removes what the killed one left
+    assert only(tmp_path) == ["a.pt"]
+
+
+def test_only_what_nobody_writes_is_removed(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.pt", tmp_path / "b.pt.1-00000000.tmp"
+    own = tmp_path / "a.pt.999999-0123abcd.tmp"
+    like = [tmp_path / name for name in ("a.pt.tmp", "a.pt.12-xyz.tmp", "aXpt.1-00000000.tmp")]
+    for each in (other, own, *like):
+        each.write_bytes(b"1")
+    with atomic.replacing(str(path)) as file:
+        file.write(b"first")
+        torch.save(tensor(3), path)  # another writer of the same file, meanwhile
+    assert path.read_bytes() == b"first" and not own.exists()
+    assert only(tmp_path) == sorted(["a.pt", other.name, *[each.name for each in like]])
 
 
 def test_an_error_while_pickling_leaves_the_old_file(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import rushlight as torch
@@ -44,3 +46,34 @@ def test_meta_has_no_elements():
             read()
     with pytest.raises(RuntimeError, match="slices are only supported in UntypedStorage"):
         torch.FloatStorage(2)[:1]
+
+
+def test_copies_of_storages_are_shared_as_they_were():
+    a, b = torch.arange(4.0), torch.ones(2)
+    copied = copy.deepcopy([a, [a.storage(), b.untyped_storage()], b, a[1:]])
+    copied[0].add_(1)
+    copied[2].add_(1)
+    assert copied[1][0].tolist() == [1, 2, 3, 4] and copied[3].tolist() == [2, 3, 4]
+    assert torch.tensor(copied[1][1], dtype=torch.float32).tolist() == [2, 2] and a.tolist() == [0, 1, 2, 3]
+
+
+def test_storages_without_memory():
+    meta = torch.TypedStorage([1, 2, 3, 4], device="meta", dtype=torch.int16)
+    meta.resize_(10)
+    assert len(meta) == 10 and meta.data_ptr() == 0
+    for call, error in (
+        (meta.cpu, NotImplementedError),
+        (meta.share_memory_, RuntimeError),
+        (lambda: torch.TypedStorage(10, dtype=torch.int16).copy_(meta), NotImplementedError),
+        (lambda: meta.untyped()[0], NotImplementedError),
+    ):
+        with pytest.raises(error, match="meta|only available on CPU"):
+            call()
+
+
+def test_tensors_of_storages():
+    a = torch.arange(3.0)
+    assert torch.tensor(a.storage()).tolist() == [0, 1, 2]
+    assert torch.tensor(a.untyped_storage(), dtype=torch.int32).dtype is torch.int32
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Float or an UntypedStorage"):
+        torch.tensor(a.double().storage(), dtype=torch.float32)

@@ -123,7 +123,7 @@ class Allocator:
     """The allocator of one device.
 
     reserve(size) -> address gets memory of the driver or raises DriverOutOfMemory; release(address, size)
-    gives it back.  pending(stream) tells whether a stream still has work to do; settle() waits for all.
+    gives it back; settle() waits for the work of all streams.
     """
 
     def __init__(
@@ -135,7 +135,8 @@ class Allocator:
     ) -> None:
         self.total, self.reserve, self.release, self.settle = total, reserve, release, settle
         self.fraction = 1.0
-        self.lock = threading.RLock()
+        # Not reentrant: a block that is freed while this thread is at work in here must wait, too.
+        self.lock = threading.Lock()
         self.free_blocks: dict[tuple[str, Any], list[tuple[tuple[int, int], Block]]] = {}
         self.segments: dict[int, tuple[int, Block]] = {}  # address -> (size, first block)
         self.stats = {(name, pool): _Stat() for name in COUNTED for pool in POOLS}
@@ -231,7 +232,7 @@ class Allocator:
             block = self._cached(size, pool, stream)
             if block is not None:
                 return block
-            self.empty()
+            self._give_all_back()
             address = self._ask(want)
         if address is None:
             self.ooms += 1
@@ -372,9 +373,12 @@ class Allocator:
     def empty(self) -> None:
         """Give all segments back to the driver in which nothing is in use."""
         with self.lock:
-            self._sweep()
-            for block in self._whole(POOLS):
-                self._give_back(block)
+            self._give_all_back()
+
+    def _give_all_back(self) -> None:
+        self._sweep()
+        for block in self._whole(POOLS):
+            self._give_back(block)
 
     # --- reports --------------------------------------------------------------------------------
 
@@ -409,9 +413,10 @@ class Allocator:
         """The segments by address, with their blocks."""
         with self.lock:
             self._sweep()
-            found = []
+            found: list[dict[str, Any]] = []
             for address, (size, first) in sorted(self.segments.items()):
-                blocks, block = [], first
+                blocks: list[dict[str, Any]] = []
+                block: Block | None = first
                 while block is not None:
                     state = (
                         "active_allocated"

@@ -32,13 +32,32 @@ class Home(Device):
         # A result whose geometry depends on numbers is one that PyTorch refuses on meta.
         key = None if "meta" in row.refuse else geometry_of((body, *values))
         try:
-            return self.call(body, values, key=key, what=row.name)
+            new = key is not None and key not in self._known
+            found = self.call(body, values, key=key, what=row.name)
+            if new and _has_masks(values):
+                self._doubt(body, values, key)
+            return found
         except np.linalg.LinAlgError:
             raise
         except (IndexError, RuntimeError, ValueError) as error:
             if self.error is not None:
                 raise
             return self._asserted(row, body, values, error)
+
+    def _doubt(self, body: Callable[..., Any], values: Sequence[Any], key: Any) -> None:
+        """Let a call never be late whose result's geometry depends on a mask: on how many are set."""
+        told = self._known[key]
+        for fill in (np.zeros, np.ones):
+            given = _stand_ins(self._seen(list(values), []), fill)
+            token = hush()
+            try:
+                described = self._described(body(*given))
+            except Exception:
+                continue
+            finally:
+                restore(token)
+            if described != told:
+                self.never_late(key)
 
     def _asserted(self, row: Row, body: Callable[..., Any], values: Sequence[Any], error: Exception) -> Any:
         """What a body raised about numbers a kernel finds out: the device is dead from now on.
@@ -47,7 +66,7 @@ class Home(Device):
         help.
         """
         operands: list[DeviceArray] = []
-        stand_ins = _zeros(self._seen(list(values), operands))
+        stand_ins = _stand_ins(self._seen(list(values), operands), np.zeros)
         token = hush()
         try:
             found = body(*stand_ins)
@@ -173,9 +192,21 @@ def _into(compute: Callable[..., Any], out: Any, *arrays: Any) -> None:
     compute(arrays, out)
 
 
-def _zeros(value: Any) -> Any:
+def _stand_ins(value: Any, fill: Callable[..., Any]) -> Any:
+    """Arguments with arrays of zeros (or ones) in the place of arrays."""
     if isinstance(value, np.ndarray):
-        return np.zeros(value.shape, value.dtype)
+        return fill(value.shape, value.dtype)
     if value.__class__ in (list, tuple):
-        return value.__class__([_zeros(v) for v in value])
+        return value.__class__([_stand_ins(v, fill) for v in value])
     return value
+
+
+def _has_masks(values: Sequence[Any]) -> bool:
+    """Whether there are bools among a row's operands, or bytes, which may stand for them."""
+    for v in values:
+        if v.__class__ in (list, tuple):
+            if _has_masks(v):
+                return True
+        elif hasattr(v, "strides") and (v.dtype.kind == "b" or v.dtype == np.uint8):
+            return True
+    return False

@@ -88,7 +88,7 @@ def _card(text: str, which: str) -> tuple[int, Card]:
         return number, _PLAIN._replace(memory=memory)
     known = cards()
     if name not in known:
-        close = get_close_matches(name, known, 1, 0.4)
+        close = [key for key in known if key.startswith(name)] or get_close_matches(name, known, 1, 0.4)
         raise _wrong(
             text,
             f"no card is called {name!r}; "

@@ -43,6 +43,8 @@ def record(_values, _out):
     _node.hooks, _node.seq = None, next_seq()
     _node.saved = Saved({{{values}}}, ({shapes}), ({kinds}), _results)
     if TRACES.record is not None:
+        if TRACES.asked:
+            TRACES.how = record_again, _out, _values
         TRACES.record(_node)
 """
 
@@ -59,8 +61,8 @@ _ITEM = Param("_t", "Tensor | None")
 
 
 def _shape(p: Param) -> str:
-    each = f"{p.name} and [None if _t is None else _t._m.shape for _t in {p.name}]"
-    return each if p.is_list else _attribute(p, "_m.shape")
+    each = f"{p.name} and [None if _t is None else _t._l.shape for _t in {p.name}]"
+    return each if p.is_list else _attribute(p, "_l.shape")
 
 
 def _attribute(p: Param, name: str) -> str:
@@ -142,7 +144,9 @@ class Rules:
             "result_alias": result_alias,
             "nodes": self.nodes,
         }
-        return compile_function(text, "record", scope, f"record {self.row.name}")
+        record = compile_function(text, "record", scope, f"record {self.row.name}")
+        scope["record_again"] = lambda out, values: record(values, out)
+        return record
 
     def _value(self, p: Param) -> str:
         """Code of an item of Saved's values; empty for a tensor that the rule does not read."""

@@ -27,7 +27,7 @@ def place(v: Any, shape: tuple[int, ...]) -> Any:
     """(shape to sum the gradient to, or None; kind to convert it to) of a tensor operand."""
     if v.__class__ in NUMBERS:
         return None
-    return None if v._m.shape == shape else v._m.shape, v._k
+    return None if v._l.shape == shape else v._l.shape, v._k
 
 
 def apply(node: Any, grad: Tensor) -> list[Any]:
@@ -62,7 +62,7 @@ def apply(node: Any, grad: Tensor) -> list[Any]:
 
 def fit(g: Tensor, shape: Any, of: Kind) -> Tensor:
     """A gradient summed to an operand's shape and given its dtype."""
-    if shape is not None and g._m.shape != shape:
+    if shape is not None and g._l.shape != shape:
         g = g.sum_to_size(shape)
     if g._k is not of:
         if g._k.dtype.is_complex and not of.dtype.is_complex:

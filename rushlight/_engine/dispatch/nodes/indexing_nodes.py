@@ -6,6 +6,7 @@ an interpreter stands in the door, the rows' own rules are asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def _view_gradient(node: Any, grad: Tensor) -> list[Any]:
         into = grad.new_zeros(shape)
         BASIC(into, basic, ones).copy_(grad)
         return [into]
-    array = np.zeros(shape, grad._a.dtype)
+    array = np.zeros(shape, grad._l.dtype)
     advanced_indexing.view(array, basic, ones)[...] = grad._a
     return [wrap(array, grad._k)]
 
@@ -52,9 +53,15 @@ _VIEWS = {
 }
 
 
+def _view_again(out: Tensor, values: Sequence[Any]) -> None:
+    record_view(values[0], out, *values[1:])
+
+
 def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...], last: str) -> None:
     """Leave the node of a view behind."""
-    _node(_VIEWS[last], self, out, (self._a.shape, (), basic, ones))
+    if TRACES.asked:
+        TRACES.how = _view_again, out, (self, basic, ones, last)
+    _node(_VIEWS[last], self, out, (self._l.shape, (), basic, ones))
 
 
 # --- index tensors --------------------------------------------------------------------------------
@@ -65,7 +72,7 @@ def _index_gradient(node: Any, grad: Tensor) -> list[Any]:
     indices = [None if k is None else check_version(node, *k) for k in kept]
     if LOCAL.enabled or MODES or grad._k.away:
         return [ROWS["index_put"](grad.new_zeros(shape), indices, grad, True)]
-    array = np.zeros(shape, grad._a.dtype)
+    array = np.zeros(shape, grad._l.dtype)
     advanced_indexing.write(array, [None if i is None else i._a for i in indices], grad._a, True)
     return [wrap(array, grad._k)]
 
@@ -76,4 +83,4 @@ _INDEX = type("IndexBackward0", (Node,), {"__slots__": (), "apply": _index_gradi
 def record_index(self: Tensor, out: Tensor, indices: tuple[Tensor | None, ...]) -> None:
     """Leave the node of a read at index tensors behind."""
     kept = [None if i is None else (i, version_of(i)) for i in indices]
-    _node(_INDEX, self, out, (self._a.shape, kept))
+    _node(_INDEX, self, out, (self._l.shape, kept))

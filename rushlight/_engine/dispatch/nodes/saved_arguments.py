@@ -82,12 +82,12 @@ class Saved:
         for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
             count = len(shape or ()) if p.is_list else 1
             if p.name == name:
-                return self._node.next[start : start + count] != (None,) * count
+                return bool(self._node.next[start : start + count] != (None,) * count)
             start += count
         return False
 
 
-class Results(Sequence):
+class Results(Sequence[Any]):
     """The results of an op of several; those that a rule does not look at may have been written to."""
 
     def __init__(self, saved: Saved) -> None:

@@ -56,7 +56,7 @@ def check_version(node: Any, t: Tensor, version: int) -> Tensor:
     if found != version:
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: [torch.{t._k.dtype.legacy}Tensor {list(t._a.shape)}]{_maker(t, node)} is at "
+            f"operation: [torch.{t._k.dtype.legacy}Tensor {list(t._l.shape)}]{_maker(t, node)} is at "
             f"version {found}; expected version {version} instead. Hint: enable anomaly detection to "
             "find the operation that failed to compute its gradient, with "
             "torch.autograd.set_detect_anomaly(True, check_nan=False)."

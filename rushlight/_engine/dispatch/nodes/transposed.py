@@ -19,7 +19,7 @@ def view_rule(row: Row) -> Callable[..., Any]:
     def rule(s: Any, grad: Any) -> Any:
         shape = s.shape(row.params[0].name)
         rest = [getattr(s, p.name) for p in row.params[1:]]
-        if grad.__class__ in BELOW and f"{row.name}_scatter" in ROWS:  # writes to its views leave no node
+        if type(grad) in BELOW and f"{row.name}_scatter" in ROWS:  # writes to its views leave no node
             return ROWS[f"{row.name}_scatter"](grad.new_zeros(shape), grad, *rest)
         if not row.options.get("overlaps") and grad.__class__ not in BELOW:
             into = grad.new_zeros(shape)
@@ -73,7 +73,7 @@ def contract_rule(row: Row) -> Callable[..., Any]:
         spec = row.body(*[s.shape(n) for n in operands], *[getattr(s, n) for n in attributes])
         ins, out = spec.split("->")
         labels = ins.split(",")
-        results = []
+        results: list[Any] = []
         for i, name in enumerate(operands):
             if not s.needs(name):
                 results.append(None)

@@ -150,11 +150,11 @@ def refusal(row: Row) -> tuple[set[Any], Callable[..., None]]:
             row.refuse,
             t._k.dtype,
             t._m,
-            "dim" in named and (lambda: row(wrap(np.zeros(t._m.shape)), **named)),
+            "dim" in named and (lambda: row(wrap(np.zeros(t._l.shape)), **named)),
         )
         if t._k.on_meta:
             refuse_meta(row)
-        if t._m.size and t._m.ndim and not LENIENCE.passed:
+        if t._l.size and t._l.ndim and not LENIENCE.passed:
             taken.add(t._k)
 
     return taken, check
@@ -236,5 +236,5 @@ def wrapped(found: Any) -> Any:
         return wrap(found)
     if isinstance(found, (tuple, list)):
         items = [wrap(f) if f.__class__ is np.ndarray else wrapped(f) for f in found]
-        return items if found.__class__ is list else tuple.__new__(found.__class__, items)
+        return items if isinstance(found, list) else tuple.__new__(found.__class__, items)
     return wrap(found) if isinstance(found, (np.ndarray, np.generic)) else found

@@ -25,8 +25,8 @@ from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names as names
-from rushlight._engine.dispatch.away import Launch, home_of
-from rushlight._engine.dispatch.interpreters import MODES, interpret, wrapped
+from rushlight._engine.dispatch.away import Launch, brought, home_of
+from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_result, place
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.runners.meta import refuse_devices
@@ -153,7 +153,7 @@ class Formula:
 
     def entry(self, values: Sequence[Any]) -> Entry:
         """The Entry for these operands, made at first need."""
-        key = tuple([(v._k, v._m.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
+        key = tuple([(v._k, v._l.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
         found = self.entries.get(key)
         if found is None:
             found = self._make(values)
@@ -174,7 +174,7 @@ class Formula:
     def _make(self, values: Sequence[Any]) -> Entry:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
-        ins, mapping, copied = [], {}, list[int]()
+        ins, mapping, copied = list[tuple[str, str]](), dict[Expr, Expr](), list[int]()
         below = compute.name if compute is not dt.opmath(compute) else None
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
@@ -217,13 +217,13 @@ class Formula:
             if name not in self.promoting:
                 continue
             if isinstance(v, Tensor):
-                ranks.append((cast.DIMS if v._m.ndim else cast.ZERO, v._k.dtype))
+                ranks.append((cast.DIMS if v._l.ndim else cast.ZERO, v._k.dtype))
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
         check_dtype({k: text for k, text in self.refuse.items() if "implemented for '" not in text}, common)
         if kernel:
-            broadcast_shapes(*[v._m.shape for v in values if isinstance(v, Tensor)])
+            broadcast_shapes(*[v._l.shape for v in values if isinstance(v, Tensor)])
             check_dtype(self.refuse, common)
         return cast.compute_dtype(self.dtypes, common)
 
@@ -231,14 +231,14 @@ class Formula:
 
     def __call__(self, *values: Any) -> Any:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
-        if WRAPPED:
-            if MODES and wrapped(values):
-                return interpret(self, self, values, {})
-            if LISTENING in WRAPPED:
-                listeners = import_module("rushlight._torch_dispatch.formulas")
-                if listeners.concerned(values):
-                    return listeners.heard(self, values)
+        if WRAPPED or TAPE:
+            taker = self._taker(values)
+            if taker is not None:
+                return taker(self, values)
         entry = self.entry(values)
+        if entry.kind.home is not None:
+            values = tuple(brought(entry.kind, values))  # what a row's body made on the CPU, and nodes keep
+            entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:
             t = wrap(_meta_array(arrays, entry.kind), entry.kind)
@@ -252,6 +252,18 @@ class Formula:
                     self.record(entry, t, values)
                     break
         return t
+
+    def _taker(self, values: Sequence[Any]) -> Callable[[Formula, Any], Any] | None:
+        """Who computes it in place of this formula: a level, a listener below autograd, or compile()."""
+        if WRAPPED:
+            if MODES and wrapped(values):
+                return lambda formula, values: interpret(formula, formula, values, {})
+            if LISTENING in WRAPPED:
+                listeners = import_module("rushlight._torch_dispatch.formulas")
+                if listeners.concerned(values):
+                    return listeners.heard  # type: ignore[no-any-return]
+        heard = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
+        return heard or None
 
     @staticmethod
     def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
@@ -294,7 +306,7 @@ class Formula:
         node = new(entry.node)
         edges: list[Any] = []
         wanted, bit, same = 0, 1, True
-        shape, of = t._a.shape, t._k
+        shape, of = t._l.shape, t._k
         for v in values:
             if v.__class__ in NUMBERS:
                 edges.append(None)
@@ -305,7 +317,7 @@ class Formula:
                 else:
                     edges.append((g, v._i))
                     wanted |= bit
-                    if v._k is not of or v._m.shape != shape:
+                    if v._k is not of or v._l.shape != shape:
                         same = False
             bit += bit
         node.next = tuple(edges)
@@ -321,6 +333,8 @@ class Formula:
         )
         t._g = node
         if TRACES.record is not None:
+            if TRACES.asked:
+                TRACES.how = partial(self.record, entry), t, values
             TRACES.record(node)
 
     def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
@@ -328,7 +342,7 @@ class Formula:
         cls = entry.node
         if cls is None:
             return
-        node, first, shape = new(cls), a._g, t._a.shape
+        node, first, shape = new(cls), a._g, t._l.shape
         if first is None:
             node.next, wanted = (None, (g, b._i)), 2
         elif g is None:
@@ -340,7 +354,7 @@ class Formula:
         plan = entry.plans.get(wanted)
         if plan is None:
             plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
-        same = a._k is t._k and a._m.shape == shape and (g is None or b._m.shape == shape)
+        same = a._k is t._k and a._l.shape == shape and (g is None or b._l.shape == shape)
         node.saved = (
             plan[0],
             [keep((a, b)[i]) if i >= 0 else keep_result(t) for i in plan[1]] if plan[1] else (),
@@ -348,6 +362,8 @@ class Formula:
         )
         t._g = node
         if TRACES.record is not None:
+            if TRACES.asked:
+                TRACES.how = partial(self.record, entry), t, (a, b)
             TRACES.record(node)
 
     def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ _OPERAND = {
     1: "entry = FAST.get({a}._k)",
     2: """c, g = {b}.__class__, None
     if c in PLAIN:
-        apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._a.ndim <= {a}._a.ndim
+        apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._l.ndim <= {a}._l.ndim
         entry = FAST.get({a}._k) if apart and {b}._k is {a}._k else None
         y, g = {b}._a, {b}._g
     else:
@@ -66,6 +66,7 @@ _OPERAND = {
 }
 
 
+@cache
 def build(row: Row) -> Callable[..., Any]:
     """The callable behind `name_`."""
     if row.kind == "view" or row.options.get("is_view"):
@@ -170,10 +171,10 @@ def _pointwise(row: Row) -> Callable[..., Any]:
 
 
 def _check_result(row: Row, result: Any, target: Tensor, values: list[Any]) -> None:
-    shape = target._a.shape
+    shape = target._l.shape
     for v in values:
-        if isinstance(v, Tensor) and v._a.shape != shape:
-            full = broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor)))
+        if isinstance(v, Tensor) and v._l.shape != shape:
+            full = broadcast_shapes(*(u._l.shape for u in values if isinstance(u, Tensor)))
             if full != shape:
                 raise RuntimeError(
                     f"output with shape {list(shape)} doesn't match the broadcast "
@@ -263,7 +264,7 @@ def _generic(row: Row) -> Callable[..., Any]:
         if result is target:
             return target
         refuse_overlap(target, () if row.options.get("apart") else operands)
-        if result._a.shape != target._a.shape:
+        if result._l.shape != target._l.shape:
             raise RuntimeError(
                 f"output with shape {list(target.shape)} doesn't match the broadcast "
                 f"shape {list(result.shape)}"
@@ -286,7 +287,7 @@ def free(t: Any) -> bool:
         and t._g is None
         and not t._k.special
         and not TAPE
-        and 0 not in t._a.strides
+        and 0 not in t._l.strides
         and (t._s is None or not t._s.inference)
         and not LOCAL.transforms
     )

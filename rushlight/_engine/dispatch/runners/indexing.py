@@ -16,9 +16,9 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, track_view
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
-from rushlight._engine.core.recording import TAPE, constant, escape
+from rushlight._engine.core.recording import TAPE, constant, escape, settle
 from rushlight._engine.dispatch import overrides
-from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret
+from rushlight._engine.dispatch.interpreters import CLASSES, LONE, MODES, PLAIN, STACK, interpret, listening
 from rushlight._engine.dispatch.methods import copy_, fill_
 from rushlight._engine.dispatch.nodes import indexing_nodes
 from rushlight._engine.dispatch.runners.in_place import through
@@ -48,7 +48,7 @@ def getitem(self: Tensor, index: Any) -> Any:
         except (IndexError, OverflowError):
             pass  # named by the parser
     elif index is None:
-        return _view(self, self._m.reshape((1, *self._m.shape)), WHOLE, (0,), "unsqueeze")
+        return _view(self, self._m.reshape((1, *self._l.shape)), WHOLE, (0,), "unsqueeze")
     else:
         indices = _plain_indices(index)
         if indices is not None:
@@ -79,12 +79,12 @@ def _plain_key(index: Any) -> Any:
 def _plain_indices(index: Any) -> Indices | None:
     """An index tensor, or several with full slices before and between them."""
     if index.__class__ is Tensor:
-        return (index,) if index._a.ndim else None
+        return (index,) if index._l.ndim else None
     if index.__class__ is not tuple:
         return None
     found: list[Tensor | None] = []
     for item in index:
-        if item.__class__ is Tensor and item._a.ndim:
+        if item.__class__ is Tensor and item._l.ndim:
             found.append(item)
         elif item.__class__ is slice and item == FULL:
             found.append(None)
@@ -94,8 +94,10 @@ def _plain_indices(index: Any) -> Indices | None:
 
 
 def _getitem(self: Tensor, index: Any) -> Any:
-    plan = parse(index, self._m.shape)
+    plan = parse(index, self._l.shape)
     if MODES and _interpreted():
+        if listening() and not plan.advanced:
+            return interpret(None, _basic, (self, plan.basic, plan.ones, plan.last), {})
         return _by_rows(self, plan)
     found = self
     if plan.basic != WHOLE or plan.ones or not plan.advanced:
@@ -108,7 +110,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
     foreign = CLASSES.asked and [
         a
         for a in args
-        if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__
+        if a.__class__ not in PLAIN and isinstance(a, Tensor) and a.__class__.__torch_function__ is not None
     ]
     foreign = foreign or (
         CLASSES.asked
@@ -120,7 +122,7 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
         watched = MODES and STACK.modes and getattr(STACK.modes[-1], "watches", False)
         return _noted(public, args) if watched else run(*args)
     cls = type(foreign[0])
-    hook = cls.__torch_function__  # type: ignore[attr-defined]
+    hook = cls.__torch_function__
     if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
         return overrides.as_class(run(*args), cls)
     return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(f) for f in foreign), args, {})
@@ -168,9 +170,14 @@ def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: s
         mark(out, of.conj, of.neg)
     track_view(out, self, _again, how, None if of.lazy else (of, _again, how, advanced_indexing.view, how))
     if self._g is not None and LOCAL.enabled:
-        last = last or parse(basic, self._m.shape).last
+        last = last or parse(basic, self._l.shape).last
         indexing_nodes.record_view(self, out, basic, ones, last)
     return out
+
+
+def _basic(self: Tensor, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
+    """x[ints and slices], for an interpreter that hears of it as one op."""
+    return _view(self, view(self._m, basic, ones), basic, ones, last)
 
 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
@@ -221,7 +228,7 @@ def _home(self: Tensor, indices: Indices) -> Any:
 
 def _read(self: Tensor, indices: Indices) -> Tensor:
     if self._k.on_meta:
-        shape = advanced_indexing.understand(self._a.shape, _arrays(indices)).result
+        shape = advanced_indexing.understand(self._l.shape, _arrays(indices)).result
         out = wrap(meta_array(shape, self._k.np), self._k)
     elif self._k.home is not None or any(i is not None and i._k.home is not None for i in indices):
         out = wrap(_home(self, indices).run_read(self._a, _arrays(indices)), self._k)
@@ -262,6 +269,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     a, shared = self._m, self._s
     if 0 in a.strides or self._k.special or (shared is not None and shared.inference):
         return False
+    source: Any
     if isinstance(value, Tensor):
         if value._k is not self._k or value._s is shared is not None:
             return False
@@ -274,7 +282,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     try:
         if key is not None:
             a[key] = source
-        elif index.__class__ is Tensor and index._a.ndim:
+        elif index.__class__ is Tensor and index._l.ndim:
             advanced_indexing.write(a, (index._a,), np.asarray(source, a.dtype))
         else:
             return False
@@ -288,14 +296,14 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, (Tensor, *_NUMBERS)):
         _refuse_value(self, value)
     value = value.clone() if isinstance(value, Tensor) and value._k.lazy else value
-    plan = parse(index, self._m.shape)
+    plan = parse(index, self._l.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
     if target is self and (plan.basic != WHOLE or plan.ones):
         target = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
     if plan.advanced:
         _put(target, _tensors(plan), value)
     elif isinstance(value, Tensor):
-        copy_(target, _expand(value, target._a.shape))
+        copy_(target, _expand(value, target._l.shape))
     else:
         check_apart_from_itself(target._m)
         fill_(target, value)
@@ -304,20 +312,21 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
 def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """`value` broadcast to the shape of what is written; leading dims of size 1 are dropped."""
     value = _without_leading_ones(value, len(shape))
-    if value._a.shape == shape:
+    if value._l.shape == shape:
         return value
-    if value._a.ndim > len(shape):
+    if value._l.ndim > len(shape):
         raise RuntimeError(
-            f"expand(torch.{value._k.dtype.legacy}Tensor{{{list(value._a.shape)}}}, "
+            f"expand(torch.{value._k.dtype.legacy}Tensor{{{list(value._l.shape)}}}, "
             f"size={list(shape)}): the number of sizes provided ({len(shape)}) must "
             "be greater or equal to the number of dimensions in the tensor "
-            f"({value._a.ndim})"
+            f"({value._l.ndim})"
         )
-    return ROWS["expand"](value, shape)
+    expanded: Tensor = ROWS["expand"](value, shape)
+    return expanded
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
-    sizes = value._a.shape
+    sizes = value._l.shape
     extra = 0
     while len(sizes) - extra > ndim and sizes[extra] == 1:
         extra += 1
@@ -333,23 +342,24 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
             constant(number(value, target._k.dtype)),
             kind(target._k.dtype) if (target._k.home is not None) else target._k,
         )
-    elif value._a.size == 1 and value._k is not target._k and _only_mask(indices):
+    elif value._l.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
     if not (MODES and _interpreted()):
-        if value._a.ndim > 1:
-            ndim = len(advanced_indexing.understand(target._a.shape, _arrays(indices)).result)
+        if value._l.ndim > 1:
+            ndim = len(advanced_indexing.understand(target._l.shape, _arrays(indices)).result)
             value = _without_leading_ones(value, ndim)
         if not (LOCAL.enabled and (target._g is not None or value._g is not None)):
             _put_plain(target, _arrays(indices), value)
             return
     from rushlight._engine.dispatch.dispatcher import lookup
 
-    lookup("Tensor", "index_put_")(target, indices, value)
+    index_put: Any = lookup("Tensor", "index_put_")
+    index_put(target, indices, value)
 
 
 def _placed_on(target: Tensor, value: Tensor) -> None:
     """Values lie where the tensor does, or are a single one of the CPU."""
-    if value._k.home is not target._k.home and (value._a.ndim or value._k.home is not None):
+    if value._k.home is not target._k.home and (value._l.ndim or value._k.home is not None):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but got values is on "
             f"{value._k.device}, different from other tensors on {target._k.device} (when "
@@ -360,20 +370,21 @@ def _placed_on(target: Tensor, value: Tensor) -> None:
 
 def _only_mask(indices: Indices) -> bool:
     given = [i for i in indices if i is not None]
-    return len(given) == 1 and given[0]._a.dtype.kind == "b"
+    return len(given) == 1 and given[0]._l.dtype.kind == "b"
 
 
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
     if target._k.dtype is not value._k.dtype or target._k.on_meta is not value._k.on_meta:
-        advanced_indexing.fitting(target._a.shape, indices, value._a.shape)
+        advanced_indexing.fitting(target._l.shape, indices, value._l.shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{target._k.dtype.legacy} for the destination and "
             f"{value._k.dtype.legacy} for the source."
         )
-    if 0 not in target._a.strides:
+    if 0 not in target._l.strides:
         check_writable(target, False)
+    settle()
     if target._k.home is not None:
         _placed_on(target, value)
         escape("an index on a CUDA device")

@@ -63,7 +63,7 @@ def _two_devices(values: Iterable[Any]) -> tuple[Any, Any] | None:
         for v in (value if value.__class__ in (list, tuple) else (value,))
         if isinstance(v, Tensor)
     ]
-    placed = [v._k.device for v in tensors if v._m.ndim or v._k.on_meta]
+    placed = [v._k.device for v in tensors if v._l.ndim or v._k.on_meta]
     return next(((placed[0], other) for other in placed[1:] if other != placed[0]), None)
 
 

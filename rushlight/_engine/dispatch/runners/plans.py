@@ -53,7 +53,7 @@ class Script:
         self._know(values)
         kernel, quiet = None, False
         if getattr(function, "func", None) is Formula.compute:
-            way, operands = "large" if result._a.size >= BIG else "fn", operands[0]
+            way, operands = "large" if result._l.size >= BIG else "fn", operands[0]
             kernel = function.args[0].kernel, operands
             code = f"{self._constant(function.args[0])}.{way}"
         elif getattr(function, "__func__", None) is Reducer.run:
@@ -62,7 +62,7 @@ class Script:
         else:
             row, function = getattr(function, "row", None), getattr(function, "body", function)
             owner = getattr(function, "__self__", function)
-            kernel = hasattr(owner, "bare") and owner.bare(*operands)
+            kernel = owner.bare(*operands) if hasattr(owner, "bare") else None
             quiet = row is not None and bool(row.options.get("quiet"))
             way = function.way(*operands) if hasattr(function, "way") else NotImplemented
             operands = operands if way is NotImplemented else tuple(arrays_in(operands))
@@ -74,7 +74,7 @@ class Script:
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
             self.names[id(result._a)] = self._line(
-                code if result._a.ndim or hasattr(way, "quiet") else f"array({code})"
+                code if result._l.ndim or hasattr(way, "quiet") else f"array({code})"
             )
         else:
             name = self._line(code)
@@ -93,7 +93,7 @@ class Script:
             given = [self._code(a) for a in arrays]
             self._know(results)
             memory = [
-                self._line(f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})")
+                self._line(f"empty({self._constant(t._l.shape)}, {self._constant(t._l.dtype)})")
                 for t in results
             ]
             self.names.update({id(t._a): name for t, name in zip(results, memory, strict=True)})
@@ -125,7 +125,9 @@ class Script:
 
     def _seen(self, t: Tensor) -> str:
         """Code for an operand or a view of one."""
-        given, (base, *_, step) = self.names.get(id(t._a), ""), getattr(t, "_b", (None, None))
+        given = self.names.get(id(t._a), "")
+        view: tuple[Any, ...] = getattr(t, "_b", (None, None))
+        base, *_, step = view
         if given.endswith("._a"):
             return given[:-3]
         of = self._seen(base) if step else ""
@@ -154,7 +156,8 @@ class Script:
             return f"({''.join(f'{self._code(v)}, ' for v in value)})"
         self.failed |= isinstance(value, (dict, Tensor))
         if id(value) not in self.names and id(value) in self.tensors:
-            base, *_, step = getattr(self.tensors[id(value)], "_b", (None, None))
+            view: tuple[Any, ...] = getattr(self.tensors[id(value)], "_b", (None, None))
+            base, *_, step = view
             self._know(base)
             of, self.failed = self._code(base._a) if step else "", self.failed or not step
             *_, function, args = step or (None, ())

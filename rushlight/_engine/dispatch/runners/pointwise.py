@@ -93,7 +93,7 @@ def make(formula, entries, check):
         {check}
         {arrays}
         entry = entries.get(({key},))
-        if entry is None or entry.kind.on_meta{apart}:
+        if entry is None or entry.kind.away{apart}:
             return formula({values})
         {scalars}
         try:
@@ -290,7 +290,7 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
             promoting,
             node_names.label(row),
             {n: v for n, v in call.items() if n not in operands},
-            narrow.union(row.options.get("narrow", ())),
+            sorted(narrow.union(row.options.get("narrow", ()))),
             wide,
         )
     return found

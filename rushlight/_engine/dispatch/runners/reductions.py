@@ -113,7 +113,7 @@ class Reducer:
         if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
             by_numpy = total
 
-            def total(a):
+            def total(a: Array) -> Any:
                 return np.asarray(by_numpy(a), order="C")
 
         if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
@@ -136,7 +136,8 @@ class Reducer:
     def _by_numpy(self, like: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Way:
         """NumPy's reduction of what elements mean."""
         combine, work = self.meaning.combine, dt.opmath(compute)
-        reduce, of = UFUNCS[combine].reduce, work.np if combine in ("add", "mul") else None
+        reduce: Any = UFUNCS[combine].reduce
+        of = work.np if combine in ("add", "mul") else None
         to = None if like.dtype == compute.np or combine in ("any", "all") else compute.np
         mapped = (
             None
@@ -176,7 +177,8 @@ class Reducer:
         combine = self.meaning.combine
         if combine == "add" and self.finish is None and self.meaning.map is X:
             return _spread(_with_axes(g, shape, axes, keepdim), shape)
-        g, result = (t if t is None else _with_axes(t, shape, axes, keepdim) for t in (g, result))
+        g = _with_axes(g, shape, axes, keepdim)
+        result = None if result is None else _with_axes(result, shape, axes, keepdim)
         count = prod([shape[i] for i in axes])
         if self.finish is not None:
             g = self._through_finish(g, result, count)
@@ -188,14 +190,16 @@ class Reducer:
             if LOCAL.enabled or WRAPPED or result._k.on_meta or np.isnan(result._a).any():
                 mask = mask | (x.isnan() & result.isnan())
             mask = mask.to(g.dtype)
-            return mask * (g / mask.sum(axes, True))
+            shared: Tensor = mask * (g / mask.sum(axes, True))
+            return shared
         return product_gradient(x, result, g, axes)
 
     def _finish_rule(self) -> tuple[Formula, tuple[str, ...]]:
         if self._finish_gradient is None:
             expression = vjp.differentiate(self.finish, [ACC])[0]  # type: ignore[arg-type]
             self._finish_gradient = gradient_formula(f"{self.row.name}_backward", expression)
-        return self._finish_gradient
+        found: tuple[Formula, tuple[str, ...]] = self._finish_gradient
+        return found
 
     def _through_finish(self, g: Tensor, result: Any, count: int) -> Tensor:
         formula, names = self._finish_rule()
@@ -249,7 +253,7 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
     if LOCAL.enabled or TAPE or WRAPPED or t._k.away:
-        return t.reshape(kept)  # type: ignore[no-any-return]
+        return t.reshape(kept)
     return wrap(t._a.reshape(kept), t._k)
 
 
@@ -265,21 +269,23 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     if not axes:
         return g
     if not (LOCAL.enabled or WRAPPED) and bool((x._a != 0).all()):
-        return g * conjugate(result) / conjugate(x)
+        found: Tensor = g * conjugate(result) / conjugate(x)
+        return found
     # Exclusive products from both sides, over the reduced dims laid out as one.
-    kept = [i for i in range(x._a.ndim) if i not in axes]
+    kept = [i for i in range(x._l.ndim) if i not in axes]
     order = (*kept, *axes)
     turned = x.permute(order)
-    flat = turned.reshape(*[x._a.shape[i] for i in kept], -1)
+    flat = turned.reshape(*[x._l.shape[i] for i in kept], -1)
     one = flat.new_ones((*flat.shape[:-1], 1))
     n = flat.shape[-1]
     cat = ROWS["cat"]
     before = cat([one, flat.narrow(-1, 0, n - 1)], -1).cumprod(-1) if n else flat
     behind = cat([one, flat.flip(-1).narrow(-1, 0, n - 1)], -1).cumprod(-1).flip(-1) if n else flat
     others = (before * behind).reshape(turned.shape)
-    inverse = [order.index(i) for i in range(x._a.ndim)]
+    inverse = [order.index(i) for i in range(x._l.ndim)]
     others = others.permute(inverse)
-    return g * conjugate(others)
+    total: Tensor = g * conjugate(others)
+    return total
 
 
 class _Once:

@@ -27,6 +27,7 @@ from rushlight._engine.tensors.tensor import WRAPPED, Tensor, storage
 Run = Callable[..., Any]
 Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
 _new, _reference = object.__new__, weakref.ref
+_ARRAY: Any = np.ndarray
 
 
 class Seen:
@@ -79,7 +80,10 @@ def view_runner(row: Row) -> Run:
 
     def run(t: Tensor, *rest: Any) -> Any:
         home = t._k.home
-        way = NotImplemented if native is None else native(t._m if home is None else t._m.outline(), *rest)
+        memory: Any = t._m
+        way = (
+            NotImplemented if native is None else native(memory if home is None else memory.outline(), *rest)
+        )
         if home is not None and way is not NotImplemented:
             way = (Seen(way[0]), *way[1:])
         *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
@@ -111,7 +115,7 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
             return _beyond(t, layout)
         return _relaid, (layout.sizes, strides, layout.offset * step), True
     elif a.flags.c_contiguous and a.dtype.isbuiltin == 1 and layout.offset >= 0 and extent(layout) <= a.size:
-        return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
+        return partial(_ARRAY, layout.sizes, a.dtype), (layout.offset * step, strides), True
     else:
         same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) and not layout.offset else None
         if same is not None and same.strides == strides and np.may_share_memory(a, same):

@@ -115,7 +115,7 @@ def _intrinsic(name: str) -> Emitter:
 
 
 def _operator(method: str) -> Emitter:
-    return lambda d, a, b: getattr(a, method)(b)  # type: ignore[no-any-return]
+    return lambda d, a, b: getattr(a, method)(b)
 
 
 def _compare(relation: str) -> Emitter:

@@ -8,14 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.emit.scalar_code import (
-    Meaning,
-    check,
-    item_size,
-    lanes_for,
-    pointwise_body,
-    record,
-)
+from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.kernels.emit.scalar_code import check, item_size, lanes_for, pointwise_body, record
 from rushlight._engine.kernels.loops import row_body
 from rushlight._engine.kernels.loops.column_loops import SEVERAL
 from rushlight._engine.kernels.loops.row_plan import Plan, wide

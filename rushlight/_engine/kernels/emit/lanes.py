@@ -19,7 +19,7 @@ def is_float(kind: str) -> bool:
 
 def _operator(method: str, op: str) -> Callable[[Lane, Lane | Number], Lane]:
     """What Python's operator calls: a method, with the instruction's name."""
-    return lambda self, b: getattr(self, method)(op, b)  # type: ignore[no-any-return]
+    return lambda self, b: getattr(self, method)(op, b)
 
 
 class Lane:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rushlight._engine.kernels.emit.llvm_ir import Function
-from rushlight._engine.kernels.runtime.shared_loops import ARRAY_FIELDS
+from rushlight._engine.kernels.runtime.abi import ARRAY_FIELDS
 
 
 def data(f: Function, operands: str, place: str | int) -> str:

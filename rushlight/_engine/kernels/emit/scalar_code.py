@@ -18,12 +18,13 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.derive.types import operand_type
-from rushlight._engine.kernels.emit.atom_code import EMITTERS, LLVM, Unsupported, convert
+from rushlight._engine.kernels.emit.atom_code import EMITTERS, LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.emit.target import host
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.emit.target import Unsupported, host
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import Expr, toposort
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import BY_NAME
+from rushlight._engine.core.settings import knobs
 from rushlight._engine.kernels.runtime import loader
 
 _lock = threading.RLock()
@@ -61,12 +62,43 @@ def _llvm() -> Any:
     return binding
 
 
+class Unfit(RuntimeError):
+    """The setting `cpu` asks for instructions that this processor has not."""
+
+
+# What each instruction set has beyond the one before, in the words that Linux has for it.
+_SETS = {
+    "x86-64": "",
+    "x86-64-v2": "cx16 popcnt sse4_1 sse4_2 ssse3",
+    "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma movbe",
+    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+}
+
+
 @cache
 def identity() -> str:
-    """A text that differs between processors and LLVM versions, found without loading LLVM."""
+    """A text that differs between processors (or sets of instructions that were asked for) and LLVM versions,
+    found without loading LLVM.
+    """
     import llvmlite
 
-    return "\n".join([llvmlite.__version__, platform.machine(), _processor() or str(host())])
+    own = (_processor() or str(host())) if knobs.cpu == "native" else " ".join([knobs.cpu, *sorted(_words())])
+    return "\n".join([llvmlite.__version__, platform.machine(), own])
+
+
+@cache
+def sets() -> list[str]:
+    """Named sets of instructions that kernels here may be of, the largest first; one if it was asked for."""
+    if knobs.cpu != "native":
+        return [knobs.cpu] if _words() else []
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return []
+    found, fitting = _words(), list[str]()
+    for name, words in _SETS.items():
+        if not found.issuperset(words.split()):
+            break
+        fitting.insert(0, name)
+    return fitting
 
 
 @cache
@@ -96,8 +128,19 @@ def pairs() -> bool:
 
 @cache
 def _words() -> set[str]:
-    """What the system or LLVM says of the processor, word by word."""
-    return set(re.findall(r"\w+", _processor() or (available() and str(host())) or ""))
+    """What the system or LLVM says of the processor, word by word; of the instructions that are used."""
+    found = set(re.findall(r"\w+", _processor() or (available() and str(_native())) or ""))
+    if knobs.cpu == "native":
+        return found
+    names = [*_SETS]
+    asked = {w for name in names[: names.index(knobs.cpu) + 1] for w in _SETS[name].split()}
+    lacking = sorted(asked - found)
+    if platform.machine() not in ("x86_64", "AMD64") or (_processor() and lacking):
+        raise Unfit(
+            f"RUSHLIGHT_CPU={knobs.cpu}: this processor ({platform.machine()}) cannot run these instructions"
+            f"{', it has no ' + ', '.join(lacking) if lacking else ''}; leave it native, or take less"
+        )
+    return asked
 
 
 _VARYING = (
@@ -117,36 +160,38 @@ _VARYING = (
 
 @dataclass(frozen=True)
 class Host:
-    """What code is generated for."""
+    """What code is generated for. fma: whether a product and sum can be rounded once.  half: whether the
+    processor converts float16.
+    """
 
     triple: str
     cpu: str
     features: str
-
-    @property
-    def fma(self) -> bool:
-        """Whether a product and sum can be rounded once."""
-        return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
+    fma: bool
+    half: bool
 
     @property
     def arm(self) -> bool:
         """Whether this is a 64-bit ARM."""
         return self.triple.startswith(("aarch64", "arm64"))
 
-    @property
-    def half(self) -> bool:
-        """Whether the processor converts float16."""
-        return "+f16c" in self.features.split(",") or self.arm
+
+@cache
+def _native() -> Host:
+    """The processor that this process runs on."""
+    with _lock:
+        llvm = _llvm()
+        triple, found = llvm.get_process_triple(), llvm.get_host_cpu_features()
+        fma, half = (not triple.startswith("x86_64") or found.get(word, False) for word in ("fma", "f16c"))
+        return Host(triple, llvm.get_host_cpu_name(), found.flatten(), fma, half)
 
 
 @cache
 def host() -> Host:
-    """The processor that this process runs on."""
-    with _lock:
-        llvm = _llvm()
-        return Host(
-            llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-        )
+    """The processor that this process runs on, with those of its instructions that are used."""
+    if knobs.cpu == "native":
+        return _native()
+    return Host(_native().triple, knobs.cpu, "", "fma" in _words(), "f16c" in _words())
 
 
 def _machine() -> Any:

@@ -13,7 +13,8 @@ up, then added to a second accumulator, in double precision.
 from __future__ import annotations
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, call_pack, close, memory, quiet, row_of, slot
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import call_pack, close, memory, quiet, row_of, slot
 
 SEVERAL, ROWS_AT_ONCE = 4, 64
 HEAD = 8

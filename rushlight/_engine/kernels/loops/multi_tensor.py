@@ -147,7 +147,7 @@ class Multi:
 
     def _native(self, kernel: _Kernel, arrays: bytes, tensors: Any, scalars: bytes) -> bool:
         if sum([t[0].size for t in tensors]) < LARGE or knobs.num_threads == 1:
-            return kernel.fn(scalars, arrays, len(tensors), 0, 1) == 0
+            return bool(kernel.fn(scalars, arrays, len(tensors), 0, 1) == 0)
         # Here, as below, since small programs have no stages.
         from rushlight._engine.kernels.runtime.stages import Run
 
@@ -160,7 +160,8 @@ class Multi:
         """The update of all tensors' arrays in a row, with numbers that are found in `scalars`, as stages;
         None where there is none.
         """
-        from rushlight._engine.kernels.runtime.stages import Stage, pointer
+        from rushlight._engine.kernels.runtime.stages import Stage
+        from rushlight._engine.kernels.runtime.team import pointer
 
         kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)
         if not kernel.ready or any(

@@ -25,7 +25,8 @@ from rushlight._engine.kernels.loops.row_plan import (
     wide,
     within,
 )
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.ops.expressions import Expr
 
 # From block to block of so many elements sums go on in double precision.

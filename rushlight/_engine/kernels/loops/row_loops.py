@@ -9,7 +9,8 @@ Rows that are not contiguous are packed into scratch memory one by one.
 from __future__ import annotations
 
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, call_pack, close, memory, quiet, row_of, slot
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import call_pack, close, memory, quiet, row_of, slot
 
 HEAD = 4
 

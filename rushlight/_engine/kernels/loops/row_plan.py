@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.kernels.emit.atom_code import EMITTERS, Unsupported
+from rushlight._engine.kernels.emit.atom_code import EMITTERS
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Function
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.emit.scalar_code import lanes_for, narrow, storage_kind, widen
+from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.numerics import accumulate
 from rushlight._engine.ops.expressions import Expr, toposort
 from rushlight._engine.ops.row_expressions import COSTLY, is_vector

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.products.tile_code import Writer
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 
 STRIP = 512
 _SIZE = {"float": 4, "double": 8}

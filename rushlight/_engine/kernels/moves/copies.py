@@ -13,7 +13,8 @@ from rushlight._engine.kernels.loops.pointwise import conversion
 from rushlight._engine.kernels.products.tile_code import Writer
 from rushlight._engine.kernels.products.tiles import Array, Ints, offsets
 from rushlight._engine.kernels.runtime import native, parallel, team
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 
 
 def copy(out: Array, a: Array) -> bool:

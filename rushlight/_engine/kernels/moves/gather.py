@@ -14,9 +14,9 @@ import numpy as np
 from rushlight._engine.core.settings import knobs
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.products.tile_code import HEADER
 from rushlight._engine.kernels.runtime import native, parallel, team
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close, slot
+from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close, slot
 from rushlight._engine.kernels.runtime.team_code import MEMCPY
 
 Array = np.ndarray[Any, Any]

@@ -21,7 +21,8 @@ from rushlight._engine.kernels.emit import vector_math as vm
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.products.tile_code import Writer
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close, memory, slot
+from rushlight._engine.kernels.runtime.abi import SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close, memory, slot
 
 _OPERANDS = ("q", "k", "v", "g", "dq", "dk", "dv")
 # Bytes in front of scratch memory's parts, so that each begins a line of memory.

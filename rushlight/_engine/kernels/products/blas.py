@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.kernels.products.blas_code import PREFIX
 from rushlight._engine.kernels.runtime import native, team
+from rushlight._engine.kernels.runtime.abi import BLAS
 
 Array = np.ndarray[Any, Any]
 _PLAIN, _TURNED = 111, 112
@@ -26,7 +26,7 @@ def _gemm(dtype: str) -> int:
     for pattern in ("../numpy.libs/*openblas64*", ".dylibs/*openblas64*"):
         for path in glob(os.path.join(root, pattern)):
             try:
-                found = getattr(ctypes.CDLL(path), f"scipy_cblas_{PREFIX[dtype]}gemm64_")
+                found = getattr(ctypes.CDLL(path), f"scipy_cblas_{BLAS[dtype]}gemm64_")
             except (OSError, AttributeError):
                 continue
             return ctypes.cast(found, ctypes.c_void_p).value or 0
@@ -44,7 +44,7 @@ def relative(a: Array, b: Array) -> tuple[int, Array, Array] | None:
     name, left, right = a.dtype.name, _order(a), _order(b)
     if (
         a.dtype != b.dtype
-        or name not in PREFIX
+        or name not in BLAS
         or left is None
         or right is None
         or not (_gemm(name) and a.shape[-1])
@@ -55,7 +55,7 @@ def relative(a: Array, b: Array) -> tuple[int, Array, Array] | None:
     begins = starts(batch, [(x.shape, x.strides) for x in (a, b)], m * n * a.itemsize)
     jobs = np.array([[*begin, m, n, k] for begin in begins], np.int64)
     steps = np.array([_gemm(name), left[0], right[0], left[1], right[1], max(n, 1)], np.int64)
-    return native.runtime_address(f"rl_{PREFIX[name]}gemm"), jobs, steps
+    return native.runtime_address(f"rl_{BLAS[name]}gemm"), jobs, steps
 
 
 def starts(

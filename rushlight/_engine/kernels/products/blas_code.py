@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rushlight._engine.kernels.emit.atom_code import LLVM
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.runtime.abi import BLAS, SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 
-PREFIX = {"float32": "s", "float64": "d"}
 ROW_MAJOR = 101
 
 
@@ -15,7 +15,7 @@ def write(module: Module) -> None:
 
     args: a, b, c. dims: m, n, k. steps: gemm, whether a and b are transposed, lda, ldb, ldc.
     """
-    for dtype, prefix in PREFIX.items():
+    for dtype, prefix in BLAS.items():
         kind = LLVM[dtype]
         f = Function(module, f"define i32 @rl_{prefix}gemm(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)")
         a, b, c = (f.load("ptr", "%args", SLOT * i) for i in range(3))

@@ -201,7 +201,7 @@ class _Writer:
         return Plan(team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL)
 
     def _bytes(self, columns: int, made: Product) -> int:
-        return -(-columns // made.columns) * self.depth * made.line
+        return int(-(-columns // made.columns) * self.depth * made.line)
 
     def _part(self, a: int, c: int, i: int) -> tuple[int, int, int]:
         """Where rows from i on begin, and their number in the tables: 0 where rows are read in place."""

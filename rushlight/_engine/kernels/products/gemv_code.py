@@ -11,8 +11,7 @@ from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
 from rushlight._engine.kernels.emit.scalar_code import item_size, load, store
 from rushlight._engine.kernels.loops.row_plan import across
-from rushlight._engine.kernels.products.tile_code import HEADER
-from rushlight._engine.kernels.runtime.shared_loops import SLOT
+from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
 
 # How many columns at a time, and vectors of each; how many rows.
 _STREAMS, _UNROLLED, _ROWS = 4, 2, 8

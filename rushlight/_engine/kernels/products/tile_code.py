@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
 from rushlight._engine.kernels.emit.scalar_code import item_size, load
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close, slot
+from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close, slot
 
 # Rows of a strip, whose tiles share a block of B, and how many lines such a block has.
 STRIP, _BLOCK = 96, 128
-HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 PAIRS = "pairs"
 _ADD_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 

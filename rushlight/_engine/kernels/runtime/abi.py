@@ -13,3 +13,7 @@ MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
 CALL_HEAD = 3
 # Functions of stages.
 STAGES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
+# A loop of the team: NumPy's inner loop, whose number says that it refused.
+HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
+# What BLAS calls dtypes.
+BLAS = {"float32": "s", "float64": "d"}

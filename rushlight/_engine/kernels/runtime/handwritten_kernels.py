@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rushlight._engine.kernels.emit.llvm_ir import Function, Module
-from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
 from rushlight._engine.kernels.emit.target import available
 from rushlight._engine.kernels.runtime import native
-from rushlight._engine.kernels.runtime.shared_loops import SLOT
+from rushlight._engine.kernels.runtime.abi import SLOT
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.numerics.ufunc import builtin
+
+if TYPE_CHECKING:
+    from rushlight._engine.kernels.emit.llvm_ir import Module
 
 ADDRESS, INTEGER, FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 
@@ -71,6 +72,10 @@ class Prepared(Written):
 
     def by_objects(self, module: Module, name: str) -> None:
         """The IR of the builtin."""
+        # Here, since what is on the disk is not written.
+        from rushlight._engine.kernels.emit.llvm_ir import Function
+        from rushlight._engine.kernels.emit.python_builtins import answer, data, unlocked
+
         self.plain(module, f"{name}_plain")
         f = Function(module, f"define ptr @{name}(ptr %self, ptr %args, i64 %n)")
         a, b, c, numbers = (data(f, "%args", SLOT * k) for k in range(4))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rushlight._engine.core import settings
 from rushlight._engine.kernels.emit import target
-from rushlight._engine.kernels.runtime import cache
+from rushlight._engine.kernels.runtime import cache, packed
 from rushlight._engine.kernels.runtime.abi import STAGES
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _USUAL = (
 )
 
 _lock = threading.RLock()
-_addresses: dict[str, int] = {}
+_addresses: dict[tuple[str, str], int] = {}
 
 if hasattr(os, "register_at_fork"):
     # Nobody is inside LLVM while the process is copied.
@@ -59,14 +59,14 @@ def _runtime(columns: bool = False) -> dict[str, int]:
     """The addresses of the usual functions, and of those for columns."""
     parts, symbols = _COLUMNS if columns else _USUAL
     known = _runtime() if columns else {}
-    name = cache.key(f"runtime {symbols[0]}", target.identity())
-    code = cache.find(name)
-    if code is None:
+
+    def make() -> bytes:
         module = _module()
         for part in parts:
             import_module(f"rushlight._engine.kernels.{part}").write(module)
-        code = target.assemble(module.text(), tidy=True)
-        cache.keep(name, code)
+        return target.assemble(module.text(), tidy=True)
+
+    code = _code("runtime", symbols[0], make)
     found = known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
     for told in () if columns else settings.on_change:  # there are new ways now
         told()
@@ -85,23 +85,35 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
     name of its entry; what that raises (Unsupported) is passed on.
     """
     with _lock:
-        name = cache.key(kind, text, target.identity())
-        found = _addresses.get(name)
+        found = _addresses.get((kind, text))
         if found is None:
-            symbol = f"rl_{name}"
-            code = cache.find(name)
-            if code is None:
+            symbol = f"rl_{cache.key(kind, text)}"
+
+            def make() -> bytes:
                 module = _module()
                 write(module, symbol)
-                code = target.assemble(module.text())
-                cache.keep(name, code)
-            found = _addresses[name] = target.load(code, (symbol,), _runtime(kind == "columns"))[0]
+                return target.assemble(module.text())
+
+            code = _code(kind, text, make)
+            found = _addresses[kind, text] = target.load(code, (symbol,), _runtime(kind == "columns"))[0]
         return found
+
+
+def _code(kind: str, text: str, make: Callable[[], bytes]) -> bytes:
+    """Machine code: the disk's, the package's, or made now."""
+    name = cache.key(kind, text, target.identity())
+    code = cache.find(name) or packed.find(kind, text)
+    if code is None:
+        code = make()
+        cache.keep(name, code)
+    return code
 
 
 def kept(kind: str, text: str) -> bool:
     """Whether `address` has nothing to write for these."""
-    return target.available() and cache.has(cache.key(kind, text, target.identity()))
+    return target.available() and (
+        packed.has(kind, text) or cache.has(cache.key(kind, text, target.identity()))
+    )
 
 
 def ir(write: Callable[[Module, str], None]) -> str:

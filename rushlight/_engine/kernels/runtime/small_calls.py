@@ -63,7 +63,8 @@ def reduction(
     def total(a: Array) -> Array:
         out = make(shape, of)
         run(a, out)
-        return out
+        result: Array = out
+        return result
 
     total.quiet = True  # type: ignore[attr-defined]
     return total

@@ -11,21 +11,22 @@ from contextlib import ExitStack, nullcontext
 from itertools import chain, groupby
 from math import prod
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.loops.columns import CHUNK, Columns
 from rushlight._engine.kernels.loops.pointwise import SHARED, pointwise
 from rushlight._engine.kernels.loops.rows import rows
 from rushlight._engine.kernels.products import blas
-from rushlight._engine.kernels.products.tile_code import HEADER
-from rushlight._engine.kernels.products.tiles import Packed
 from rushlight._engine.kernels.runtime import native, parallel, team
+from rushlight._engine.kernels.runtime.abi import HEADER
 from rushlight._engine.kernels.runtime.team import pointer, word
 from rushlight._engine.numerics.ufunc import LOOPS
 from rushlight._engine.ops.expressions import Expr, symbol
+
+if TYPE_CHECKING:
+    from rushlight._engine.kernels.emit.llvm_ir import Module
 
 Array = np.ndarray[Any, Any]
 # From how many elements on work is shared out: between the stages of a program threads are awake.
@@ -151,6 +152,8 @@ class Noted:
 
     def run(self, function: Any, *operands: Any) -> None:
         """A fused kernel, or a packed product."""
+        from rushlight._engine.kernels.products.tiles import Packed
+
         if isinstance(function, Packed):
             x, out = operands
             product, three = function.at(len(x)), (x, function.b, out)
@@ -202,6 +205,9 @@ def chains(parts: Sequence[Stages]) -> Stages:
 
 def _chain(module: Module, name: str) -> None:
     """The IR. args: a table of stages. dims: how many."""
+    # Here, as the next, since small programs reduce by stages alone.
+    from rushlight._engine.kernels.emit.llvm_ir import Function
+
     f = Function(module, HEADER.format(name))
     module.declare("rl_program_run", "declare i64 @rl_program_run(ptr, ptr, i64, i64, i64)")
     count = f.load("i64", "%dims")

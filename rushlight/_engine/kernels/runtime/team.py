@@ -164,7 +164,7 @@ class Call:
     def __call__(self, threads: int, *operands: Array) -> bool:
         """Run all, only where `possible`; whether no loop has refused."""
         if threads < 2 and self.small:
-            return self.run(*operands)  # type: ignore[no-any-return]
+            return self.run(*operands)
         words = self.words.copy()
         bases = np.array([0, pointer(words), *map(pointer, operands)], np.int64)
         words += bases[self.table[CALL_HEAD : -len(words)] // 8]

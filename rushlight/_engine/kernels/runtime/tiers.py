@@ -18,6 +18,7 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.settings import knobs
+from rushlight._engine.kernels.emit.target import Unfit
 
 COLD, QUEUED, READY, NUMPY_ONLY = range(4)
 
@@ -142,6 +143,8 @@ class Tiered:
         """`compile_now` for a program that goes on without."""
         try:
             return self.compile_now()
+        except Unfit:
+            raise
         except Exception as error:
             warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}", RuntimeWarning)
             self._install(None)

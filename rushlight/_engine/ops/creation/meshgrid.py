@@ -54,7 +54,7 @@ def _meshgrid(parts: list[Tensor], indexing: str):
     swap = indexing == "xy" and len(parts) > 1
     if swap:
         parts[:2] = parts[1], parts[0]
-    shape = [t._a.size for t in parts]
+    shape = [t._l.size for t in parts]
     grids = []
     for i, t in enumerate(parts):
         alone = [1] * len(parts)
@@ -112,7 +112,7 @@ def combinations(input, r: int = 2, with_replacement: bool = False):
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    return input[_choices(input._a.size, r, with_replacement)]
+    return input[_choices(input._l.size, r, with_replacement)]
 
 
 # --- powers ---------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def vander(x, N: int | None = None, increasing: bool = False):
         raise RuntimeError("x must be a one-dimensional tensor.")
     if N is not None and N < 0:
         raise RuntimeError("N must be non-negative.")
-    powers = _powers(x, x._a.size if N is None else N)
+    powers = _powers(x, x._l.size if N is None else N)
     return powers if increasing else powers.flip(1)
 
 
@@ -133,7 +133,7 @@ def vander(x, N: int | None = None, increasing: bool = False):
 def linalg_vander(x, *, N: int | None = None):
     """The powers 0 to N-1 (N: the last size) of elements, along a new last dim."""
     x = x if x.ndim else x.reshape(1)
-    count = x._a.shape[-1] if N is None else N
+    count = x._l.shape[-1] if N is None else N
     if count < 2:
         raise RuntimeError(f"N must be greater than 1, got {count}")
     return _powers(x, count)

@@ -100,7 +100,7 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
     large = norms > max_norm
     if large.any():
         scale = (max_norm / (norms[large] + 1e-7)).astype(np.float64)
-        fresh = (rows[large] * scale[:, None]).astype(weight._a.dtype)
+        fresh = (rows[large] * scale[:, None]).astype(weight._l.dtype)
         weight.detach()[tensor_of(used[large])] = tensor_of(fresh)
 
 
@@ -137,7 +137,7 @@ def functional_embedding(
     """
     place = -1
     if padding_idx is not None:
-        rows = weight._a.shape[0]
+        rows = weight._l.shape[0]
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         place = padding_idx % rows

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.callers import warn
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy
@@ -246,20 +247,25 @@ def _bags(
     padding: int,
 ) -> tuple[Any, Any, Any, Any]:
     """The four results of a vector of indices that is in order; padding: the row left out, or -1."""
-    bags = max(len(starts) - include_last, 0)
+    bags, starts, where = max(len(starts) - include_last, 0), host(starts), weight.device
     if not bags:
         flat, weights = flat[:0], weights if weights is None else weights[:0]
     numbers = np.searchsorted(starts[:bags], np.arange(flat.numel()), side="right") - 1
-    counted = flat._a != padding if padding >= 0 else np.ones(flat.numel(), bool)
+    counted = host(flat._a) != padding if padding >= 0 else np.ones(flat.numel(), bool)
     sizes = np.bincount(numbers[counted], minlength=bags)
-    integers = np.promote_types(flat._a.dtype, starts.dtype)
+    integers = np.promote_types(flat._l.dtype, starts.dtype)
     rows = embedding(weight, flat if flat.dtype.itemsize >= 4 else flat.int(), padding, scale, sparse)
     shape, places = (bags, weight.shape[1]), tensor_of(np.asarray(numbers, np.int64))
     none = np.zeros(len(starts), integers)
     if mode == "max":
         found, best = _bag_maximum(rows, numbers, counted, bags)
-        origin = np.where(best >= 0, flat._a[np.maximum(best, 0)], 0) if flat.numel() else best * 0
-        return found, _integers(numbers, integers), _integers(sizes, integers), _integers(origin, integers)
+        origin = np.where(best >= 0, host(flat._a)[np.maximum(best, 0)], 0) if flat.numel() else best * 0
+        return (
+            found,
+            _integers(numbers, integers, where),
+            _integers(sizes, integers, where),
+            _integers(origin, integers, where),
+        )
     if weights is not None:
         rows = rows * weights.reshape(-1, 1)
     if padding >= 0:
@@ -267,14 +273,24 @@ def _bags(
     total = rows.new_zeros(shape).index_add(0, places, rows)
     if mode == "sum":
         of = numbers if padding >= 0 else numbers[:0]
-        return total, _integers(of, integers), _integers(none, integers), _integers(none, integers)
-    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._a.dtype)[:, None])
+        return (
+            total,
+            _integers(of, integers, where),
+            _integers(none, integers, where),
+            _integers(none, integers, where),
+        )
+    mean = total / tensor_of(np.maximum(sizes, 1).astype(weight._l.dtype)[:, None])
     none[:bags] = sizes
-    return mean, _integers(numbers, integers), _integers(none, integers), _integers(none, integers)
+    return (
+        mean,
+        _integers(numbers, integers, where),
+        _integers(none, integers, where),
+        _integers(none, integers, where),
+    )
 
 
-def _integers(values: Array, dtype: Any) -> Any:
-    return tensor_of(values.astype(dtype))
+def _integers(values: Array, dtype: Any, where: Any) -> Any:
+    return tensor_of(values.astype(dtype)).to(where)
 
 
 def _bag_maximum(rows: Any, numbers: Array, counted: Array, bags: int) -> tuple[Any, Array]:
@@ -283,7 +299,7 @@ def _bag_maximum(rows: Any, numbers: Array, counted: Array, bags: int) -> tuple[
     best = np.full((bags, width), -1, np.int64)
     order = np.flatnonzero(counted)
     if len(order) and width:
-        values, own = rows._a[order], numbers[order]
+        values, own = host(rows._a)[order], numbers[order]
         filled, starts, back = np.unique(own, return_index=True, return_inverse=True)
         largest = np.maximum.reduceat(values, starts, axis=0)[back]
         first = np.where((values == largest) | np.isnan(largest), order[:, None], rows.shape[0])

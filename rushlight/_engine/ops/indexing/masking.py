@@ -98,9 +98,9 @@ def _(s: Any, grad: Any) -> Any:
 def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
     """`values` as the first elements of a tensor of `shape`, zeros behind them."""
     size = int(np.prod(shape))
-    if values._a.size < size:
+    if values._l.size < size:
         # Added, not written: the sum of a part and zeros keeps its gradient.
-        behind = values.new_zeros(size - values._a.size)
+        behind = values.new_zeros(size - values._l.size)
         values = ROWS["cat"]((values, behind))
     return values.reshape(shape)
 

@@ -163,12 +163,12 @@ def take_along_dim(input, indices, dim: int | None = None):
             f"{indices.ndim} dimensions for indices"
         )
     d = wrap_dim(dim, input.ndim)
-    shape, size = input._a.shape, input._a.shape[d]
-    full = broadcast_shapes((*shape[:d], indices._a.shape[d], *shape[d + 1 :]), indices._a.shape)
+    shape, size = input._l.shape, input._l.shape[d]
+    full = broadcast_shapes((*shape[:d], indices._l.shape[d], *shape[d + 1 :]), indices._l.shape)
     source = *full[:d], size, *full[d + 1 :]
-    if indices._a.size and not indices._k.on_meta and np.minimum.reduce(indices._a, None) < 0:
+    if indices._l.size and not indices._k.on_meta and np.minimum.reduce(indices._a, None) < 0:
         indices = ROWS["where"](indices < 0, indices + size, indices)
-    if source != shape or full != indices._a.shape:
+    if source != shape or full != indices._l.shape:
         input, indices = input.expand(source), indices.expand(full)
     return gather(input, d, indices)
 
@@ -192,6 +192,6 @@ def masked_select(input, mask) -> Array:
 @masked_select.gradient
 def _(s: Any, grad: Any) -> Any:
     shape = s.shape("input")
-    full = broadcast_shapes(shape, s.mask._a.shape)
+    full = broadcast_shapes(shape, s.mask._l.shape)
     into = grad.new_zeros(full).masked_scatter(s.mask, grad)
     return into.sum_to_size(shape), None

@@ -252,10 +252,10 @@ def _written_back(input: Any, src: Any, view: Any, *where: Any) -> Any:
 
 
 def _put(part: Any, src: Any) -> None:
-    if part._a.shape != src._a.shape:
+    if part._l.shape != src._l.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
-            f"{list(src._a.shape)}, slice size = {list(part._a.shape)}"
+            f"{list(src._l.shape)}, slice size = {list(part._l.shape)}"
         )
     part.copy_(src)
 

@@ -42,6 +42,10 @@ def linear(input, weight, bias: Tensor | None = None) -> str:
 @linear.kernel
 @resolved
 def _(x: Array, w: Array, bias: Array | None) -> Way:
+    if not (x.ndim and w.ndim):
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
+        )
     if x.dtype != w.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
     if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):

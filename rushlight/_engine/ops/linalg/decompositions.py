@@ -365,6 +365,6 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian: bool = False):
             f"{op}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots "
             f"with shape {list(pivots.shape)} instead"
         )
-    if pivots._a.dtype.kind not in "iu":
+    if pivots._l.dtype.kind not in "iu":
         raise RuntimeError(f"{op}: Expected pivots to be integers. Got {legacy(pivots._a)}")
     return _ldl_solve(LD, pivots, B, hermitian)

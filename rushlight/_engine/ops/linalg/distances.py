@@ -110,4 +110,7 @@ def pdist(input, p: float = 2.0):
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = (tensor_of(i) for i in np.triu_indices(input.shape[0], 1))
     select = ROWS["index_select"]
-    return _length(select(input, 0, first) - select(input, 0, second), p)
+    apart = select(input, 0, first) - select(input, 0, second)
+    if p == 0:  # nan where rows cannot be compared
+        return apart.abs().ceil().clamp(max=1).sum(-1)
+    return _length(apart, p)

@@ -69,7 +69,7 @@ def check_phase(op: str, what: str, *inner: Any) -> None:
         return
     turn = sum(np.diagonal(t._a, 0, -2, -1).imag for t in inner)
     size = max(abs(t._a).max(initial=0) for t in inner)
-    tolerance = 1e-2 if inner[0]._a.itemsize == 8 else 1e-5
+    tolerance = 1e-2 if inner[0]._l.itemsize == 8 else 1e-5
     if not np.allclose(turn, 0, rtol=0, atol=tolerance * max(1.0, float(size))):
         raise RuntimeError(
             f"{op}: The {what} in the complex case are specified up to multiplication by "

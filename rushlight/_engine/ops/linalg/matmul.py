@@ -201,7 +201,7 @@ def _(a: Array, b: Array) -> None:
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
 def matmul(input, other):
     """The matrix product with broadcast batch dims; vectors count as rows or columns."""
-    n, k = input._m.ndim, other._m.ndim
+    n, k = input._l.ndim, other._l.ndim
     if n == 2 and k == 2:
         return mm(input, other)
     if n == 1 and k == 1:

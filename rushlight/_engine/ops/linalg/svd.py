@@ -309,7 +309,7 @@ def linalg_lstsq(input, b, rcond: float | None = None, *, driver: str | None = N
     vector = _check(input, b, driver)
     rows, wide = input.shape[-2:]
     if rcond is None:
-        rcond = float(np.finfo(input._a.dtype).eps) * max(rows, wide)
+        rcond = float(np.finfo(input._l.dtype).eps) * max(rows, wide)
     right = b.unsqueeze(-1) if vector else b
     x, rank, values = _lstsq(input, right, rcond)
     values = values.new_empty(0) if driver in ("gelsy", "gels") else values.detach()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import bool_
+from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.linalg.matmul import Array
 from rushlight._engine.ops.nn.softmax import _softmax
@@ -68,7 +69,7 @@ def scaled_dot_product_attention(
             enable_gqa=enable_gqa,
         )
         return found.to(query.dtype)
-    factor = 1.0 / math.sqrt(query._a.shape[-1] or 1) if scale is None else scale
+    factor = 1.0 / math.sqrt(query._l.shape[-1] or 1) if scale is None else scale
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
@@ -78,8 +79,8 @@ def scaled_dot_product_attention(
         attn_mask is None
         and not dropout_p
         and query.dtype.is_floating_point
-        and query._a.size
-        and query._a.shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]
+        and query._l.size
+        and query._l.shape[:-2] == key._l.shape[:-2] == value._l.shape[:-2]
     ):
         return _attention(query, key, value, is_causal, factor)[0]
     # The scale is split between both sides, as PyTorch does, so that products stay small.
@@ -109,7 +110,10 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 def _safe_softmax(scores: Any) -> Any:
     """softmax along the last dim; rows that are masked out whole give 0, not nan."""
-    if scores._a.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
+    if fusing() and not scores.is_complex():  # a program does not depend on values
+        gone = (scores == -math.inf).all(-1, True)
+        return _softmax(scores.masked_fill(gone, 0.0), -1).masked_fill(gone, 0.0)
+    if scores._l.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
         return _softmax(scores, -1)
     gone = (scores == -math.inf).all(-1, True)
     if np.count_nonzero(gone._a):  # else their gradients would be nan

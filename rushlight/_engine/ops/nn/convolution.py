@@ -390,7 +390,7 @@ def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) ->
     out = _sizes(input.shape[2:], kernel, stride, padding, dilation)
     if any(o <= 0 for o in out):
         raise RuntimeError(
-            f"Given input with spatial size {list(input.shape[2:])}, kernel_size="
+            f"Given input with spatial size {tuple(input.shape[2:])}, kernel_size="
             f"{tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, "
             f"calculated shape of the array of sliding blocks as {out}, but its "
             "components must be at least one."
@@ -434,6 +434,12 @@ def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: A
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of "
             f"kernel_size, but got input.size(1)={rows} and kernel_size={tuple(kernel)}."
+        )
+    if any(o <= 0 for o in out):
+        raise RuntimeError(
+            f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+            f"padding={tuple(padding)}, stride={tuple(stride)}, calculated shape of the array of sliding "
+            f"blocks as {tuple(out)}, but its components must be at least one."
         )
     if places != int(np.prod(out)):
         raise RuntimeError(

@@ -152,6 +152,8 @@ def interpolate(
             "bilinear | bicubic | trilinear"
         )
     out, scales = _out_sizes(input.shape[2:], size, scale_factor)
+    if any(abs(o) >= 2**63 for o in out):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     if mode not in _MODES or dims not in _MODES[mode]:
         raise NotImplementedError(
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
@@ -197,7 +199,7 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
         raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
     if size * out > _LARGE:
         return _by_taps(x, dim, *_taps(size, out, *how))
-    weights = _matrix(size, out, *how).astype(x._a.dtype)
+    weights = _matrix(size, out, *how).astype(x._l.dtype)
     if dim == x.ndim - 2:
         return tensor_of(np.ascontiguousarray(weights.T)).matmul(x)
     return x.movedim(dim, -1).matmul(tensor_of(weights)).movedim(-1, dim).contiguous()
@@ -210,7 +212,7 @@ _LARGE = 1 << 16
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
     wide = x.float() if narrow(x._a) else x  # the sum is rounded once
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
-    weights = weights.astype(wide._a.dtype)
+    weights = weights.astype(wide._l.dtype)
     first, *others = [
         wide.index_select(dim, tensor_of(a.copy())) * tensor_of(w.copy().reshape(shape))
         for a, w in zip(at.T, weights.T, strict=True)

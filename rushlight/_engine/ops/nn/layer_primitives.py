@@ -50,6 +50,33 @@ def _safe_softmax(input, dim: int, dtype: dtype | None = None):
     return _softmax(x.masked_fill(nothing, 0), dim).masked_fill(nothing, 0)
 
 
+@composite(where=("torch",))
+def _masked_softmax(input, mask, dim: int | None = None, mask_type: int | None = None):
+    """softmax along dim (the last) of what mask leaves: True is left out.
+
+    mask_type: 0 for a mask (L, L), 1 for one of keys (B, L), 2 for one of input's shape.
+    """
+    if mask.dtype.name != "bool":
+        raise RuntimeError("Mask should be a boolean tensor")
+    if mask_type == 1 and mask.ndim == 2 and input.ndim == 4:
+        mask = mask.reshape(mask.shape[0], 1, 1, mask.shape[1])
+    return _softmax(input.masked_fill(mask, -inf), input.ndim - 1 if dim is None else dim)
+
+
+@composite(where=("torch",), out=True)
+def _add_relu(input, other: Tensor | Number, *, alpha: Number = 1):
+    """relu of the sum."""
+    return ROWS["relu"](ROWS["add"](input, other, alpha=alpha))
+
+
+@composite(where=("torch",))
+def _grid_sampler_2d_cpu_fallback(
+    input, grid, interpolation_mode: int, padding_mode: int, align_corners: bool
+):
+    """grid_sampler_2d."""
+    return ROWS["grid_sampler_2d"](input, grid, interpolation_mode, padding_mode, align_corners)
+
+
 # --- batch norm -----------------------------------------------------------------------------------
 
 
@@ -68,7 +95,7 @@ def native_batch_norm(
     found = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     like = input if weight is None else weight
     if not training:
-        return found, empty(0, dtype=like.dtype), empty(0, dtype=like.dtype)
+        return found, like.new_empty(0), like.new_empty(0)
     dims = (0, *range(2, input.ndim))
     wide = input.detach().to(like.dtype if input.dtype.itemsize > 2 else float32)
     spread = (wide - wide.mean(dims, True)).square().mean(dims)

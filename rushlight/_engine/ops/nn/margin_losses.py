@@ -56,6 +56,13 @@ def soft_margin_loss(input, target):
     return (-target * input).exp().log1p()
 
 
+def _size(x: Any, dim: int) -> Any:
+    """The length along dim, whose gradient at 0 is 0."""
+    squares = x.square().sum(dim, True)
+    none = squares == 0
+    return where(none, 0.0, where(none, 1.0, squares).sqrt()).to(x.dtype)
+
+
 @composite(where=("torch", "nn.functional"), planned=True)
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
@@ -64,18 +71,24 @@ def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-08):
     if not of.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {of.legacy}")
     x1, x2 = ((x if x.is_floating_point() else x.to(of)).expand(shape) for x in (x1, x2))
-    size1, size2 = (
-        (x.float() if x.dtype.itemsize == 2 else x).square().sum(dim, True).sqrt().to(x.dtype)
-        for x in (x1, x2)
-    )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
+    size1, size2 = (_size(x.float() if x.dtype.itemsize == 2 else x, dim).to(x.dtype) for x in (x1, x2))
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
 
 
 @loss()
 def cosine_embedding_loss(input1, input2, target, margin: float = 0):
     """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with "
+            f"sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
     eps = 1e-12
-    dim = input1.ndim - 1 if input1.ndim else 0
+    dim = input1.ndim - 1
     dot = (input1 * input2).sum(dim)
     cos = dot / ((((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)).sqrt())
     return where(target == 1, 1 - cos, 0.0) + where(target == -1, (cos - margin).clamp(min=0), 0.0)
@@ -229,7 +242,7 @@ def _lengths(name: str, value: Any) -> Ints:
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
-    shape, given = logs._m.shape, targets._m.shape
+    shape, given = logs._l.shape, targets._l.shape
     if 0 in shape:
         raise RuntimeError("log_probs tensor must not be empty")
     if len(shape) != 3 or len(given) not in (1, 2):
@@ -263,7 +276,7 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
 @composite(name="_ctc_mean", where=("aten",), planned=True)
 def _mean_of_each(losses, lengths: Ints):
     """The mean of losses over their lengths."""
-    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype)).to(losses.device)).mean()
+    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._l.dtype)).to(losses.device)).mean()
 
 
 @opaque(where=("aten",), node="ctc_loss")
@@ -316,26 +329,45 @@ def _(s: Any, *grads: Any) -> Any:
     raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
 
 
+_CELLS = 2048  # pairs of a step and a sequence that one call goes through
+
+
 def _ways(emitted: Array, labels: Array) -> Array:
     """log of the sum over ways to each state (last axis) at each time (first), from one of the first two."""
     padded = np.empty((len(labels), labels.shape[1] + 2), labels.dtype)
     padded[:, 2:] = labels
     wide = np.empty((*emitted.shape[:2], labels.shape[1] + 2), emitted.dtype)
     wide[:, :, :2] = wide[0] = -inf
-    found, run = wide[:, :, 2:], _steps(len(emitted), *labels.shape, emitted.dtype)
-    if run is None:
+    found = wide[:, :, 2:]
+    if labels.shape[1] == 1:
         found = np.cumsum(emitted, 0, emitted.dtype)
         found[1:][found[:-1] == inf] = np.nan  # as of several states
         return found
     found[0, :, :2] = emitted[0, :, :2]
-    run(wide, padded, np.ascontiguousarray(emitted))
+    emitted = np.ascontiguousarray(emitted)
+    at_once = max(_CELLS // max(len(labels), 1), 1)
+    for first in range(0, len(emitted) - 1, at_once):
+        part = slice(first, first + at_once + 1)
+        run = _steps(len(wide[part]), *labels.shape, emitted.dtype)
+        (_one_by_one if run is None else run)(wide[part], padded, emitted[part])
     return found
+
+
+def _one_by_one(wide: Array, labels: Array, emitted: Array) -> None:
+    """All steps but the first, with NumPy's functions."""
+    for time in range(1, len(emitted)):
+        stay, step, leap = (wide[time - 1, :, k : wide.shape[2] - 2 + k] for k in (2, 1, 0))
+        leap = np.where(labels[:, 2:] != labels[:, :-2], leap, -inf)
+        most = np.maximum(np.maximum(stay, step), leap)
+        base = np.where(most == -inf, 0, most).astype(wide.dtype, copy=False)
+        total = np.exp(stay - base) + np.exp(step - base) + np.exp(leap - base)
+        wide[time, :, 2:] = np.log(total) + base + emitted[time]
 
 
 @lru_cache(maxsize=64)
 def _steps(steps: int, n: int, states: int, of: Any) -> Any:
-    """All steps in one call, for arrays of these sizes; None where a row is no line of several states."""
-    if states == 1:
+    """All steps in one call, for arrays of these sizes; None where there is no machine code."""
+    if steps < 2:
         return None
     wide, labels = np.empty((steps, n, states + 2), of), np.empty((n, states + 2), np.int64)
     emitted = np.empty((steps, n, states), of)

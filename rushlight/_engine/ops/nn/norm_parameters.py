@@ -48,7 +48,7 @@ def check_dtypes(input: Any, *params: Any) -> None:
 def check_channels(samples: int, channels: int, training: bool, *params: Any) -> None:
     """Refuse parameters that are not a number for each channel; in training, one running moment alone."""
     for name, p in zip(("running_mean", "running_var", "weight", "bias"), params, strict=True):
-        if p is None or p._m.shape == (channels,):
+        if p is None or p._l.shape == (channels,):
             continue
         if p.numel() != channels:
             raise RuntimeError(

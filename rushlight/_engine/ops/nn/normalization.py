@@ -236,6 +236,10 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got "
             f"input of shape {list(input.shape)} and num_groups={num_groups}"
         )
+    if input.shape[0] * (channels // num_groups) * math.prod(input.shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}"
+        )
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (p.ndim != 1 or p.shape[0] != channels):
             raise RuntimeError(
@@ -309,7 +313,7 @@ def batch_norm(
     if not input.numel():
         return _per_channel(input.clone(), weight, bias).to(input.dtype)
     params = running_mean, running_var, weight, bias
-    check_channels(1, input._m.shape[1], training, *params)
+    check_channels(1, input._l.shape[1], training, *params)
     check_dtypes(input, weight, bias, running_mean, running_var)
     wide = input.float() if _mixed(input, *params) else input
     return _batch_norm(wide, *params, training, momentum, eps).to(input.dtype)

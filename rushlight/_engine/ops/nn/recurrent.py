@@ -302,6 +302,16 @@ gru, rnn_tanh, rnn_relu = (
 
 
 def _cell(mode: str, input: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    if input.shape[-1] != w_ih.shape[-1]:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[-1]}"
+        )
+    gates, hidden = {"LSTM": 4, "GRU": 3}.get(mode, 1), h.shape[-1]
+    for name, w in (("weight_ih", w_ih), ("weight_hh", w_hh)):
+        if w.shape[0] != gates * hidden:
+            raise RuntimeError(
+                f"{name} first dim must be {gates} * hidden_size = {gates * hidden}, but got {w.shape[0]}"
+            )
     return _step(mode, linear(input, w_ih, b_ih), h, c, w_hh, b_hh, None)
 
 

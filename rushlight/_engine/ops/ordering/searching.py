@@ -410,7 +410,7 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
             continue
         if b <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {d}")
-        if range is None and points._a.size and points.dtype.itemsize == 2:
+        if range is None and points._l.size and points.dtype.itemsize == 2:
             raise NotImplementedError(f"\"histogramdd\" not implemented for '{points.dtype.legacy}'")
         low, high = _bounds(points._a[:, d], range, d)
         found.append(ROWS["linspace"](low, high, b + 1, dtype=points.dtype))

@@ -158,7 +158,7 @@ _stacked("dstack", "cat along the third dim.", ROWS["atleast_3d"], 2)
 _stacked(
     "column_stack",
     "cat along the second dim, vectors being columns.",
-    lambda t: t.reshape(t._a.size, 1) if t.ndim <= 1 else t,
+    lambda t: t.reshape(t._l.size, 1) if t.ndim <= 1 else t,
     1,
 )
 
@@ -173,10 +173,10 @@ def block_diag(tensors: "*Any" = ()):
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
                 f"Input {place} has {t.ndim} dimensions"
             )
-    width = sum(t._a.shape[1] for t in parts)
+    width = sum(t._l.shape[1] for t in parts)
     rows, start = [], 0
     for t in promoted(parts):
-        high, wide = t._a.shape
+        high, wide = t._l.shape
         left, right = t.new_zeros((high, start)), t.new_zeros((high, width - start - wide))
         rows.append(ROWS["_cat"]([left, t, right], 1))
         start += wide

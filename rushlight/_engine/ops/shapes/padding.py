@@ -85,7 +85,16 @@ def _check_mode(input: Any, pad: Any, mode: str) -> None:
     count = len(pad) // 2
     if len(pad) % 2 or count not in (1, 2, 3) or input.ndim not in (count + 1, count + 2):
         raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    if mode != "circular" and 0 in input.shape[input.ndim - count - 1 :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other "
+            f"non-zero dimensions for input, but got: {list(input.shape)}"
         )
     for i in range(count):
         n, low, high = input.shape[-1 - i], pad[2 * i], pad[2 * i + 1]

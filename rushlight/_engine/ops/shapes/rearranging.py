@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.accelerator import host
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.ops import forms
@@ -228,13 +229,13 @@ def repeat_interleave(
         return _repeat_each(input, int(repeats), d)
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    size = input._a.shape[d] if input.ndim else 1
-    if repeats.ndim == 0 or repeats._a.size == 1:
+    size = input._l.shape[d] if input.ndim else 1
+    if repeats.ndim == 0 or repeats._l.size == 1:
         repeats = repeats.reshape(1).expand((size,))
-    elif repeats._a.size != size:
+    elif repeats._l.size != size:
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got "
-            f"repeats.size(0) = {repeats._a.size} and input.size({d}) = {size}"
+            f"repeats.size(0) = {repeats._l.size} and input.size({d}) = {size}"
         )
     return ROWS["index_select"](input, d, _positions(repeats, output_size))
 
@@ -256,7 +257,7 @@ def _(s: Any, grad: Any) -> Any:
 
 def _positions(repeats: Any, output_size: int | None) -> Any:
     """0 .. n - 1, each repeated as often as `repeats` says."""
-    counts = repeats._a
+    counts = host(repeats._a)
     if counts.dtype not in (np.int64, np.int32):
         raise NotImplementedError(
             '"repeat_interleave_cpu" not implemented for '
@@ -269,7 +270,7 @@ def _positions(repeats: Any, output_size: int | None) -> Any:
     total = int(counts.sum())
     if output_size is not None and output_size != total:
         raise RuntimeError(f"allocated size does not match required size, got {output_size} and {total}")
-    return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
+    return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts)).to(repeats.device)
 
 
 # --- channels exchanged for space, and with one another --------------------------------------------

@@ -119,7 +119,7 @@ def flatten(input, start_dim: int = 0, end_dim: int = -1):
         return input.reshape(1)
     if first == last:
         return input
-    sizes = input._a.shape
+    sizes = input._l.shape
     middle = int(np.prod(sizes[first : last + 1], dtype=np.int64))
     return input.reshape(*sizes[:first], middle, *sizes[last + 1 :])
 

@@ -218,7 +218,7 @@ def istft(
     x = input.unsqueeze(0) if input.ndim == 2 else input
     frames = _frames(x.transpose(1, 2), n_fft, normalized, onesided, return_complex)
     window = _window(window, n_fft, win, frames)
-    window = ROWS["ones"](n_fft, dtype=frames.dtype) if window is None else window
+    window = ROWS["ones"](n_fft, dtype=frames.dtype, device=frames.device) if window is None else window
     y = _overlaid(frames * window.view(1, 1, n_fft), hop)
     square = (window * window).expand(1, x.shape[-1], n_fft)
     found = _cut(y, _overlaid(square, hop), n_fft // 2 if center else 0, n_fft, center, length)

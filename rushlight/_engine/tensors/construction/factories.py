@@ -50,13 +50,27 @@ def tensor(
     return track(made) if checked_flag("tensor", "requires_grad", requires_grad) else made
 
 
+def _of_storage(data: Any, dtype: Dtype | None) -> Any:
+    """The elements of a storage of this dtype, or of bytes; RuntimeError for a storage of another one."""
+    wanted = get_default_dtype() if dtype is None else dtype
+    own = getattr(data, "dtype", None)
+    if own is not None and own is not wanted:
+        raise RuntimeError(
+            f"Expected a Storage of type {wanted.legacy} or an UntypedStorage, but got type {own.legacy} for "
+            "argument 1 'storage'"
+        )
+    return np.asarray(data.untyped()._bytes()).view(wanted.np)
+
+
 def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) -> Tensor:
     if not isinstance(data, Tensor):
+        if hasattr(data, "untyped") and hasattr(data, "nbytes"):
+            data = _of_storage(data, dtype)
         return _moved(wrap(infer(data, dtype)), where)
     warn(_COPY_ADVICE.format(advised), UserWarning)
     kept = alias(data)
     return kept.to(
-        kept.device if where is None else where,  # type: ignore[no-any-return]
+        kept.device if where is None else where,
         kept.dtype if dtype is None else dtype,
         copy=True,
     )
@@ -65,7 +79,7 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
 def _moved(t: Tensor, where: Device | None) -> Tensor:
     if where is None:
         where = Default.value
-    return t if where.type == "cpu" else t.to(where)  # type: ignore[no-any-return]
+    return t if where.type == "cpu" else t.to(where)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -76,7 +90,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return _converted(data, of, where, None)
     if isinstance(data, np.ndarray):
         found = _moved(from_numpy(data), where)
-        return found if of is None else found.to(of)  # type: ignore[no-any-return]
+        return found if of is None else found.to(of)
     return _moved(wrap(infer(data, of)), where)
 
 
@@ -160,7 +174,7 @@ def _converted(found: Tensor, of: Dtype | None, where: Device | None, copy: bool
         if of is found.dtype:
             what, old, new = "device", str(found.device), str(where)
         raise ValueError(f"can't alias tensor with {what} '{old}' into {what} '{new}'.")
-    return found.to(where, of, copy=bool(copy))  # type: ignore[no-any-return]
+    return found.to(where, of, copy=bool(copy))
 
 
 def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
@@ -175,8 +189,8 @@ def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
     if made.requires_grad == requires_grad:
         return made
     if not made.is_leaf:
-        return made.detach()  # type: ignore[no-any-return]
-    return track(made) if requires_grad else made.requires_grad_(False)  # type: ignore[no-any-return]
+        return made.detach()
+    return track(made) if requires_grad else made.requires_grad_(False)
 
 
 # --- buffers --------------------------------------------------------------------------------------
@@ -207,7 +221,7 @@ def from_file(
     shared: what is written to the tensor is written to the file, which is made or made longer. False by
     default; then it is a RuntimeError if the file is not there or too short.
     """
-    of = checked_dtype("from_file", dtype or get_default_dtype())
+    of = checked_dtype("from_file", dtype) or get_default_dtype()
     try:
         with open(filename, "ab" if shared else "rb") as file:
             if shared and file.tell() < size * of.itemsize:

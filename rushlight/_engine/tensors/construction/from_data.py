@@ -233,7 +233,7 @@ def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
 
 def _single(t: Any, of: dtype) -> Any:
     """The number in a tensor of one element."""
-    if t._a.size != 1:
+    if t._l.size != 1:
         if of.category == dt.INTEGRAL:
             raise TypeError(
                 "only integer tensors of a single element can be converted to an "

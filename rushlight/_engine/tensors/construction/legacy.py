@@ -38,7 +38,7 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
             raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with .to()")
         return alias(first)
     if len(args) == 1 and hasattr(first, "untyped"):
-        return wrap(np.empty(0, of.np)).set_(first)  # type: ignore[attr-defined,no-any-return]
+        return wrap(np.empty(0, of.np)).set_(first)
     if isinstance(first, Size) or all(
         isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in args
     ):
@@ -82,7 +82,8 @@ class _LegacyType(type):
     dtype: dt.dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance._k.dtype is cls.dtype
+        dense = isinstance(instance, Tensor) and not getattr(instance, "is_sparse", False)
+        return dense and instance._k.dtype is cls.dtype
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return _make(cls.dtype, args, kwargs)

@@ -39,7 +39,7 @@ def track(t: Tensor) -> Tensor:
         raise RuntimeError(
             f"Only Tensors of floating point and complex dtype can require gradients, got {t._k.dtype}"
         )
-    return t.requires_grad_()  # type: ignore[no-any-return]
+    return t.requires_grad_()
 
 
 def checked_dtype(op: str, dtype: Any) -> dt.dtype | None:

@@ -87,7 +87,7 @@ def share(memory: Storage, t: Tensor | None = None) -> None:
     places = [(v, v.storage_offset(), v.stride()) for v in viewers]
     block(old.size, memory=memory)._bytes[:] = old  # type: ignore[index]
     for v, offset, steps in places:
-        place(v, strided(memory._bytes, v._m.dtype, v._m.shape, steps, offset), v._k)  # type: ignore[arg-type]
+        place(v, strided(memory._bytes, v._l.dtype, v._l.shape, steps, offset), v._k)  # type: ignore[arg-type]
 
 
 def _outlived(memory: Storage) -> None:

@@ -19,18 +19,29 @@ class Storage:
     """What all views of one memory share: its bytes (found when first asked for) and a version.
 
     foreign: the memory belongs to someone else (a NumPy array) and cannot be resized.
+    exposed: it was handed out as an array, so that it may be written to unseen.
     pinned: it is page-locked, for copies to and from CUDA devices.
     views: weak references to tensors that autograd must know of when the memory is written to;
     dead ones are dropped when there are `prune_at`.
     """
 
-    __slots__ = ("version", "_bytes", "inference", "foreign", "pinned", "views", "prune_at", "__weakref__")
+    __slots__ = (
+        "version",
+        "_bytes",
+        "inference",
+        "foreign",
+        "exposed",
+        "pinned",
+        "views",
+        "prune_at",
+        "__weakref__",
+    )
 
     def __init__(self, version: int = 0) -> None:
         self.version = version
         self._bytes: Array | None = None
         self.inference = False
-        self.foreign = self.pinned = False
+        self.foreign = self.exposed = self.pinned = False
         self.views: list[Any] | None = None
         self.prune_at = 64
 
@@ -87,7 +98,7 @@ def storage(t: Any) -> Storage:
 
 def whole(t: Any) -> bool:
     """Whether a tensor is known to be all of its storage."""
-    return t._s is not None and t._s._bytes is not None and t._s._bytes.size == t._a.nbytes
+    return t._s is not None and t._s._bytes is not None and t._s._bytes.size == t._l.nbytes
 
 
 def owner(array: Array) -> Array:
@@ -124,12 +135,9 @@ def span(array: Array) -> Array:
 
 def address(array: Array) -> int:
     """The address of an array's first element."""
-    return int(
-        array.address
-        if is_away(array)
-        # type: ignore[attr-defined]
-        else array.__array_interface__["data"][0]
-    )
+    if is_away(array):
+        return int(array.address)  # type: ignore[attr-defined]  # a device's own array
+    return int(array.__array_interface__["data"][0])
 
 
 def strided(

@@ -5,6 +5,7 @@ PyTorch has replaced them by UntypedStorage; its files still name them.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,51 @@ class TypedStorage:
         self._untyped_storage = UntypedStorage(
             many * self.dtype.itemsize, device="cpu" if device is None else device
         )
-        if not isinstance(size, int):
+        if not isinstance(size, int) and self.device.type != "meta":
             self._elements()[:] = size
+
+    @classmethod
+    def from_buffer(cls, *args: Any, dtype: dt.dtype | None = None, device: Any = None, **kwargs: Any) -> Any:
+        """A copy of a buffer's elements: (buffer, byte_order, count=-1, offset=0); see UntypedStorage's."""
+        of = dtype or getattr(cls, "dtype", None) or dt.get_default_dtype()
+        made = UntypedStorage.from_buffer(*args, dtype=of, **kwargs)
+        plain: Any = cls  # UntypedStorage has this method from here
+        return made if plain is UntypedStorage else TypedStorage(wrap_storage=made, dtype=of)
+
+    @classmethod
+    def _from_buffer(cls, *args: Any, **kwargs: Any) -> Any:
+        found = cls.from_buffer(*args, **kwargs)
+        return found.untyped() if cls is not TypedStorage else found
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
+        """A storage of `size` elements over a mapped file; if `shared`, writes reach it."""
+        of = getattr(cls, "dtype", None) or dt.get_default_dtype()
+        made = UntypedStorage.from_file(filename, shared, size * of.itemsize)
+        return TypedStorage(wrap_storage=made, dtype=of)
+
+    def get_device(self) -> int:
+        """The number of the GPU; -1 where it is in the CPU's memory."""
+        return self._untyped_storage.get_device()
+
+    def resizable(self) -> bool:
+        """Whether its bytes may become more or fewer."""
+        return self._untyped_storage.resizable()
+
+    def resize_(self, size: int) -> None:
+        """Make it `size` elements long; what is new is undefined."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether a GPU may read it at once."""
+        return self._untyped_storage.is_pinned(device)
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
+        """A storage of the same elements on a device; itself where it is there."""
+        where = str(device).partition(":")[0]
+        if where == self.device.type:
+            return self
+        return self.cpu() if where == "cpu" else self.cuda(device)
 
     @property
     def device(self) -> device:
@@ -102,13 +146,22 @@ class TypedStorage:
                 made._elements()[:] = convert(self._elements(), of.np)
         return made
 
+    def _share_fd_cpu_(self) -> Any:
+        self._untyped_storage._on_cpu("_share_fd_cpu_")
+        return self.share_memory_()
+
+    _share_filename_cpu_ = _share_fd_cpu_
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
+        return TypedStorage(wrap_storage=copy.deepcopy(self._untyped_storage, memo), dtype=self.dtype)
+
     def clone(self) -> TypedStorage:
         """A storage with its own copy of the elements."""
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def cpu(self) -> TypedStorage:
         """Itself where it is in the CPU's memory, else a copy there."""
-        if not self.is_cuda:
+        if self.device.type == "cpu":
             return self
         return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
 

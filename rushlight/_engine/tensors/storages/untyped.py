@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.device import CPU, META, device as as_device
-from rushlight._engine.core.dtype import uint8
+from rushlight._engine.core.dtype import bool_, uint8
 from rushlight._engine.tensors.kind import available, kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address
@@ -68,6 +69,51 @@ class UntypedStorage:
             mapped = mmap.mmap(file.fileno(), nbytes or length, access=access)
         return cls._over(np.frombuffer(mapped, np.uint8))
 
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+    ) -> UntypedStorage:
+        """A copy of `count` elements (-1: all) of a buffer from byte `offset` on, turned to this machine's
+        byte order from "little", "big" or "native", which elements of more than a byte need.
+
+        ValueError where the buffer does not hold them, RuntimeError without the dtype or the order.
+        """
+        if dtype is None:
+            raise RuntimeError("argument 'dtype' cannot be None")
+        step = dtype.itemsize
+        if byte_order is None and step > 1 and dtype is not bool_:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        if byte_order not in (None, "big", "little", "native"):
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        whole = np.frombuffer(buffer, np.uint8)
+        if offset < 0 or offset > whole.size:
+            raise ValueError(
+                f"offset must be non-negative and no greater than buffer length ({whole.size}), but got "
+                f"{offset}"
+            )
+        left = whole.size - offset
+        if count < 0 and left % step:
+            raise ValueError(f"buffer size ({left}) must be a multiple of element size ({step})")
+        count = left // step if count < 0 else count
+        if count * step > left:
+            raise ValueError(
+                f"buffer has only {left // step} elements after offset {offset}, but specified a size of "
+                f"{count}"
+            )
+        flat = whole[offset : offset + count * step].copy()
+        if dtype is bool_:
+            flat = (flat != 0).view(np.uint8)
+        elif byte_order not in (None, "native", sys.byteorder):
+            width = step // 2 if dtype.is_complex else step
+            flat = np.ascontiguousarray(flat.reshape(-1, width)[:, ::-1]).reshape(-1)
+        return cls._over(flat)
+
     def _bytes(self) -> Any:
         return self._shared.bytes(self._view)
 
@@ -101,6 +147,8 @@ class UntypedStorage:
 
     def __getitem__(self, index: Any) -> Any:
         """A byte, or for a slice a storage that shares the bytes."""
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
         if isinstance(index, slice):
             if index.step not in (None, 1):
                 raise RuntimeError(
@@ -124,8 +172,20 @@ class UntypedStorage:
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
+        source._with_data()
         self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
+        if self.device.type != "cpu":
+            return self.clone()
+        # Tensors that see the storage find its copy under the same number.
+        found = memo.get(id(self._shared))
+        if found is None:
+            found = memo[id(self._shared)] = UntypedStorage._over(self._bytes().copy())._shared
+        made: UntypedStorage = object.__new__(type(self))
+        made._shared, made._view, made.device = found, found._bytes, CPU
+        return made
 
     def clone(self) -> UntypedStorage:
         """A storage with its own copy of the bytes."""
@@ -133,6 +193,7 @@ class UntypedStorage:
 
     def cpu(self) -> UntypedStorage:
         """Itself where it is in the CPU's memory, else a copy there."""
+        self._with_data()
         flat = self._bytes()
         return UntypedStorage._over(flat.device.read(flat).copy()) if is_away(flat) else self
 
@@ -170,16 +231,37 @@ class UntypedStorage:
         """Move the bytes, and all tensors that see them, into memory that other processes can see."""
         from rushlight._engine.tensors.storages.sharing import share
 
+        self._on_cpu("share_memory_")
         self._bytes()
         share(self._shared)
         return self
+
+    def _on_cpu(self, what: str) -> None:
+        if self.device.type != "cpu":
+            raise RuntimeError(f"{what}: only available on CPU")
+
+    def _with_data(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""
         return list(self._bytes().tolist())
 
+    def resizable(self) -> bool:
+        """Whether its bytes may become more or fewer."""
+        return True
+
+    def get_device(self) -> int:
+        """The number of the GPU; -1 where it is in the CPU's memory."""
+        return -1 if self.device.index is None else int(self.device.index)
+
     def resize_(self, nbytes: int) -> UntypedStorage:
         """Refused: tensors that view the storage would lose their memory."""
+        if self.device.type == "meta":
+            self._hold(meta_array((nbytes,), np.uint8, (1,)))
+            self.device = META
+            return self
         if nbytes == self.nbytes():
             return self
         raise RuntimeError(

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from typing import Any
 
+import numpy as np
+
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.ops.expressions import Expr, m, substitute, symbol, toposort
 from rushlight._engine.ops.row_expressions import COSTLY
@@ -188,6 +190,8 @@ class _Pair:
                 return False
             roles = [role for _, _, role in self.second.inputs]
             vectors = [a for a, r in zip(self.consumer.operands[0], roles, strict=True) if r == "vector"]
+            if kept and shape != np.broadcast_shapes(*[a.shape for a in vectors]):
+                return False
             return all(any(_same(o, v) for v in vectors) for o in handed) and not self._costs_twice(0)
         return True
 

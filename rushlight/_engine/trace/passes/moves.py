@@ -10,9 +10,9 @@ from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.kernels.moves import along_dim
-from rushlight._engine.kernels.products.tile_code import HEADER
 from rushlight._engine.kernels.products.tiles import offsets
 from rushlight._engine.kernels.runtime import native
+from rushlight._engine.kernels.runtime.abi import HEADER
 from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
 from rushlight._engine.kernels.runtime.stages import WORDS, Stage, Stages, copy
 from rushlight._engine.kernels.runtime.team import pointer

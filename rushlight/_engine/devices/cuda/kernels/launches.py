@@ -13,8 +13,8 @@ from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.kernels import writing
 from rushlight._engine.devices.cuda.kernels.simulator import Kernel
 from rushlight._engine.kernels.emit import target
-from rushlight._engine.kernels.emit.atom_code import Unsupported
 from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.kernels.emit.target import Unsupported
 
 # A grid of the simulator: few threads, since they take turns.
 THREADS, BLOCKS = 64, 8

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rushlight._engine.kernels.emit.atom_code import Unsupported
+from rushlight._engine.kernels.emit.target import Unsupported
 
 _TRIPLE = "nvptx64-nvidia-cuda"
 _lock = threading.RLock()

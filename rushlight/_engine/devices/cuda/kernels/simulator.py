@@ -22,7 +22,7 @@ from typing import Any
 
 from rushlight._engine.devices.cuda.kernels.targets import SLOTS, WARP
 from rushlight._engine.kernels.emit import target
-from rushlight._engine.kernels.emit.atom_code import Unsupported
+from rushlight._engine.kernels.emit.target import Unsupported
 
 # Bytes of a thread's place for its registers (glibc's ucontext_t is 968 on x86-64), of its stack, of its
 # slots.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight._engine.kernels.emit.atom_code import Unsupported
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Function, Module
+from rushlight._engine.kernels.emit.target import Unsupported
 
 # Threads that run in step and can exchange values.
 WARP = 32

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, WARP, Nvptx, Thread
-from rushlight._engine.kernels.emit.atom_code import LLVM, Unsupported, convert
+from rushlight._engine.kernels.emit.atom_code import LLVM, convert
 from rushlight._engine.kernels.emit.lanes import Lane
 from rushlight._engine.kernels.emit.llvm_ir import BITS, Module, literal
 from rushlight._engine.kernels.emit.meaning import Meaning
@@ -27,6 +27,7 @@ from rushlight._engine.kernels.emit.scalar_code import (
     store,
     widen,
 )
+from rushlight._engine.kernels.emit.target import Unsupported
 from rushlight._engine.kernels.loops.row_plan import (
     Plan,
     combine,

@@ -1,0 +1,125 @@
+"""Whether calls that cannot be replayed are matched (matching.py) or run as they are: what is not slower."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import WALKERS, AccumulateGrad
+from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.recording import TAPE
+from rushlight._engine.dispatch.interpreters import STACK
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.matching import Region, Trace
+from rushlight._engine.trace.trace import Node
+
+
+class Sample:
+    """How long a call took, with the walk of its graph. warm: it was matched whole, and all was compiled."""
+
+    def __init__(self, trace: Trace | None) -> None:
+        self.trace, self.seconds, self.warm = trace, 0.0, True
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """function(*args, **kwargs), its ops matched with the trace, if there is one."""
+        begin = perf_counter()
+        trace = self.trace
+        if trace is None:
+            out = function(*args, **kwargs)
+        else:
+            out = self._within(trace, trace.root, function, args, kwargs)
+        self.seconds += perf_counter() - begin
+        if LOCAL.enabled:
+            for t in flatten(out)[0]:
+                if isinstance(t, Tensor) and t._g is not None and t._g.__class__ is not AccumulateGrad:
+                    WALKERS[t._g] = self
+        return out
+
+    def walk(self, function: Callable[..., Any], *args: Any) -> None:
+        """function(*args), which walks the graph that the call left."""
+        begin = perf_counter()
+        if self.trace is None:
+            function(*args)
+        else:
+            self._within(self.trace, self.trace.backward, function, args, {})
+        self.seconds += perf_counter() - begin
+
+    def _within(
+        self,
+        trace: Trace,
+        begin: Node,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        if (
+            TAPE
+            or (STACK.modes and not all(hasattr(m, "casts") for m in STACK.modes))
+            or (not trace.busy.acquire(blocking=False))
+        ):
+            self.warm = False
+            return function(*args, **kwargs)
+        try:
+            with Region(trace, begin) as region:
+                return function(*args, **kwargs)
+        finally:
+            trace.busy.release()
+            self.warm = self.warm and region.warm and not region.recorded
+
+
+def call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """function(*args, **kwargs), its ops matched with the trace."""
+    return Sample(trace).call(function, args, kwargs)
+
+
+class Choice:
+    """Whether calls of one kind are matched: if that is not slower than to run them as they are.
+
+    They are tried both ways, a few times each, and again after more and more calls. The first run as they
+    are: what never comes again is not worth a record.
+    """
+
+    def __init__(self) -> None:
+        self.calls, self.until, self.wait = 0, 2, 64
+        self.matches = False
+        self._samples: dict[bool, list[float]] = {True: [], False: []}
+        self._last: Sample | None = None
+        self._cold = 0
+
+    def call(
+        self, trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """function(*args, **kwargs), one way or the other."""
+        self.calls += 1
+        if self.calls <= self.until:
+            return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
+        self._note()
+        if self.calls <= self.until:
+            return call(trace, function, args, kwargs) if self.matches else function(*args, **kwargs)
+        matched = len(self._samples[True]) <= len(self._samples[False])
+        self._last = Sample(trace if matched else None)
+        return self._last.call(function, args, kwargs)
+
+    def _note(self) -> None:
+        last, self._last = self._last, None
+        if last is None:
+            return
+        matched = last.trace is not None
+        if last.warm:
+            self._samples[matched].append(last.seconds)
+        else:
+            self._cold += 1
+        if len(self._samples[False]) >= _TRIES:
+            self._decide(min(self._samples[True]) <= min(self._samples[False]))
+        elif self._cold > _PATIENCE:
+            self._decide(False)
+
+    def _decide(self, matches: bool) -> None:
+        self.matches, self._samples, self._cold = matches, {True: [], False: []}, 0
+        self.until, self.wait = self.calls + self.wait, 4 * self.wait
+
+
+# How often calls are tried each way, and how many may be recorded or compiled before that.
+_TRIES, _PATIENCE = 5, 16

@@ -1,0 +1,122 @@
+"""What TAPE's writers talk to while a region (matching.py) is at work."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rushlight._engine.autograd import hooks
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.geometry import contiguous_format
+from rushlight._engine.tensors.gradient import Gradient
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.recorder import Array
+
+
+class Ear:
+    """What TAPE's writers talk to while a region is at work."""
+
+    fuses = True
+    once = ""
+
+    def __init__(self, region: Any) -> None:
+        self.region = region
+
+    def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
+        """An op ran."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.run(function, operands, result)
+
+    def write(self, function: Any, operands: tuple[Any, ...], values: Any) -> None:
+        """An op wrote to memory."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.write(function, operands)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Python of the package that looks at memory: run as it is."""
+        if function is Gradient.grad.fset:  # type: ignore[attr-defined]
+            return None  # who says so sets it himself
+        unit = self.region.listener()
+        if unit is not None:
+            unit.fail("it calls what may do anything")
+        elif self.region.mine() and args == (True,) and _forgets(function):
+            return self.region.aside(function, args)  # whom gradients belong to is no memory
+        here = unit is None and self.region.mine()
+        return self.region.eagerly(function, args, {}) if here else function(*args)
+
+    def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
+        """A leaf receives its gradient."""
+        leaf = node.variable
+        if (
+            leaf is None
+            or not self.region.mine()
+            or create
+            or leaf.grad is not None
+            or (not self.region.pending(grad))
+            or not leaf._l.flags.c_contiguous
+        ):
+            return function(node, grad, create)
+        if grad._k is not leaf._k:
+            grad = grad.to(leaf._k.dtype)
+        alone = sys.getrefcount(grad) <= _ALONE and grad._g is None and self.region.alone(grad)
+        leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
+        if node.hooks is not None:
+            hooks.accumulated(node, leaf)
+        return None
+
+    def alias(self, t: Tensor, other: Tensor) -> None:
+        """`other` is going to be a second tensor of the same memory."""
+        if self.region.unit is not None:
+            self.region.unit.aliases.append((t, other))
+        elif other.__class__ is Tensor:
+            self.region.also(t, other)
+
+    def walk(self) -> None:
+        """Nothing: the ops of a walk are like others."""
+
+    def constant(self, array: Array) -> None:
+        """Python made values."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.constant(array)
+
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """A value is about to leave: who reads it makes the region compute it."""
+        unit = self.region.listener()
+        if unit is not None:
+            unit.fail(what)
+        elif self.region.mine() and "hook" not in what:
+            self.region.note(what)
+            self.region.settle()
+
+    def settle(self) -> None:
+        """Memory is to be written to."""
+        if self.region.unit is None and self.region.mine():
+            self.region.settle()
+
+
+def _forgets(function: Any) -> bool:
+    """Whether it is the zero_grad() that all optimizers have."""
+    of = getattr(function, "__func__", None)
+    return getattr(of, "__qualname__", "") == "Optimizer.zero_grad" and (
+        of.__module__ == "rushlight.optim.optimizer"
+    )
+
+
+def _calibrate() -> int:
+    # How many references are held to a gradient on its way to accumulate(), as in autograd/hooks.py.
+    class Heard:
+        def accumulate(self, function: Any, node: Any, grad: Any, create: bool) -> int:
+            return sys.getrefcount(grad)
+
+    add = partial(Heard().accumulate, None)
+    buffers = {0: object()}
+    grad = buffers.pop(0)
+    return add(None, grad, False)
+
+
+_ALONE = _calibrate()

@@ -1,0 +1,469 @@
+"""A stretch of a trace as one program: compiled by the passes that replays have, or entry by entry.
+
+A program belongs to a path of the tree and to the places that are wanted at its end. Its inputs' memory is
+bound where it was when it was compiled, as parameters' is, or copied in; results that are wanted lie in
+memory of their own, which is used again once nobody holds it, and small ones are copied out.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core.numpy_warnings import hush, restore
+from rushlight._engine.core.settings import knobs
+from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.numerics.rng import default_engine
+from rushlight._engine.tensors.storages.storage import owner
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace import stage_planning
+from rushlight._engine.trace.passes.fusion import Fusing
+from rushlight._engine.trace.passes.memory import Moved, Plan
+from rushlight._engine.trace.passes.simplify import fold, once
+from rushlight._engine.trace.passes.verify import sources, unmoved, verify
+from rushlight._engine.trace.program import needed
+from rushlight._engine.trace.recorder import Array, Entry, root, roots
+from rushlight._engine.trace.trace import Node, Spec, Told, placed, specs
+
+_LINE = 64
+# Matched this often, a stretch is compiled.
+_OFTEN = 2
+# Results of fewer bytes are copied out.
+_FEW = 1 << 15
+# What the path's ops made is numbered from here on; below are places.
+_MADE = 1 << 32
+# One program runs at a time: they share the arena.
+RUNNING = threading.RLock()
+
+
+class Path:
+    """The entries of a path, and where the tensors at its places lie."""
+
+    def __init__(self, node: Node) -> None:
+        self.entries: list[Told] = []
+        self.sizes: dict[int, int] = {}
+        self.specs: dict[int, Spec] = {}
+        # Places of operands that came in, each with memory of its own; those that are written to.
+        self.inputs: list[int] = []
+        self.written: set[int] = set()
+        for n in node.path():
+            self._enter(n)
+            self._follow(n)
+
+    def _enter(self, n: Node) -> None:
+        for place, of, shape, strides, share in n.entered:
+            if share is None:
+                self.inputs.append(place)
+                self.specs[place] = Spec(place, 0, shape, strides, of.np)
+            else:
+                self.specs[place] = Spec(share, 0, shape, strides, of.np)
+
+    def _follow(self, n: Node) -> None:
+        step: Any = n.step
+        base = _MADE + len(self.sizes)
+        self.sizes.update({base + j: size for j, size in enumerate(step.sizes)})
+
+        def found(spec: Spec) -> Spec:
+            if spec.memory >= 0:
+                return Spec(base + spec.memory, *spec[1:])
+            given = self.specs[n.args[~spec.memory]]
+            return Spec(given.memory, given.offset + spec.offset, *spec[2:])
+
+        for t in step.entries:
+            self.entries.append(
+                Told(t.kind, t.function, placed(t.operands, found), tuple(map(found, t.outs)), t.where)
+            )
+        for i, r in enumerate(step.results):
+            self.specs[n.first + i] = self.specs[n.args[r.given]] if r.given >= 0 else found(r.spec)
+        self.written |= {self.specs[n.args[k]].memory for k in step.writes} - self.sizes.keys()
+
+    def cut(self, wanted: Sequence[int]) -> list[Told]:
+        """The entries that wanted places and effects need."""
+        memory = {self.specs[p].memory for p in wanted}
+        kept = []
+        for t in reversed(self.entries):
+            if (
+                t.kind == "run"
+                and not any(o.memory in memory for o in t.outs)
+                and not Entry(t.kind, t.function, t.operands).draws
+            ):
+                continue
+            kept.append(t)
+            memory.update(s.memory for s in specs(t.operands))
+        return kept[::-1]
+
+
+def seen(spec: Spec, a: Array, of: Spec | None = None) -> Array:
+    """The array at `spec`, of memory in which `a` lies as `of` says (at its beginning)."""
+    if (
+        a.shape == spec.shape
+        and a.strides == spec.strides
+        and a.dtype == spec.dtype
+        and spec.offset == (0 if of is None else of.offset)
+    ):
+        return a
+    flat = owner(a).view(np.uint8)
+    start = pointer(a) - pointer(flat) + spec.offset - (0 if of is None else of.offset)
+    return np.ndarray(spec.shape, spec.dtype, flat, start, spec.strides)
+
+
+class Plain:
+    """The stretch entry by entry, each result in memory of its own: what the first calls run."""
+
+    def __init__(self, path: Path, wanted: Sequence[int]) -> None:
+        self.path, self.wanted = path, wanted
+        self.entries = path.cut(wanted)
+        last: dict[int, int] = {}
+        for i, t in enumerate(self.entries):
+            last.update({s.memory: i for s in (*specs(t.operands), *t.outs)})
+        kept = {path.specs[p].memory for p in wanted}
+        self.dies: list[list[int]] = [[] for _ in self.entries]
+        for memory, i in last.items():
+            if memory >= _MADE and memory not in kept:
+                self.dies[i].append(memory)
+
+    def run(self, arrays: dict[int, Array]) -> list[Array]:
+        """The arrays at the wanted places; `arrays`: what lies at the places that came in."""
+        held: dict[int, tuple[Array, Spec | None]] = {p: (arrays[p], None) for p in self.path.inputs}
+
+        def at(spec: Spec) -> Array:
+            return seen(spec, *held[spec.memory])
+
+        token = hush()
+        try:
+            for t, dies in zip(self.entries, self.dies, strict=True):
+                found = t.function(*placed(t.operands, at))
+                if t.kind == "run":
+                    self._keep(t.outs, found, held)
+                for memory in dies:
+                    held.pop(memory, None)
+        finally:
+            restore(token)
+        return [at(self.path.specs[p]) for p in self.wanted]
+
+    def _keep(self, outs: tuple[Spec, ...], found: Any, held: dict[int, tuple[Array, Spec | None]]) -> None:
+        many = found if isinstance(found, (tuple, list)) else (found,)
+        made = [np.asarray(a) for a in many if isinstance(a, (np.ndarray, np.generic))]
+        for spec, a in zip(outs, made, strict=len(outs) > 1):
+            own = held.get(spec.memory)
+            if (
+                own is None
+                and a.base is None
+                and a.shape == spec.shape
+                and a.strides == spec.strides
+                and (not spec.offset and a.nbytes == self.path.sizes[spec.memory])
+            ):
+                held[spec.memory] = a, spec
+                continue
+            if own is None:
+                room = np.empty(self.path.sizes[spec.memory], np.uint8)
+                own = held[spec.memory] = room, Spec(spec.memory, 0, room.shape, room.strides, room.dtype)
+            seen(spec, *own)[...] = a
+
+
+class Output:
+    """Memory of a wanted result. kept: the program's own is handed out, else a copy."""
+
+    def __init__(self, memory: int, size: int, kept: bool) -> None:
+        self.memory, self.kept = memory, kept
+        self.room = np.empty(size + _LINE, np.uint8)
+        start = -pointer(self.room) % _LINE
+        self.flat = self.room[start : start + size]
+        # The array that all that was handed out are views of.
+        self._given: Any = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether what a run handed out is still held."""
+        return self._given is not None and self._given() is not None
+
+    def give(self) -> Array:
+        """The bytes for whoever wants them."""
+        if not self.kept:
+            return self.flat.copy()
+        given = np.frombuffer(memoryview(self.flat), np.uint8)  # one that no view of it looks past
+        self._given = weakref.ref(given)
+        return given
+
+
+class Compiled:
+    """The stretch compiled, for inputs that lie as those of the call that it is made in.
+
+    arrays: what came in, by place. stable: places whose memory is bound. copied: memory of results that are
+    to be copied out. results: the wanted arrays of the call that made it, after which all is as eager.
+    """
+
+    def __init__(
+        self, path: Path, wanted: Sequence[int], arrays: dict[int, Array], stable: set[int], copied: set[int]
+    ) -> None:
+        self.path, self.wanted = path, wanted
+        self.fits, self.failed = False, ""
+        told = path.cut(wanted)
+        self.inputs: list[tuple[int, Array, int, bool]] = []
+        held: dict[int, Array] = {}
+        for p in path.inputs:
+            self._bind(p, arrays[p], p in stable, held)
+        made = {path.specs[p].memory for p in wanted if path.specs[p].memory >= _MADE}
+        self.outputs = [
+            Output(m, size, size >= _FEW and m not in copied)
+            for m in sorted(made)
+            for size in [path.sizes[m]]
+        ]
+        held.update({o.memory: o.flat for o in self.outputs})
+        used = {s.memory for t in told for s in (*specs(t.operands), *t.outs)}
+        held.update({m: np.empty(path.sizes[m], np.uint8) for m in used - held.keys()})
+        self._held = held
+
+        def at(spec: Spec) -> Array:
+            a = held[spec.memory]
+            if a.dtype != np.uint8 or a.ndim != 1 or a.strides != (1,):
+                a = owner(a).view(np.uint8)
+            start = pointer(held[spec.memory]) - pointer(a) + spec.offset
+            return np.ndarray(spec.shape, spec.dtype, a, start, spec.strides)
+
+        entries = [
+            Entry(t.kind, t.function, placed(t.operands, at), tuple(map(at, t.outs)), t.where) for t in told
+        ]
+        self.results = [
+            at(path.specs[p])
+            if path.specs[p].memory >= _MADE
+            else seen(path.specs[p], arrays[path.specs[p].memory])
+            for p in wanted
+        ]
+        self._compared(entries, arrays)
+
+    def _bind(self, p: int, a: Array, stable: bool, held: dict[int, Array]) -> None:
+        low, high = np.lib.array_utils.byte_bounds(a)
+        if stable:
+            # Not an array of the tensor's: nobody is to see that its memory is held, nor is it.
+            flat = np.frombuffer((ctypes.c_uint8 * max(high - low, 1)).from_address(low), np.uint8)
+        else:
+            flat = np.empty(max(high - low, 1), np.uint8)
+        own = np.ndarray(a.shape, a.dtype, flat, pointer(a) - low, a.strides)
+        held[p] = own
+        self.inputs.append((p, own, pointer(own), stable))
+
+    def _compared(self, entries: list[Entry], arrays: dict[int, Array]) -> None:
+        """Run the entries, compile them, run the program, and see that it left the same."""
+        written = [(own, arrays[p]) for p, own, _, _ in self.inputs if p in self.path.written]
+        before = [a.copy() for _, a in written]
+        drawn = default_engine().get_state() if any(e.draws for e in entries) else None
+        self._load(arrays)
+        token = hush()
+        try:
+            for e, step in zip(entries, map(stage_planning.prepared, entries), strict=True):
+                step() if e.kind == "run" else e.function(*e.operands)
+            after = [own.tobytes() for own, _ in written]
+            expected = [r.tobytes() for r in self.results]
+            state = _state(drawn)
+            try:
+                self._compile(entries)
+                for (own, a), values in zip(written, before, strict=True):
+                    own[...] = a[...] = values
+                if drawn is not None:
+                    default_engine().set_state(drawn)
+                self._load(arrays)
+                self._play()
+            except Exception as error:  # the call goes on, with what the entries have computed
+                if knobs.verify:
+                    raise
+                self.failed = f"{type(error).__name__}: {error}"
+        finally:
+            restore(token)
+        made = self.handed(arrays)
+        self.fits = (
+            not self.failed
+            and state == _state(drawn)
+            and (after == [own.tobytes() for own, _ in written])
+            and expected == [r.tobytes() for r in made]
+        )
+        if not self.fits:  # all is left as the entries left it
+            for (own, _), values in zip(written, after, strict=True):
+                own[...] = np.frombuffer(values, own.dtype).reshape(own.shape)
+            if state is not None:
+                default_engine().set_state(np.frombuffer(state, np.uint8).copy())
+            for r, values in zip(made, expected, strict=True):
+                if r.tobytes() != values:
+                    r[...] = np.frombuffer(values, r.dtype).reshape(r.shape)
+        self.results = made
+        self._store(arrays)
+
+    def _compile(self, entries: list[Entry]) -> None:
+        output = [o.flat for o in self.outputs]
+        known = {id(r): r for r in map(root, self._held.values())}
+        fusing = Fusing(known)
+
+        def verified(after: str, now: list[Entry], before: Any = None) -> None:
+            if knobs.verify:
+                verify(now, after, before)
+
+        verified("recorded", entries)
+        (recorded,), self.constants = fold([entries], output, known)
+        verified("constants", recorded, entries)
+        lower = fusing.lower(recorded)
+        verified("lowered", lower, recorded)
+        single = once(lower, output)
+        verified("once", single, lower)
+        self.entries = fusing.fuse(needed(single, output), output)
+        verified("fused", self.entries, single)
+        kept = roots([o.flat for o in self.outputs])
+        before = sources(self.entries) if knobs.verify else []
+        self.plan = Plan(self.entries)
+        moved = Moved(
+            {
+                key: (ARENA.at(self.plan.size), place)
+                for key, place in self.plan.places.items()
+                if key not in kept
+            }
+        )
+        for e in self.entries:
+            e.operands, e.outs = moved(e.operands), moved(e.outs)
+        if knobs.verify:
+            unmoved(before, self.entries, "memory plan")
+        self.replay = stage_planning.together(stage_planning.steps(self.entries))
+        own = {m for m in self._held if m < _MADE}
+        self._held = {m: self._held[m] for m in own} | {o.memory: o.flat for o in self.outputs}
+
+    # --- runs ------------------------------------------------------------------------------------------
+
+    def moved(self, arrays: dict[int, Array]) -> set[int]:
+        """Places whose memory was bound, and lies elsewhere now."""
+        return {p for p, _, at, stable in self.inputs if stable and pointer(arrays[p]) != at}
+
+    def run(self, arrays: dict[int, Array]) -> list[Array]:
+        """The arrays at the wanted places."""
+        self._load(arrays)
+        token = hush()
+        try:
+            self._play()
+        finally:
+            restore(token)
+        self._store(arrays)
+        return self.handed(arrays)
+
+    def _load(self, arrays: dict[int, Array]) -> None:
+        for p, own, _, stable in self.inputs:
+            if not stable:
+                own[...] = arrays[p]
+
+    def _store(self, arrays: dict[int, Array]) -> None:
+        for p, own, _, stable in self.inputs:
+            if not stable and p in self.path.written:
+                arrays[p][...] = own
+
+    def _play(self) -> None:
+        for step in self.replay:
+            step()
+
+    def handed(self, arrays: dict[int, Array]) -> list[Array]:
+        """What the last run left at the wanted places."""
+        flat = {o.memory: o.give() for o in self.outputs}
+        found = []
+        for memory, offset, shape, strides, dtype in [self.path.specs[p] for p in self.wanted]:
+            found.append(
+                np.ndarray(shape, dtype, flat[memory], offset, strides)
+                if memory >= _MADE
+                else seen(Spec(memory, offset, shape, strides, dtype), arrays[memory])
+            )
+        return found
+
+
+class Program:
+    """A stretch for a set of wanted results: entry by entry at first, then compiled."""
+
+    def __init__(self, path: Path, wanted: tuple[int, ...]) -> None:
+        self.path, self.plain = path, Plain(path, wanted)
+        self.wanted, self.runs = wanted, 0
+        self.made: Compiled | None = None
+        self.failed = ""
+        self.copied: set[int] = set()
+        self.moved: set[int] = set()
+        self.crowded = 0
+        # What came in at the last run, and where it lay.
+        self._last: dict[int, tuple[Any, int]] = {}
+
+    def run(self, arrays: dict[int, Array], region: Any) -> list[Array]:
+        """The arrays at the wanted places."""
+        self.runs += 1
+        if self.made is not None:
+            moved = self.made.moved(arrays)
+            busy = {o.memory for o in self.made.outputs if o.busy}
+            if not moved and not busy:
+                return self.made.run(arrays)
+            region.warm = False
+            self.moved |= moved
+            if busy:
+                self.crowded += 1
+                if self.crowded > 2:
+                    self.copied |= busy
+            if moved or self.crowded > 2:
+                self.made, self.crowded = None, 0
+        worth = self.made is None and not self.failed and len(self.plain.entries) > 1
+        region.warm = region.warm and not worth
+        if worth and self.runs > _OFTEN and self._at_rest(arrays):
+            stable = {p for p in self.path.inputs if self._stays(p, arrays[p], region)} - self.moved
+            with knobs.using(kernels="llvm") if knobs.kernels != "numpy" else ExitStack():
+                self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)
+            region.trace.compiled += 1
+            results, self.made.results = self.made.results, []
+            if not self.made.fits:
+                self.made, self.failed = None, "it gave other bits than its entries"
+            return results
+        self._last = {p: (region.inputs[p][0], pointer(arrays[p])) for p in self.path.inputs}
+        return self.plain.run(arrays)
+
+    def _at_rest(self, arrays: dict[int, Array]) -> bool:
+        """Whether what other programs made lies where it lay, or has moved often."""
+        return self.runs > 2 * _OFTEN + 2 or all(
+            self._last.get(p, (0, 0))[1] == pointer(arrays[p])
+            for p in self.path.inputs
+            if _programs(arrays[p])
+        )
+
+    def _stays(self, p: int, a: Array, region: Any) -> bool:
+        """Whether memory is likely to be the same at the next runs: a parameter's, or a program's."""
+        ref, at = self._last.get(p, (None, 0))
+        t = region.inputs[p][0]()
+        return at == pointer(a) and (
+            _programs(a) or (t is not None and (t.__class__ is not Tensor or ref() is t))
+        )
+
+
+def _programs(a: Array) -> bool:
+    """Whether an array is memory that a program hands out."""
+    return not isinstance(root(a), np.ndarray)
+
+
+def _state(drawn: Any) -> bytes | None:
+    """The generator's state, for a program that draws."""
+    return None if drawn is None else default_engine().get_state().tobytes()
+
+
+class _Arena:
+    """Memory for what programs make meanwhile, the same for all: a range of addresses, taken when used."""
+
+    def __init__(self) -> None:
+        self.room: Array | None = None
+
+    def at(self, size: int) -> Array:
+        """The bytes, aligned; what runs left in them is lost."""
+        if self.room is None or self.room.size < size:
+            try:
+                flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+                self.room = np.frombuffer(mmap.mmap(-1, max(_RANGE, size), flags=flags), np.uint8)
+            except (OSError, ValueError, OverflowError):
+                self.room = np.empty(size + _LINE, np.uint8)
+                start = -pointer(self.room) % _LINE
+                self.room = self.room[start:]
+        return self.room
+
+
+_RANGE = 1 << 35
+ARENA = _Arena()

@@ -1,0 +1,344 @@
+"""Traces: what ops did, told without memory, as a tree of nodes that later calls are matched with.
+
+A tensor is known by its *place*: the how-manyth it was, among the operands that came from outside and the
+results, since the stretch began. Memory is known by the place that it came in with, or by a number of its own
+where an op made it; a `Spec` is an array in such memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.kernels.runtime.team import pointer
+from rushlight._engine.numerics import advanced_indexing
+from rushlight._engine.ops.table import Row
+from rushlight._engine.tensors.lazy_views import Pending
+from rushlight._engine.tensors.meta import meta_array
+from rushlight._engine.tensors.storages.storage import storage
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.recorder import _SHAPED_BY_VALUES, Array, Entry, arrays, flat, place_of, root
+
+# In a step, memory is ~k for the operand k, and 0, 1, ... for what the step makes.
+_UNKNOWN = object()
+
+
+class Spec(NamedTuple):
+    """An array: `offset` bytes from where its memory begins."""
+
+    memory: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+
+
+class Told(NamedTuple):
+    """An entry (recorder.py) whose arrays are Specs; what is no Spec in `operands` is as it was."""
+
+    kind: str
+    function: Any
+    operands: Any
+    outs: tuple[Spec, ...]
+    where: str
+
+
+class Result(NamedTuple):
+    """A result of a step: operand `given` itself, or a tensor at `spec`.
+
+    pending: what its shell holds. view: (operand, again, rest, step) of a view, as dispatch/runners/views.py
+    has them. whole: whether nothing else lies in its memory.
+    """
+
+    given: int
+    spec: Any
+    kind: Any
+    pending: Any
+    view: Any
+    whole: bool
+
+
+class Step(NamedTuple):
+    """What an op did. many: the class of its results where there are several.
+
+    node: (function, operands' template) that makes its node in the graph. bumps: [(operand, by how much its
+    version grew)]. writes: operands that it writes to. effects: whether it does so, or draws random numbers.
+    """
+
+    entries: list[Told]
+    sizes: list[int]
+    results: list[Result]
+    many: Any
+    node: Any
+    bumps: list[tuple[int, int]]
+    writes: list[int]
+    effects: bool
+
+    def same(self, other: Step) -> bool:
+        """Whether a second call did the same."""
+        return _facts(self) == _facts(other)
+
+
+class Node:
+    """A place in the tree: the step that led here, and what has followed."""
+
+    __slots__ = ("parent", "step", "args", "first", "entered", "next", "flushed", "seen", "programs", "fixed")
+
+    def __init__(self, parent: Node | None = None) -> None:
+        self.parent = parent
+        self.step: Step | None = None
+        # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
+        # memory it shares).
+        self.args: list[int] = []
+        self.first = 0
+        self.entered: list[Any] = []
+        self.next: dict[Any, Node] = {}
+        # Where the next stretch begins.
+        self.flushed: Node | None = None
+        self.seen = 0
+        self.programs: dict[Any, Any] = {}
+        # Whether the step is to run as it is, each time.
+        self.fixed = False
+
+    def path(self) -> list[Node]:
+        """The nodes of the stretch that ends here."""
+        found, node = [], self
+        while node.parent is not None:
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+
+class Unit:
+    """Listens while one op runs, and tells what it did."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.tensors = list(tensors)
+        self.given = [t._m for t in tensors]
+        self.versions = [0 if t._s is None else t._s.version for t in tensors]
+        self.failed = ""
+        self.nodes: list[Any] = []
+        # (tensor, second tensor of its memory), as they are made.
+        self.aliases: list[tuple[Tensor, Tensor]] = []
+        self.told: list[Told] = []
+        self.writes: set[int] = set()
+        self._made: dict[int, tuple[int, int]] = {}
+        self._sizes: list[int] = []
+        self._constants: set[int] = set()
+        # Arrays live on meanwhile, since memory is known by their ids.
+        self._kept: list[Any] = []
+        self._operands: dict[int, list[int]] = {}
+        for k, a in enumerate(self.given):
+            self._operands.setdefault(id(root(a)), []).append(k)
+
+    # --- what TAPE's writers say -----------------------------------------------------------------------
+
+    def run(self, function: Any, operands: tuple[Any, ...], result: Any) -> None:
+        """`result` was made by function(*operands)."""
+        row = getattr(function, "row", None)
+        by_mask = (function is advanced_indexing.read or (row is not None and row.name == "index")) and any(
+            a.dtype.kind == "b" for a in arrays(operands[1:])
+        )
+        if by_mask or (row is not None and row.name in _SHAPED_BY_VALUES):
+            return self.fail("the shape of a result depends on values")
+        outs = [t._a for t in flat(result) if isinstance(t, Tensor)]
+        read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
+        fresh = [o for o in outs if not any(np.may_share_memory(o, a) for a in read)]
+        if not fresh:
+            return None
+        if len(fresh) != len(outs) or arrays(getattr(function, "args", ())):
+            return self.fail("one result of an op is a view and another is not")
+        given = self._tree(operands)
+        return self._add("run", function, given, tuple([self._new(o) for o in outs]))
+
+    def write(self, function: Any, operands: tuple[Any, ...]) -> None:
+        """Memory was overwritten by function(*operands)."""
+        target = self._spec(operands[0] if isinstance(operands[0], np.ndarray) else operands[-1])
+        if target is None or arrays(getattr(function, "args", ())):
+            return self.fail("memory is written to that nobody knows")
+        if target.memory < 0:
+            self.writes.add(~target.memory)
+        return self._add("write", function, self._tree(operands), ())
+
+    def constant(self, array: Array) -> None:
+        """Values that Python made."""
+        self._kept.append(array)
+        self._constants.add(id(root(array)))
+
+    def fail(self, why: str) -> None:
+        """The op cannot be told."""
+        self.failed = self.failed or why
+
+    # --- the end ---------------------------------------------------------------------------------------
+
+    def step(self, out: Any, owner: Any) -> Step | str:
+        """What the op did, or why that cannot be told; `out`: its result, owner: who fills shells."""
+        many = None if isinstance(out, Tensor) else out.__class__
+        outs = [out] if many is None else list(out) if isinstance(out, (tuple, list)) else [_UNKNOWN]
+        results = [self._result(t, owner) for t in outs]
+        node = self._node(out)
+        if self.failed:
+            return self.failed
+        bumps = [
+            (k, t._s.version - v)
+            for k, t, v in zip(range(len(self.tensors)), self.tensors, self.versions, strict=True)
+            if t._s is not None and t._s.version != v
+        ]
+        effects = bool(self.writes) or any(Entry(t.kind, t.function, t.operands).draws for t in self.told)
+        return Step(self.told, self._sizes, results, many, node, bumps, sorted(self.writes), effects)
+
+    def _result(self, t: Any, owner: Any) -> Any:
+        for k, given in enumerate(self.tensors):
+            if t is given:
+                return Result(k, None, None, None, None, True)
+        if t.__class__ is not Tensor or t._k.special or t._k.device.type != "cpu":
+            return self.fail("a result is no plain tensor")
+        spec = self._spec(t._a)
+        if spec is None or not isinstance(spec, Spec):
+            return self.fail("a result is memory that nobody knows")
+        view, seen = None, getattr(t, "_b", None)
+        if spec.memory < 0:
+            base = [k for k, given in enumerate(self.tensors) if seen is not None and seen[0] is given]
+            if not base or seen[3] is None:
+                return self.fail("a result is a view in an unknown way")
+            view = (base[0], *seen[1:])
+        elif (seen is not None and (LOCAL.enabled or t._g is not None)) or (
+            t._s is not None and t._s.version
+        ):
+            return self.fail("a result is a view of what the op made")
+        elif t._g is not None and not self.nodes:
+            return self.fail("a result is tracked, and nothing made its node")
+        a = t._a
+        layout = meta_array(a.shape, a.dtype, tuple([s // a.itemsize for s in a.strides]))
+        if layout.strides != a.strides:
+            layout = np.lib.stride_tricks.as_strided(layout, a.shape, a.strides, writeable=False)
+        whole = spec.memory >= 0 and a.nbytes == self._sizes[spec.memory]
+        return Result(-1, spec, t._k, Pending(layout, owner), view, whole)
+
+    def _node(self, out: Any) -> Any:
+        """What makes the op's node again: a function of its result and operands, and these."""
+        if not self.nodes:
+            return None
+        if len(self.nodes) > 1 or self.nodes[0] is None:
+            return self.fail("an op has several nodes")
+        function, made, values = self.nodes[0]
+        if made is not out:
+            return self.fail("an op's node is another's")
+        template = []
+        for v in values:
+            item = self._operand(v)
+            if item is _UNKNOWN:
+                return self.fail("a node keeps what is no operand")
+            template.append(item)
+        return function, template
+
+    def _operand(self, v: Any) -> Any:
+        """(True, number of the operand), (False, the value), or (None, a list of such)."""
+        if isinstance(v, Tensor):
+            return next(((True, k) for k, t in enumerate(self.tensors) if t is v), _UNKNOWN)
+        if v.__class__ in (list, tuple) and any(isinstance(i, Tensor) for i in v):
+            items = [self._operand(i) for i in v]
+            return _UNKNOWN if _UNKNOWN in items else (None, (v.__class__, items))
+        return False, v
+
+    # --- arrays ----------------------------------------------------------------------------------------
+
+    def _add(self, kind: str, function: Any, operands: Any, outs: tuple[Spec, ...]) -> None:
+        self.told.append(Told(kind, function, operands, outs, place_of()))
+
+    def _new(self, out: Array) -> Spec:
+        """An array that was made."""
+        owner = root(out)
+        if id(owner) not in self._made and isinstance(owner, np.ndarray):
+            self._kept.append(owner)
+            self._made[id(owner)] = len(self._sizes), pointer(owner)
+            self._sizes.append(owner.nbytes)
+        found = self._spec(out)
+        if not isinstance(found, Spec):
+            self.fail("a result lies in memory of another kind")
+            return Spec(0, 0, (), (), out.dtype)
+        return found
+
+    def _spec(self, a: Array) -> Any:
+        """A Spec; an array of its own for a constant; None for memory that is not known."""
+        owner = root(a)
+        made = self._made.get(id(owner))
+        if made is not None:
+            return Spec(made[0], pointer(a) - made[1], a.shape, a.strides, a.dtype)
+        low, high = np.lib.array_utils.byte_bounds(a)
+        for k in self._operands.get(id(owner), ()):
+            start, end = np.lib.array_utils.byte_bounds(self.given[k])
+            if start <= low and high <= end:
+                return Spec(~k, pointer(a) - pointer(self.given[k]), a.shape, a.strides, a.dtype)
+        if id(owner) not in self._operands and (a.size <= 1 or id(owner) in self._constants):
+            return a.copy("K")
+        return None
+
+    def _tree(self, value: Any) -> Any:
+        """Operands with Specs for arrays."""
+        if isinstance(value, np.ndarray):
+            found = self._spec(value)
+            if found is None:
+                self.fail("memory is read that is no operand's")
+            return found
+        if value.__class__ in (list, tuple):
+            return value.__class__([self._tree(v) for v in value])
+        if value.__class__ is dict:
+            return {name: self._tree(v) for name, v in value.items()}
+        if isinstance(value, Tensor):
+            self.fail("an op is handed a tensor")
+        return value
+
+
+def placed(tree: Any, change: Callable[[Spec], Any]) -> Any:
+    """Operands with each Spec changed."""
+    if tree.__class__ is Spec:
+        return change(tree)
+    if tree.__class__ in (list, tuple):
+        return tree.__class__([placed(v, change) for v in tree])
+    if tree.__class__ is dict:
+        return {name: placed(v, change) for name, v in tree.items()}
+    return tree
+
+
+def specs(tree: Any) -> Iterator[Spec]:
+    """All of them in operands."""
+    if tree.__class__ is Spec:
+        yield tree
+    elif tree.__class__ in (list, tuple, dict):
+        for v in tree.values() if tree.__class__ is dict else tree:
+            yield from specs(v)
+
+
+def _facts(step: Step) -> Any:
+    """What two calls that did the same have in common."""
+    return (
+        [(t.kind, Entry(t.kind, t.function, ()).name, _frozen(t.operands), t.outs) for t in step.entries],
+        step.sizes,
+        [(r.given, r.spec, r.kind, r.view and r.view[0]) for r in step.results],
+        step.many,
+        step.node and [_frozen(v) for v in step.node[1]],
+        step.bumps,
+        step.writes,
+    )
+
+
+def _frozen(tree: Any) -> Any:
+    if tree.__class__ is Spec:
+        return tree
+    if isinstance(tree, np.ndarray):
+        return tree.tobytes(), tree.shape, str(tree.dtype)
+    if isinstance(tree, (list, tuple)):
+        return tuple([_frozen(v) for v in tree])
+    if isinstance(tree, dict):
+        return tuple([(name, _frozen(v)) for name, v in tree.items()])
+    simple = isinstance(tree, (bool, int, float, str, type(None), Row))
+    return repr(tree) if simple else type(tree)
+
+
+def bump(t: Tensor, by: int) -> None:
+    """Memory was written to, as autograd is to know."""
+    storage(t).version += by

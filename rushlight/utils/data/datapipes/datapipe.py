@@ -1,0 +1,145 @@
+"""The bases of data pipes: what is registered under a name is a method of all of their kind."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from rushlight.utils.data.dataset import Dataset, IterableDataset
+
+__all__ = ["DFIterDataPipe", "IterDataPipe", "MapDataPipe"]
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Chained:
+    """The methods that were registered (`functions`), and how a pipe is shown and pickled."""
+
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+    reduce_ex_hook: ClassVar[Callable[..., Any] | None] = None
+    getstate_hook: ClassVar[Callable[..., Any] | None] = None
+    str_hook: ClassVar[Callable[..., Any] | None] = None
+    repr_hook: ClassVar[Callable[..., Any] | None] = None
+
+    def __getattr__(self, attribute_name: str) -> Any:
+        function = type(self).functions.get(attribute_name)
+        if function is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute_name}'")
+        return functools.partial(function, self)
+
+    @classmethod
+    def register_function(cls, function_name: str, function: Callable[..., Any]) -> None:
+        """Make a function of a pipe a method of all."""
+        cls.functions[function_name] = function
+
+    @classmethod
+    def register_datapipe_as_function(
+        cls, function_name: str, cls_to_register: Callable[..., Any], enable_df_api_tracing: bool = False
+    ) -> None:
+        """Make a class, called with a pipe and more, a method of all pipes. An exception where the name is
+        taken.
+        """
+        if function_name in cls.functions:
+            raise Exception(f"Unable to add DataPipe function name {function_name} as it is already taken")
+
+        def made(source_dp: Any, *args: Any, **kwargs: Any) -> Any:
+            return cls_to_register(source_dp, *args, **kwargs)
+
+        made.__doc__ = cls_to_register.__doc__
+        cls.functions[function_name] = made
+
+    @classmethod
+    def set_reduce_ex_hook(cls, hook_fn: Callable[..., Any] | None) -> None:
+        """What pickles pipes of this kind; RuntimeError where there is one."""
+        if cls.reduce_ex_hook is not None and hook_fn is not None:
+            raise RuntimeError("Attempt to override existing reduce_ex_hook")
+        cls.reduce_ex_hook = hook_fn
+
+    @classmethod
+    def set_getstate_hook(cls, hook_fn: Callable[..., Any] | None) -> None:
+        """What makes a pipe's state of its attributes; RuntimeError where there is one."""
+        if cls.getstate_hook is not None and hook_fn is not None:
+            raise RuntimeError("Attempt to override existing getstate_hook")
+        cls.getstate_hook = hook_fn
+
+    def __getstate__(self) -> Any:
+        hook = type(self).getstate_hook
+        return dict(self.__dict__) if hook is None else hook(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __reduce_ex__(self, *args: Any, **kwargs: Any) -> Any:
+        hook = type(self).reduce_ex_hook
+        if hook is not None:
+            try:
+                return hook(self)
+            except NotImplementedError:
+                pass
+        return super().__reduce_ex__(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        hook = type(self).repr_hook
+        return str(type(self).__qualname__) if hook is None else str(hook(self))
+
+    def __str__(self) -> str:
+        hook = type(self).str_hook
+        return str(type(self).__qualname__) if hook is None else str(hook(self))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *type(self).functions]
+
+
+class IterDataPipe(_Chained, IterableDataset[T_co]):
+    """Items one after the other: a subclass has __iter__(), perhaps __len__() and reset().
+
+    A pipe has one iterator at a time: making another one ends the first, with RuntimeError when it is asked.
+    """
+
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+    _valid_iterator_id: int | None = None
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__iter__" in vars(cls):
+            cls.__iter__ = _alone(cls.__iter__)  # type: ignore[method-assign]
+
+    def __iter__(self) -> Iterator[T_co]:
+        return self  # type: ignore[return-value]
+
+    def reset(self) -> None:
+        """Called when an iterator is made; a subclass clears its buffers here."""
+
+
+def _alone(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """__iter__ that resets the pipe, and ends the iterator that it had."""
+
+    @functools.wraps(make)
+    def begin(self: IterDataPipe[Any]) -> Iterator[Any]:
+        self._valid_iterator_id = number = (self._valid_iterator_id or 0) + 1
+        self.reset()
+        found = make(self)
+
+        def items() -> Iterator[Any]:
+            for item in found:
+                if self._valid_iterator_id != number:
+                    raise RuntimeError(
+                        "This iterator has been invalidated because another iterator has been created "
+                        f"from the same IterDataPipe: {self!r}\nThis may be caused multiple references to "
+                        "the same IterDataPipe. We recommend using `.fork()` if that is necessary."
+                    )
+                yield item
+
+        return items()
+
+    return begin
+
+
+class DFIterDataPipe(IterDataPipe[Any]):
+    """Of data frames."""
+
+
+class MapDataPipe(_Chained, Dataset[T_co]):
+    """Items by index or key: a subclass has __getitem__(), perhaps __len__()."""
+
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}

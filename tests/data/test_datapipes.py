@@ -1,0 +1,74 @@
+"""Data pipes: methods that are registered, the usual pipes, one iterator at a time."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import rushlight as torch
+from rushlight.utils.data import IterDataPipe, functional_datapipe
+from rushlight.utils.data.datapipes.iter import IterableWrapper, Mapper
+from rushlight.utils.data.datapipes.map import SequenceWrapper
+
+
+def _numbers() -> IterableWrapper:
+    return IterableWrapper(range(10))
+
+
+def test_pipes_are_chained_by_methods() -> None:
+    doubled = _numbers().map(lambda x: x * 2).filter(lambda x: x > 4)
+    assert list(doubled.batch(3)) == [[6, 8, 10], [12, 14, 16], [18]]
+    assert list(_numbers().batch(2).batch(2).unbatch(2)) == list(range(10)) and len(_numbers().batch(3)) == 4
+    assert list(_numbers().zip(IterableWrapper("abc"))) == [(0, "a"), (1, "b"), (2, "c")]
+    assert list(IterableWrapper([1, 2]).mux(IterableWrapper([3, 4]))) == [1, 3, 2, 4]
+    assert list(_numbers().groupby(lambda x: x % 3)) == [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8]]
+    even, odd = _numbers().demux(2, lambda x: x % 2)
+    assert (list(even), list(odd)) == ([0, 2, 4, 6, 8], [1, 3, 5, 7, 9])
+    assert [list(copy) for copy in _numbers().fork(2)] == [list(range(10))] * 2
+    assert list(IterableWrapper([(1, 2)]).map(lambda a, b: a + b, [0, 1], -1)) == [(1, 2, 3)]
+    assert repr(Mapper(_numbers(), abs)) == "MapperIterDataPipe"
+
+
+def test_orders_are_pytorchs() -> None:
+    torch.manual_seed(0)
+    assert list(_numbers().shuffle()) == [3, 5, 0, 1, 9, 6, 2, 7, 4, 8]
+    assert list(_numbers().shuffle(buffer_size=3)) == [0, 3, 1, 5, 6, 7, 8, 4, 2, 9]
+    torch.manual_seed(1)
+    assert list(SequenceWrapper([1, 2, 3, 4, 5]).shuffle()) == [2, 1, 5, 3, 4]
+
+
+def test_sequences() -> None:
+    numbers = SequenceWrapper([1, 2, 3, 4, 5])
+    assert [numbers.map(lambda x: x + 1)[i] for i in range(5)] == [2, 3, 4, 5, 6]
+    assert numbers.batch(2)[2] == [5] and len(numbers.batch(2)) == 3 and numbers.zip(numbers)[1] == (2, 2)
+
+
+def test_own_pipes() -> None:
+    @functional_datapipe("twice_for_tests")
+    class Twice(IterDataPipe):
+        def __init__(self, source) -> None:
+            self.source = source
+
+        def __iter__(self):
+            for item in self.source:
+                yield item
+                yield item
+
+    assert list(_numbers().twice_for_tests())[:4] == [0, 0, 1, 1]
+    with pytest.raises(Exception, match="already taken"):
+        functional_datapipe("twice_for_tests")(Twice)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _numbers().nothing
+
+
+def test_one_iterator_at_a_time() -> None:
+    pipe = _numbers()
+    first = iter(pipe)
+    next(first)
+    iter(pipe)
+    with pytest.raises(RuntimeError, match="has been invalidated"):
+        next(first)
+    assert list(pickle.loads(pickle.dumps(pipe))) == list(range(10))
+    batches = torch.utils.data.DataLoader(pipe, batch_size=4)
+    assert [batch.tolist() for batch in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
