@@ -195,6 +195,11 @@ class Region:
         with self._away():
             return call(*args, **kwargs)
 
+    def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
+        """Run what neither reads nor writes memory as if no region were there."""
+        with self._away():
+            return call(*args)
+
     @contextmanager
     def _away(self) -> Iterator[None]:
         modes = STACK.modes
