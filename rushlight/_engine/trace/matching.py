@@ -604,16 +604,20 @@ class Region:
                 if self.places:
                     self._begin()
                 return
-            if self.node.flushed is None:
-                self.node.flushed = Node()
-            self.node = self.node.flushed
-            self._begin()
+            self._next()
+
+    def _next(self) -> None:
+        """The next stretch."""
+        if self.node.flushed is None:
+            self.node.flushed = Node()
+        self.node = self.node.flushed
+        self._begin()
 
     def _compute(self) -> None:
         """Give shells that still live their values."""
         if self.recording:
             return
-        shells, wanted = [], []
+        shells, wanted, failed = [], [], False
         for place, ref in self.alive:
             t = ref()
             if t is not None and self.places[id(t)][0] == place and not _filled_slot(t):
@@ -622,12 +626,17 @@ class Region:
         try:
             if wanted or self.effects:
                 self._fill(shells, wanted)
+        except BaseException:
+            failed = True  # it is not to run again: what would have come of it is lost
+            raise
         finally:
             for t, a in self.emptied:
                 if not _filled_slot(t):
                     t._a = a
                     del t._hidden
             self.emptied, self.effects = [], False
+            if failed:
+                self._next()
 
     def _fill(self, shells: list[Tensor], wanted: list[int]) -> None:
         order = tuple(sorted(set(wanted)))
