@@ -316,3 +316,15 @@ def sampled_addmm(
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax) along dim of the numbers that there are."""
     return softmax(input, dim, dtype=dtype, log=True)  # type: ignore[no-any-return]
+
+
+def __getattr__(name: str) -> Any:
+    """Classes of sparse tensors by dtype are made when a program asks for one."""
+    from importlib import import_module
+
+    if name.endswith("Tensor"):
+        found = vars(import_module("rushlight.sparse.legacy")).get(name)
+        if found is not None and name != "Tensor":
+            globals()[name] = found
+            return found
+    return import_module("rushlight._engine.names.alternatives").attribute(__name__, name)
