@@ -352,6 +352,7 @@ def test_an_error_that_is_caught_happens_once():
             return F.cross_entropy(x, t).item()
         except IndexError:
             return (x + 1).sum().item()
+
     function = matched(run)
     x, t = torch.randn(4, 3), torch.tensor([0, 1, 2, 0])
     for i in range(6):
@@ -366,6 +367,7 @@ def test_a_report_says_what_is_known():
     def run(x):
         calls.append(1)
         return (x * 2).sum()
+
     function = torch.compile(run)
     for _ in range(12):
         function(torch.ones(5))
