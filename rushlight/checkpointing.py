@@ -197,7 +197,7 @@ def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
     header, table, pieces, place = {}, {}, [], 0
     # The widest elements first: then all lie at multiples of their size.
     for name, t in sorted(tensors.items(), key=lambda item: -item[1]._l.itemsize):
-        flat = np.ascontiguousarray(t._a).reshape(-1).view(np.uint8)
+        flat = np.ascontiguousarray(t.cpu()._a).reshape(-1).view(np.uint8)
         code, shape = _CODES.get(t.dtype, "F64"), list(t.shape)
         header[name] = {
             "dtype": code,

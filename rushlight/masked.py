@@ -101,7 +101,10 @@ def _of_sparse(reduction: Any) -> Any:
                 f"masked {reduction.__name__} expects explicit mask for {input.layout.name} tensor input"
             )
         mask = mask if mask is None or mask.layout is torch.strided else mask.to_dense()
-        return reduction(input.to_dense(), dim, mask=mask, **options).to_sparse()  # type: ignore[no-any-return]
+        found = reduction(input.to_dense(), dim, mask=mask, **options)
+        if mask is not None:
+            found = found.masked_fill(~_output_mask(reduction, input, dim, mask=mask, **options), 0)
+        return found.to_sparse()  # type: ignore[no-any-return]
 
     return reduce
 

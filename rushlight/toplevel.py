@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.errors import ALWAYS
 from rushlight._engine.tensors.tensor import Tensor
 
 # --- norms and losses by the arguments of PyTorch's kernels -------------------------------------------
@@ -225,17 +226,16 @@ def set_flush_denormal(mode: bool) -> bool:
 
 def is_warn_always_enabled() -> bool:
     """What set_warn_always was given; False at start."""
-    return _warns_always[0]
+    return ALWAYS[0]
 
 
 def set_warn_always(b: bool) -> None:
     """Whether warnings that are given once by default are given each time."""
-    _warns_always[0] = bool(b)
+    ALWAYS[0] = bool(b)
     if b:
         warnings.simplefilter("always")
 
 
-_warns_always = [False]
 has_lapack = has_spectral = has_openmp = True  # what they ask for is there, by other means
 has_mkl = False
 
@@ -260,3 +260,18 @@ def __getattr__(name: str) -> Any:
     from rushlight.export.overloads import packet
 
     return packet(name).default
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether PyTorch's library would have been built with the C++11 ABI, as all its releases are now."""
+    return True
+
+
+def is_vulkan_available() -> bool:
+    """Whether ops run on Vulkan: never."""
+    return False
+
+
+def is_distributed(input: Tensor) -> bool:
+    """PyTorch's old question, whose answer is always False."""
+    return False

@@ -37,21 +37,39 @@ class Categorical(Distribution):
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
     # Logarithms of the probabilities.
-    logits = lazy_property(lambda self: probs_to_logits(self.probs))
+
+    @lazy_property
+    def logits(self) -> torch.Tensor:
+        return probs_to_logits(self.probs)
 
     # The probabilities, which sum to 1.
-    probs = lazy_property(lambda self: logits_to_probs(self.logits))
 
-    _param = property(lambda self: vars(self).get("probs", vars(self).get("logits")))
-    param_shape = property(lambda self: self._param.size())
+    @lazy_property
+    def probs(self) -> torch.Tensor:
+        return logits_to_probs(self.logits)
+
+    @property
+    def _param(self):
+        return vars(self).get("probs", vars(self).get("logits"))
+
+    @property
+    def param_shape(self):
+        return self._param.size()
 
     # The classes' numbers.
     support = constraints.dependent_property(
         lambda self: constraints.integer_interval(0, self._num_events - 1), is_discrete=True, event_dim=0
     )
 
-    mean = variance = property(lambda self: self._all(math.nan, self.probs))
-    mode = property(lambda self: self.probs.argmax(-1))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._all(math.nan, self.probs)
+
+    variance = mean
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.probs.argmax(-1)
 
     def sample(self, sample_shape=()):
         """Classes as int64."""
@@ -77,10 +95,21 @@ class OfClasses(Distribution):
 
     arg_constraints = Categorical.arg_constraints
 
-    probs = property(lambda self: self._categorical.probs)
-    logits = property(lambda self: self._categorical.logits)
-    _param = property(lambda self: self._categorical._param)
-    param_shape = property(lambda self: self._categorical.param_shape)
+    @property
+    def probs(self) -> torch.Tensor:
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> torch.Tensor:
+        return self._categorical.logits
+
+    @property
+    def _param(self):
+        return self._categorical._param
+
+    @property
+    def param_shape(self):
+        return self._categorical.param_shape
 
     def _take_classes(self, validate_args, probs, logits):
         self._categorical = Categorical(probs, logits)
@@ -95,9 +124,17 @@ class OneHotCategorical(OfClasses):
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._take_classes(validate_args, probs, logits)
 
-    mean = property(lambda self: self.probs)
-    variance = property(lambda self: self.probs * (1 - self.probs))
-    mode = property(lambda self: self._hot(self._categorical.mode))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.probs
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.probs * (1 - self.probs)
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self._hot(self._categorical.mode)
 
     def _hot(self, classes):
         return one_hot(classes, self._event_shape[0]).to(self.probs)
@@ -143,8 +180,13 @@ class Multinomial(OfClasses):
         lambda self: constraints.multinomial(self.total_count), is_discrete=True, event_dim=1
     )
 
-    mean = property(lambda self: self.probs * self.total_count)
-    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
         """Counts of the parameters' dtype."""

@@ -28,13 +28,24 @@ class LogOdds(Distribution):
         self._take(validate_args, **others, **{name: given})
 
     # The log-odds, finite for probabilities of 0 and 1 too.
-    logits = lazy_property(lambda self: probs_to_logits(self.probs, is_binary=True))
+
+    @lazy_property
+    def logits(self) -> torch.Tensor:
+        return probs_to_logits(self.probs, is_binary=True)
 
     # The probabilities.
-    probs = lazy_property(lambda self: logits_to_probs(self.logits, is_binary=True))
 
-    _param = property(lambda self: vars(self).get("probs", vars(self).get("logits")))
-    param_shape = property(lambda self: self._param.size())
+    @lazy_property
+    def probs(self) -> torch.Tensor:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def _param(self):
+        return vars(self).get("probs", vars(self).get("logits"))
+
+    @property
+    def param_shape(self):
+        return self._param.size()
 
 
 class Bernoulli(LogOdds, ExponentialFamily):
@@ -45,11 +56,19 @@ class Bernoulli(LogOdds, ExponentialFamily):
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._take_odds(validate_args, probs, logits)
 
-    mean = property(lambda self: self.probs)
-    variance = property(lambda self: self.probs * (1 - self.probs))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.probs
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.probs * (1 - self.probs)
 
     # The likelier one; nan where none is.
-    mode = property(lambda self: (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan))
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, math.nan)
 
     def _draw(self, sample_shape):
         return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
@@ -87,7 +106,10 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
         self._take_odds(validate_args, probs, logits)
 
     # The probabilities, without 0 and 1.
-    probs = lazy_property(lambda self: clamp_probs(logits_to_probs(self.logits, is_binary=True)))
+
+    @lazy_property
+    def probs(self) -> torch.Tensor:
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _either(self, formula, series):
         """formula(p, its log-odds) away from 1/2, series(p - 1/2) near it; gradients do not mix."""
@@ -162,9 +184,17 @@ class Geometric(LogOdds):
                 f"{self.probs.data[~(self.probs > 0)]}"
             )
 
-    mean = property(lambda self: 1 / self.probs - 1)
-    mode = property(lambda self: torch.zeros_like(self.probs))
-    variance = property(lambda self: (1 / self.probs - 1) / self.probs)
+    @property
+    def mean(self) -> torch.Tensor:
+        return 1 / self.probs - 1
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return torch.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return (1 / self.probs - 1) / self.probs
 
     def _draw(self, sample_shape):
         """By a uniform number's logarithm to the base 1 - probs."""

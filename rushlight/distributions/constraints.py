@@ -33,8 +33,13 @@ class _Dependent(Constraint):
             raise NotImplementedError(f".{name} cannot be determined statically")
         return found
 
-    is_discrete = property(lambda self: self._known("is_discrete"))
-    event_dim = property(lambda self: self._known("event_dim"))
+    @property
+    def is_discrete(self) -> bool:
+        return self._known("is_discrete")
+
+    @property
+    def event_dim(self) -> int:
+        return self._known("event_dim")
 
     def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         """The same with more known."""
@@ -82,8 +87,13 @@ class _Wrapped(Constraint):
         )
         self.base_constraint = base_constraint
 
-    is_discrete = property(lambda self: self.base_constraint.is_discrete)
-    event_dim = property(lambda self: self.base_constraint.event_dim)
+    @property
+    def is_discrete(self) -> bool:
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> int:
+        return self.base_constraint.event_dim
 
 
 class _IndependentConstraint(_Wrapped):
@@ -101,7 +111,9 @@ class _IndependentConstraint(_Wrapped):
         )
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
+    @property
+    def event_dim(self) -> int:
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value):
         """Whether all parts of each value are allowed."""
@@ -136,8 +148,13 @@ class _Parts(Constraint):
         demand(alike, "All elements of cseq must be Constraint instances")
         self.cseq, self.dim = list(cseq), dim
 
-    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
-    event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
+    @property
+    def is_discrete(self) -> bool:
+        return any(c.is_discrete for c in self.cseq)
+
+    @property
+    def event_dim(self) -> int:
+        return max(c.event_dim for c in self.cseq)
 
     def _within(self, value):
         demand(
@@ -167,9 +184,9 @@ class _Cat(_Parts):
 class _Stack(_Parts):
     """Constraints of parts as torch.stack joins them."""
 
-    event_dim = property(
-        lambda self: (lambda most: most + (self.dim + most < 0))(max(c.event_dim for c in self.cseq))
-    )
+    @property
+    def event_dim(self) -> int:
+        return (lambda most: most + (self.dim + most < 0))(max(c.event_dim for c in self.cseq))
 
     def check(self, value):
         """Whether each part is allowed."""

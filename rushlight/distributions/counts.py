@@ -19,8 +19,15 @@ class Poisson(ExponentialFamily):
     def __init__(self, rate, validate_args=None):
         self._take(validate_args, rate=rate)
 
-    mean = variance = property(lambda self: self.rate)
-    mode = property(lambda self: self.rate.floor())
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.rate
+
+    variance = mean
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.rate.floor()
 
     def _draw(self, sample_shape):
         return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
@@ -53,11 +60,19 @@ class Binomial(LogOdds):
         lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True, event_dim=0
     )
 
-    mean = property(lambda self: self.total_count * self.probs)
-    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
 
     # The likeliest count.
-    mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
 
     def _draw(self, sample_shape):
         shape = self._extended_shape(sample_shape)
@@ -104,11 +119,19 @@ class NegativeBinomial(LogOdds):
     def __init__(self, total_count, probs=None, logits=None, validate_args=None):
         Binomial.__init__(self, total_count, probs, logits, validate_args)
 
-    mean = property(lambda self: self.total_count * torch.exp(self.logits))
-    variance = property(lambda self: self.mean / torch.sigmoid(-self.logits))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.total_count * torch.exp(self.logits)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.mean / torch.sigmoid(-self.logits)
 
     # The likeliest count.
-    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0))
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
 
     @lazy_property
     def _gamma(self):

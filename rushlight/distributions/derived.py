@@ -20,8 +20,13 @@ class Half(TransformedDistribution):
     def __init__(self, scale, validate_args=None):
         super().__init__(self._whole(0, scale, False), AbsTransform(), validate_args=validate_args)
 
-    scale = property(lambda self: self.base_dist.scale)
-    mode = property(lambda self: torch.zeros_like(self.scale))
+    @property
+    def scale(self) -> torch.Tensor:
+        return self.base_dist.scale
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return torch.zeros_like(self.scale)
 
     def log_prob(self, value):
         """The logarithm of the density, -inf below 0."""
@@ -43,8 +48,13 @@ class HalfNormal(Half):
 
     _whole = Normal
 
-    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
-    variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
 class HalfCauchy(Half):
@@ -52,8 +62,13 @@ class HalfCauchy(Half):
 
     _whole = Cauchy
 
-    mean = property(lambda self: self._all(math.inf, self.scale))
-    variance = property(lambda self: self.base_dist.variance)
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._all(math.inf, self.scale)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.base_dist.variance
 
     def log_prob(self, value):
         """The logarithm of the density, -inf below 0; value may be a number where checks are off."""
@@ -74,9 +89,18 @@ class LogNormal(TransformedDistribution):
         )
 
     loc, scale = of_base("loc"), of_base("scale")
-    mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
-    mode = property(lambda self: (self.loc - self.scale.square()).exp())
-    variance = property(lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp())
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp()
 
     def entropy(self):
         return self.base_dist.entropy() + self.loc
@@ -96,5 +120,10 @@ class LogisticNormal(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    loc = property(lambda self: self.base_dist.base_dist.loc)
-    scale = property(lambda self: self.base_dist.base_dist.scale)
+    @property
+    def loc(self) -> torch.Tensor:
+        return self.base_dist.base_dist.loc
+
+    @property
+    def scale(self) -> torch.Tensor:
+        return self.base_dist.base_dist.scale

@@ -35,7 +35,10 @@ class Distribution:
             self._validate_parameters()
 
     # The constraints of attributes that expand() expands.
-    _constrained = property(lambda self: self.arg_constraints)
+
+    @property
+    def _constrained(self):
+        return self.arg_constraints
 
     def _take(self, validate_args, **parameters):
         """Begin with parameters, broadcast against each other, whose shape is the batch's."""
@@ -53,8 +56,14 @@ class Distribution:
     # --- shapes -----------------------------------------------------------------------------------
 
     # The shape of the parameters, and that of one value.
-    batch_shape = property(lambda self: self._batch_shape)
-    event_shape = property(lambda self: self._event_shape)
+
+    @property
+    def batch_shape(self):
+        return self._batch_shape
+
+    @property
+    def event_shape(self):
+        return self._event_shape
 
     def _extended_shape(self, sample_shape=()):
         return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
@@ -111,7 +120,9 @@ class Distribution:
 
     # --- what follows from other answers ----------------------------------------------------------
 
-    stddev = property(lambda self: self.variance.sqrt())
+    @property
+    def stddev(self) -> torch.Tensor:
+        return self.variance.sqrt()
 
     def sample(self, sample_shape=()):
         """Values drawn, (*sample_shape, *batch_shape, *event_shape), without a gradient."""

@@ -91,7 +91,9 @@ class PowerTransform(Transform):
         super().__init__(cache_size)
         [self.exponent] = broadcast_all(exponent)
 
-    sign = property(lambda self: self.exponent.sign())
+    @property
+    def sign(self):
+        return self.exponent.sign()
 
     def __eq__(self, other):
         return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
@@ -123,7 +125,9 @@ class AffineTransform(Transform):
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
-    event_dim = property(lambda self: self._event_dim)
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self):
@@ -186,7 +190,9 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size)
         self.distribution = distribution
 
-    domain = property(lambda self: self.distribution.support)
+    @property
+    def domain(self):
+        return self.distribution.support
 
     def _call(self, x):
         return self.distribution.cdf(x)

@@ -26,7 +26,7 @@ class AffineTransform(Transform):
     def domain(self) -> Any:
         """Real numbers."""
     @property
-    def event_dim(self) -> Any: ...
+    def event_dim(self) -> int: ...
     def forward_shape(self, shape: Any) -> Size:
         """Broadcast with loc's and scale's."""
     def inverse_shape(self, shape: Any) -> Size:

@@ -44,10 +44,21 @@ class Gumbel(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    mean = property(lambda self: self.loc + self.scale * euler_constant)
-    mode = property(lambda self: self.loc)
-    stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
-    variance = property(lambda self: self.stddev.pow(2))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.loc + self.scale * euler_constant
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> torch.Tensor:
+        return math.pi / math.sqrt(6) * self.scale
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.stddev.pow(2)
 
     def log_prob(self, value):
         """The logarithm of the density."""
@@ -70,19 +81,25 @@ class Weibull(TransformedDistribution):
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
-    concentration_reciprocal = property(lambda self: self.concentration.reciprocal())
+    @property
+    def concentration_reciprocal(self):
+        return self.concentration.reciprocal()
 
     def _moment(self, n):
         """The mean of (x / scale)^n."""
         return torch.exp(torch.lgamma(1 + n * self.concentration_reciprocal))
 
-    mean = property(lambda self: self.scale * self._moment(1))
-    variance = property(lambda self: self.scale.pow(2) * (self._moment(2) - self._moment(1).pow(2)))
-    mode = property(
-        lambda self: (
-            self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
-        )
-    )
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.scale * self._moment(1)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.scale.pow(2) * (self._moment(2) - self._moment(1).pow(2))
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
 
     def entropy(self):
         """In nats."""
@@ -106,13 +123,19 @@ class Pareto(TransformedDistribution):
     # From scale on.
     support = dependent_property(lambda self: greater_than_eq(self.scale), is_discrete=False, event_dim=0)
 
-    mode = property(lambda self: self.scale)
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.scale
 
     # inf where alpha is at most 1 or 2.
-    mean = property(lambda self: self._power(1) * self.scale / (self._power(1) - 1))
-    variance = property(
-        lambda self: self.scale.pow(2) * self._power(2) / ((self._power(2) - 1).pow(2) * (self._power(2) - 2))
-    )
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._power(1) * self.scale / (self._power(1) - 1)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.scale.pow(2) * self._power(2) / ((self._power(2) - 1).pow(2) * (self._power(2) - 2))
 
     def _power(self, least):
         return self.alpha.clamp(min=least)
@@ -144,17 +167,22 @@ class GeneralizedPareto(Distribution):
         none = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
         return none, torch.where(none, 1.0, self.concentration)
 
-    mode = property(lambda self: self.loc)
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.loc
 
     def _moment(self, most, moment):
         """A moment of c, which exists below `most`."""
         there = self.concentration < most
         return torch.where(there, moment(torch.where(there, self.concentration, most / 2)), math.nan)
 
-    mean = property(lambda self: self._moment(1, lambda c: self.loc + self.scale / (1 - c)))
-    variance = property(
-        lambda self: self._moment(0.5, lambda c: self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)))
-    )
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._moment(1, lambda c: self.loc + self.scale / (1 - c))
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self._moment(0.5, lambda c: self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)))
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
@@ -223,14 +251,22 @@ class Kumaraswamy(TransformedDistribution):
         b, place = self.concentration0, 1 + n / self.concentration1
         return b * torch.exp(torch.lgamma(place) + torch.lgamma(b) - torch.lgamma(place + b))
 
-    mean = property(lambda self: self._moment(1))
-    variance = property(lambda self: self._moment(2) - self._moment(1).pow(2))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._moment(1)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self._moment(2) - self._moment(1).pow(2)
 
     def _peak(self, a, b):
         return ((a - 1) / (a * b - 1)).pow(a.reciprocal()).masked_fill((b < 1) | (a < 1), math.nan)
 
     # nan where a or b is below 1; PyTorch's is nan everywhere.
-    mode = property(lambda self: self._peak(self.concentration1, self.concentration0))
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self._peak(self.concentration1, self.concentration0)
 
     def entropy(self):
         """In nats."""

@@ -21,9 +21,19 @@ class Exponential(ExponentialFamily):
     def __init__(self, rate, validate_args=None):
         self._take(validate_args, rate=rate)
 
-    mean = stddev = property(lambda self: self.rate.reciprocal())
-    mode = property(lambda self: torch.zeros_like(self.rate))
-    variance = property(lambda self: self.rate.pow(-2))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.rate.reciprocal()
+
+    stddev = mean
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return torch.zeros_like(self.rate)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.rate.pow(-2)
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the rate."""
@@ -51,9 +61,17 @@ class Gamma(ExponentialFamily):
     def __init__(self, concentration, rate, validate_args=None):
         self._take(validate_args, concentration=concentration, rate=rate)
 
-    mean = property(lambda self: self.concentration / self.rate)
-    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
-    variance = property(lambda self: self.concentration / self.rate.pow(2))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.concentration / self.rate
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape=()):
         """Values drawn, at least the smallest normal number; the gradient flows into the parameters."""
@@ -90,7 +108,9 @@ class Chi2(Gamma):
     def __init__(self, df, validate_args=None):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    df = property(lambda self: self.concentration * 2)
+    @property
+    def df(self) -> torch.Tensor:
+        return self.concentration * 2
 
 
 class InverseGamma(TransformedDistribution):
@@ -104,20 +124,24 @@ class InverseGamma(TransformedDistribution):
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
 
     concentration, rate = of_base("concentration"), of_base("rate")
-    mode = property(lambda self: self.rate / (self.concentration + 1))
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.rate / (self.concentration + 1)
 
     # inf where the concentration is at most 1 or 2.
-    mean = property(
-        lambda self: torch.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
-    )
 
-    variance = property(
-        lambda self: torch.where(
+    @property
+    def mean(self) -> torch.Tensor:
+        return torch.where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return torch.where(
             self.concentration > 2,
             self.rate.square() / ((self.concentration - 1).square() * (self.concentration - 2)),
             math.inf,
         )
-    )
 
     def entropy(self):
         """In nats."""
@@ -140,20 +164,23 @@ class FisherSnedecor(Distribution):
         return self.df2.masked_fill(self.df2 <= least, math.nan)
 
     # nan where a number of degrees is too small.
-    mean = property(lambda self: self._above(2) / (self._above(2) - 2))
-    mode = property(
-        lambda self: ((self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)).masked_fill(
-            self.df1 <= 2, math.nan
-        )
-    )
-    variance = property(
-        lambda self: (
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._above(2) / (self._above(2) - 2)
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return ((self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)).masked_fill(self.df1 <= 2, math.nan)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return (
             2
             * self._above(4).pow(2)
             * (self.df1 + self._above(4) - 2)
             / (self.df1 * (self._above(4) - 2).pow(2) * (self._above(4) - 4))
         )
-    )
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the degrees."""
@@ -180,8 +207,13 @@ class StudentT(Distribution):
         self._chi2 = Chi2(df)
         self._take(validate_args, df=df, loc=loc, scale=scale)
 
-    mode = property(lambda self: self.loc)
-    mean = property(lambda self: self.loc.masked_fill(self.df <= 1, math.nan))
+    @property
+    def mode(self) -> torch.Tensor:
+        return self.loc
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.loc.masked_fill(self.df <= 1, math.nan)
 
     @property
     def variance(self):

@@ -21,10 +21,13 @@ class Independent(Distribution):
         cut = len(batch) - reinterpreted_batch_ndims
         super().__init__(batch[:cut], batch[cut:] + base_distribution.event_shape, validate_args)
 
-    has_rsample = property(lambda self: self.base_dist.has_rsample)
-    has_enumerate_support = property(
-        lambda self: self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
-    )
+    @property
+    def has_rsample(self) -> bool:
+        return self.base_dist.has_rsample
+
+    @property
+    def has_enumerate_support(self) -> bool:
+        return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self):

@@ -17,7 +17,10 @@ class _Joined(Transform):
         self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
         self.dim = dim
 
-    bijective = property(lambda self: all(t.bijective for t in self.transforms))
+    @property
+    def bijective(self) -> bool:
+        return all(t.bijective for t in self.transforms)
+
     domain = dependent_property(lambda self: self._constraint([t.domain for t in self.transforms]))
     codomain = dependent_property(lambda self: self._constraint([t.codomain for t in self.transforms]))
 
@@ -78,8 +81,13 @@ class CatTransform(_Joined):
             f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})",
         )
 
-    event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
-    length = property(lambda self: sum(self.lengths))
+    @property
+    def event_dim(self) -> int:
+        return max(t.event_dim for t in self.transforms)
+
+    @property
+    def length(self):
+        return sum(self.lengths)
 
     def _constraint(self, parts):
         return constraints.cat(parts, self.dim, self.lengths)

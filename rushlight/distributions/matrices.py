@@ -52,14 +52,16 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         degrees = self.df.unsqueeze(-1) - torch.arange(p, dtype=matrix.dtype, device=matrix.device)
         self._dist_chi2 = Chi2(degrees.expand((*batch, p)))
 
-    arg_constraints = property(
-        lambda self: {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
-    )
+    @property
+    def arg_constraints(self):
+        return {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
     def _times(self, factor, matrix):
         return factor.expand(self._batch_shape)[..., None, None] * matrix
 
-    mean = property(lambda self: self._times(self.df, self.covariance_matrix))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._times(self.df, self.covariance_matrix)
 
     @property
     def mode(self):
@@ -124,9 +126,9 @@ class Wishart(ScaleMatrix, ExponentialFamily):
         size = p * math.log(2) / 2 + half_logdet(self._unbroadcasted_scale_tril)
         return (p + 1) * size + torch.mvlgamma(half, p) - (self.df - p - 1) / 2 * digammas + self.df * p / 2
 
-    _natural_params = property(
-        lambda self: (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
-    )
+    @property
+    def _natural_params(self):
+        return (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
 
     def _log_normalizer(self, x, y):
         p = self._event_shape[-1]

@@ -39,8 +39,13 @@ class MixtureSameFamily(Distribution):
         self._component_distribution = component_distribution
         super().__init__(batch, component_distribution.event_shape, validate_args)
 
-    mixture_distribution = property(lambda self: self._mixture_distribution)
-    component_distribution = property(lambda self: self._component_distribution)
+    @property
+    def mixture_distribution(self):
+        return self._mixture_distribution
+
+    @property
+    def component_distribution(self):
+        return self._component_distribution
 
     # What all components allow.
     support = constraints.dependent_property(
@@ -56,7 +61,9 @@ class MixtureSameFamily(Distribution):
     def _for_each(self, value):
         return value.unsqueeze(-1 - len(self._event_shape))
 
-    mean = property(lambda self: self._mixed(self._component_distribution.mean))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._mixed(self._component_distribution.mean)
 
     @property
     def variance(self):

@@ -24,7 +24,11 @@ class _Placed(Distribution):
     def __init__(self, loc, scale, validate_args=None):
         self._take(validate_args, loc=loc, scale=scale)
 
-    mean = mode = property(lambda self: self.loc)
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.loc
+
+    mode = mean
 
 
 class Normal(_Placed, ExponentialFamily):
@@ -33,8 +37,13 @@ class Normal(_Placed, ExponentialFamily):
     Its density is exp(-((x - loc) / scale)^2 / 2) / (scale sqrt(2 pi)).
     """
 
-    stddev = property(lambda self: self.scale)
-    variance = property(lambda self: self.scale.pow(2))
+    @property
+    def stddev(self) -> torch.Tensor:
+        return self.scale
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.scale.pow(2)
 
     def _draw(self, sample_shape):
         shape = self._extended_shape(sample_shape)
@@ -67,8 +76,13 @@ class Cauchy(_Placed):
     It has no mean.
     """
 
-    mean = property(lambda self: self._all(math.nan, self.loc))
-    variance = property(lambda self: self._all(math.inf, self.loc))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self._all(math.nan, self.loc)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self._all(math.inf, self.loc)
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
@@ -92,7 +106,9 @@ class Cauchy(_Placed):
 class Laplace(_Placed):
     """Exponential on both sides of `loc`: density exp(-|x - loc| / scale) / (2 scale)."""
 
-    variance = property(lambda self: 2 * self.scale.pow(2))
+    @property
+    def variance(self) -> torch.Tensor:
+        return 2 * self.scale.pow(2)
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
@@ -126,10 +142,21 @@ class Uniform(Distribution):
     def __init__(self, low, high, validate_args=None):
         self._take(validate_args, low=low, high=high)
 
-    arg_constraints = property(lambda self: {"low": less_than(self.high), "high": greater_than(self.low)})
-    mean = property(lambda self: (self.high + self.low) / 2)
-    mode = property(lambda self: math.nan * self.high)
-    variance = property(lambda self: (self.high - self.low).pow(2) / 12)
+    @property
+    def arg_constraints(self):
+        return {"low": less_than(self.high), "high": greater_than(self.low)}
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return (self.high + self.low) / 2
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return math.nan * self.high
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return (self.high - self.low).pow(2) / 12
 
     # From low to high.
     support = dependent_property(lambda self: interval(self.low, self.high), is_discrete=False, event_dim=0)

@@ -26,9 +26,13 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
-    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
 
-    variance = property(lambda self: self.mean * (1 - self.mean) / (self.concentration.sum(-1, True) + 1))
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.mean * (1 - self.mean) / (self.concentration.sum(-1, True) + 1)
 
     @property
     def mode(self):
@@ -58,7 +62,9 @@ class Dirichlet(ExponentialFamily):
             - ((c - 1) * torch.digamma(c)).sum(-1)
         )
 
-    _natural_params = property(lambda self: (self.concentration,))
+    @property
+    def _natural_params(self):
+        return (self.concentration,)
 
     def _log_normalizer(self, x):
         return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))
@@ -75,11 +81,25 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
 
-    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
-    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
-    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
-    mode = property(lambda self: self._dirichlet.mode[..., 0])
-    variance = property(lambda self: self._dirichlet.variance[..., 0])
+    @property
+    def concentration1(self) -> torch.Tensor:
+        return self._dirichlet.concentration[..., 0]
+
+    @property
+    def concentration0(self) -> torch.Tensor:
+        return self._dirichlet.concentration[..., 1]
+
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> torch.Tensor:
+        return self._dirichlet.mode[..., 0]
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self._dirichlet.variance[..., 0]
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the concentrations."""
@@ -92,7 +112,9 @@ class Beta(ExponentialFamily):
     def entropy(self):
         return self._dirichlet.entropy()
 
-    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
+    @property
+    def _natural_params(self):
+        return (self.concentration1, self.concentration0)
 
     def _log_normalizer(self, x, y):
         return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

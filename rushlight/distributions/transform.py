@@ -101,9 +101,18 @@ class _InverseTransform(Transform):
 
     domain = constraints.dependent_property(lambda self: self._inv.codomain, is_discrete=False)
     codomain = constraints.dependent_property(lambda self: self._inv.domain, is_discrete=False)
-    bijective = property(lambda self: self._inv.bijective)
-    sign = property(lambda self: self._inv.sign)
-    inv = property(lambda self: self._inv)
+
+    @property
+    def bijective(self) -> bool:
+        return self._inv.bijective
+
+    @property
+    def sign(self):
+        return self._inv.sign
+
+    @property
+    def inv(self):
+        return self._inv
 
     def __getstate__(self):
         return vars(self)
@@ -157,8 +166,14 @@ class ComposeTransform(Transform):
         return _of_dims(self.parts[0].domain, dims)
 
     codomain = constraints.dependent_property(lambda self: self.inv.domain, is_discrete=False)
-    bijective = property(lambda self: all(part.bijective for part in self.parts))
-    sign = property(lambda self: functools.reduce(operator.mul, [part.sign for part in self.parts], 1))
+
+    @property
+    def bijective(self) -> bool:
+        return all(part.bijective for part in self.parts)
+
+    @property
+    def sign(self):
+        return functools.reduce(operator.mul, [part.sign for part in self.parts], 1)
 
     @property
     def inv(self):
@@ -220,8 +235,14 @@ class IndependentTransform(Transform):
         lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims),
         is_discrete=False,
     )
-    bijective = property(lambda self: self.base_transform.bijective)
-    sign = property(lambda self: self.base_transform.sign)
+
+    @property
+    def bijective(self) -> bool:
+        return self.base_transform.bijective
+
+    @property
+    def sign(self):
+        return self.base_transform.sign
 
     def _call(self, x):
         return self.base_transform(_enough(x, self.domain))

@@ -54,7 +54,9 @@ class TransformedDistribution(Distribution):
         more = len(self._event_shape) - found.event_dim
         return constraints.independent(found, more) if more > 0 else found
 
-    has_rsample = property(lambda self: self.base_dist.has_rsample)
+    @property
+    def has_rsample(self) -> bool:
+        return self.base_dist.has_rsample
 
     def _forward(self, value):
         for transform in self.transforms:

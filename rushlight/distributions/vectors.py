@@ -84,12 +84,16 @@ class ScaleMatrix(Distribution):
         return matrix.expand((*self._batch_shape, *matrix.shape[-2:]))
 
     # The lower Cholesky factor of the covariance matrix.
-    scale_tril = lazy_property(lambda self: self._full(self._unbroadcasted_scale_tril))
+
+    @lazy_property
+    def scale_tril(self) -> torch.Tensor:
+        return self._full(self._unbroadcasted_scale_tril)
 
     # The covariance of a vector's elements.
-    covariance_matrix = lazy_property(
-        lambda self: self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-    )
+
+    @lazy_property
+    def covariance_matrix(self) -> torch.Tensor:
+        return self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self):
@@ -120,10 +124,15 @@ class MultivariateNormal(ScaleMatrix):
         super().__init__(batch, self.loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
-    mean = mode = property(lambda self: self.loc)
-    variance = property(
-        lambda self: self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape())
-    )
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._extended_shape())
 
     def rsample(self, sample_shape=()):
         """Vectors drawn, whose gradient flows into the parameters."""
@@ -182,10 +191,17 @@ class LowRankMultivariateNormal(ScaleMatrix):
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(batch, event, validate_args=validate_args)
 
-    mean = mode = property(lambda self: self.loc)
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.loc
+
+    mode = mean
 
     # The covariance's diagonal.
-    variance = property(lambda self: self.cov_factor.pow(2).sum(-1) + self.cov_diag)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @lazy_property
     def _unbroadcasted_scale_tril(self):

@@ -56,12 +56,12 @@ class ScaleMatrix(Distribution):
     """The matrices that were not given are computed from `_unbroadcasted_scale_tril` when they are read."""
 
     @property
-    def covariance_matrix(self) -> Any: ...
+    def covariance_matrix(self) -> Tensor: ...
     @property
     def precision_matrix(self) -> Any:
         """The covariance matrix's inverse."""
     @property
-    def scale_tril(self) -> Any: ...
+    def scale_tril(self) -> Tensor: ...
 def _batch_capacitance_tril(W: Any, D: Any) -> Any:
     """The Cholesky factor of I + W^T D^-1 W."""
 def _batch_lowrank_logdet(W: Any, D: Any, capacitance_tril: Any) -> Any:

@@ -17,12 +17,17 @@ class VonMises(Distribution):
     def __init__(self, loc, concentration, validate_args=None):
         self._take(validate_args, loc=loc, concentration=concentration)
 
-    mean = mode = property(lambda self: self.loc)
+    @property
+    def mean(self) -> torch.Tensor:
+        return self.loc
+
+    mode = mean
 
     # The circular variance, 1 - I1(k) / I0(k).
-    variance = lazy_property(
-        lambda self: 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
-    )
+
+    @lazy_property
+    def variance(self) -> torch.Tensor:
+        return 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
 
     def log_prob(self, value):
         """The logarithm of the density; i0e is I0(k) exp(-k)."""

@@ -40,13 +40,37 @@ class ExportedProgram:
         self._in_spec, self._out_spec = in_spec, out_spec
         self._forward_names, self._example_inputs = forward_names, example_inputs
 
-    graph_module = property(lambda self: self._graph_module, doc="The graph, as a module.")
-    graph = property(lambda self: self._graph_module.graph, doc="The graph.")
-    graph_signature = property(lambda self: self._graph_signature, doc="What its inputs and outputs are.")
-    state_dict = property(lambda self: self._state_dict, doc="Parameters and persistent buffers by name.")
-    constants = property(lambda self: self._constants, doc="Other tensors by name.")
+    @property
+    def graph_module(self) -> Any:
+        """The graph, as a module."""
+        return self._graph_module
+
+    @property
+    def graph(self) -> Any:
+        """The graph."""
+        return self._graph_module.graph
+
+    @property
+    def graph_signature(self) -> Any:
+        """What its inputs and outputs are."""
+        return self._graph_signature
+
+    @property
+    def state_dict(self) -> Any:
+        """Parameters and persistent buffers by name."""
+        return self._state_dict
+
+    @property
+    def constants(self) -> Any:
+        """Other tensors by name."""
+        return self._constants
+
     tensor_constants = constants
-    example_inputs = property(lambda self: self._example_inputs, doc="The inputs that it was exported with.")
+
+    @property
+    def example_inputs(self) -> Any:
+        """The inputs that it was exported with."""
+        return self._example_inputs
 
     @property
     def range_constraints(self) -> dict[str, ValueRanges]:

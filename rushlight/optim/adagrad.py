@@ -6,6 +6,7 @@ from typing import Any
 
 from rushlight._engine.ops.expressions import m
 from rushlight._engine.tensors.tensor import Tensor
+from rushlight.nn.parameter import is_lazy
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.optimizer import ParamsT
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
@@ -47,6 +48,11 @@ class Adagrad(Elementwise, formula=formula):
         )
         for group in self.param_groups:
             for p in group["params"]:
+                if is_lazy(p):
+                    raise ValueError(
+                        "Attempted to use an uninitialized parameter in Adagrad, whose sums have its shape. "
+                        "Call forward once to initialize the parameters, and make the optimizer then"
+                    )
                 self._state_of(group, p, ("sum",))
 
     def share_memory(self) -> None:

@@ -342,7 +342,7 @@ def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
     if isinstance(value, Tensor):
         if key == "step":
             return value.clone().float() if single else value.clone()
-        return value.to(p.dtype, copy=True) if p.is_floating_point() else value.clone()
+        return value.to(p.device, p.dtype if p.is_floating_point() else value.dtype, copy=True)
     if isinstance(value, dict):
         return {k: _cast(p, v, single, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):

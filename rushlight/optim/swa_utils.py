@@ -39,12 +39,16 @@ def _lerp(averaged: list[Tensor], current: list[Tensor], weight: float) -> None:
     groups: dict[Any, list[tuple[Tensor, Tensor]]] = {}
     for a, c in zip(averaged, current, strict=True):
         fits = a.is_floating_point() and a.dtype is c.dtype and a.shape == c.shape and not a._k.lazy
-        groups.setdefault(a.dtype if fits else None, []).append((a, c))
+        groups.setdefault((a.dtype, a._k.home) if fits and a.device == c.device else None, []).append((a, c))
     for a, c in groups.pop(None, []):
         a.copy_(a + (c - a) * weight)
-    for pairs in groups.values():
+    for (_, home), pairs in groups.items():
         kernel = updates.kernel(_toward, (), (), False)
-        kernel([(a._a, c._a) for a, c in pairs], [weight])
+        arrays = [(a._a, c._a) for a, c in pairs]
+        if home is None:
+            kernel(arrays, [weight])
+        else:
+            home.run_step(kernel, arrays, [weight])
         updates.touch([a for a, _ in pairs])
 
 

@@ -51,10 +51,23 @@ class _Figures:
     device_memory_usage = self_device_memory_usage = 0
     is_async = is_remote = is_legacy = False
     node_id, use_device, device_type, overload_name = -1, None, DeviceType(0), ""
-    cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0)
-    cpu_time_str = property(lambda self: time_text(self.cpu_time))
-    cpu_time_total_str = property(lambda self: time_text(self.cpu_time_total))
-    self_cpu_time_total_str = property(lambda self: time_text(self.self_cpu_time_total))
+
+    @property
+    def cpu_time(self) -> float:
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def cpu_time_str(self) -> str:
+        return time_text(self.cpu_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        return time_text(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        return time_text(self.self_cpu_time_total)
+
     cuda_time = cuda_time_total = self_cuda_time_total = 0
 
 

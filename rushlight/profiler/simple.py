@@ -109,8 +109,13 @@ class profile(Results):
                 event.input_shapes = []
         return self._made
 
-    function_events = property(lambda self: self.events() if self._watch is not None else None)
-    self_cpu_time_total = property(lambda self: self.events().self_cpu_time_total)
+    @property
+    def function_events(self) -> Any:
+        return self.events() if self._watch is not None else None
+
+    @property
+    def self_cpu_time_total(self) -> Any:
+        return self.events().self_cpu_time_total
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """EventList.table of all events."""

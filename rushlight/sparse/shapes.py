@@ -117,8 +117,12 @@ def adjoint(input: SparseTensor) -> SparseTensor:
     return found.map(torch.conj) if input.dtype.is_complex else found
 
 
+def _matrix_transpose(input: SparseTensor) -> SparseTensor:
+    return transpose(input, -2, -1)
+
+
 SparseTensor.T = property(t)  # type: ignore[assignment]
-SparseTensor.mT = property(lambda self: transpose(self, -2, -1))  # type: ignore[assignment]
+SparseTensor.mT = property(_matrix_transpose)  # type: ignore[assignment]
 SparseTensor.H = SparseTensor.mH = property(adjoint)  # type: ignore[assignment]
 
 
@@ -197,8 +201,7 @@ def _select_compressed(t: SparseTensor, dim: int, index: int, size: list[int]) -
         return make((first, minor, values.select(dim + values.ndim - t.ndim, index)), size, layout=t.layout)
     if batch:
         raise RuntimeError(
-            "selecting rows or columns is not implemented for batched sparse compressed tensors; select "
-            "a matrix of the batch first"
+            "selecting sparse dimensions is not supported for batched sparse compressed tensors."
         )
     (row, col), held = places(t)
     mine, other = (row, col) if dim == batch else (col, row)

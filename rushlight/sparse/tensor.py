@@ -70,6 +70,10 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
 
 def make(parts: tuple[Tensor, ...], size: Any, coalesced: bool = False, layout: Any = None) -> SparseTensor:
     """A sparse tensor around what it holds. layout: COO or CSR by default, by the number of parts."""
+    if any(part.is_cuda for part in parts):
+        raise NotImplementedError(
+            "sparse tensors are on the CPU alone: keep the tensor dense on CUDA (sparse=False), or use .cpu()"
+        )
     made: SparseTensor = object.__new__(SparseTensor)
     made._k, made._g, made._i, made._s = parts[-1]._k, None, 0, None
     made._a = np.broadcast_to(np.zeros((), made._k.np), tuple(map(int, size)))
@@ -119,9 +123,25 @@ class SparseTensor(Tensor):
 
     # --- what it is made of ---------------------------------------------------------------------
 
-    layout = property(lambda self: self._layout)
-    is_sparse = property(lambda self: len(self.parts) == 2)  # type: ignore[assignment]
-    is_sparse_csr = property(lambda self: self._layout is sparse_csr)  # type: ignore[assignment]
+    @property
+    def layout(self) -> Any:
+        return self._layout
+
+    @property
+    def is_sparse(self) -> bool:
+        return len(self.parts) == 2
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        return self._layout is sparse_csr
+
+    def type(self, dtype: Any = None, non_blocking: bool = False, **more: Any) -> Any:
+        """The name of its class by layout and dtype; or the tensor in the dtype of such a name or class."""
+        if dtype is None:
+            return f"torch.sparse.{self.dtype.legacy}Tensor"
+        if isinstance(dtype, str) and dtype.startswith("torch.sparse."):
+            dtype = getattr(torch.sparse, dtype.rpartition(".")[2])
+        return self.to(dtype if isinstance(dtype, torch.dtype) else dtype.dtype)
 
     def _part(self, name: str, of: str) -> Tensor:
         if of not in PARTS[self._layout]:
@@ -178,9 +198,17 @@ class SparseTensor(Tensor):
 
     # --- its place in the graph: that of its values -----------------------------------------------
 
-    requires_grad = property(lambda self: self.parts[-1].requires_grad)  # type: ignore[assignment]
-    grad_fn = property(lambda self: self.parts[-1].grad_fn)
-    is_leaf = property(lambda self: self.parts[-1].is_leaf)
+    @property
+    def requires_grad(self) -> Any:
+        return self.parts[-1].requires_grad
+
+    @property
+    def grad_fn(self) -> Any:
+        return self.parts[-1].grad_fn
+
+    @property
+    def is_leaf(self) -> Any:
+        return self.parts[-1].is_leaf
 
     @property
     def grad(self) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import io
+import os
 import pickle
 import subprocess
 import sys
@@ -199,3 +200,54 @@ def test_gradients_go_back_over_copies() -> None:
     x = torch.ones(2, requires_grad=True)
     (x.cuda() * 2).cuda(1).sum().backward()
     assert x.grad.tolist() == [2, 2] and x.grad.is_cpu
+
+
+def test_what_lies_around_a_training_run(tmp_path: object) -> None:
+    model = nn.Linear(3, 2).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    model(torch.ones(1, 3, device="cuda")).sum().backward()
+    optimizer.step()
+    kept = {
+        k: v.cpu() if isinstance(v, torch.Tensor) else v for k, v in optimizer.state[model.weight].items()
+    }
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": {0: kept, 1: optimizer.state[model.bias]}})
+    assert optimizer.state[model.weight]["exp_avg"].is_cuda  # brought to where the parameter is
+    checkpoint, weight = (
+        torch.Checkpoint(tmp_path, model=model, optimizer=optimizer),
+        model.weight.detach().clone(),
+    )
+    checkpoint.save(1)
+    model.weight.data.zero_()
+    checkpoint.load()
+    assert torch.equal(weight, model.weight) and model.weight.is_cuda
+    average = torch.optim.swa_utils.AveragedModel(model)
+    average.update_parameters(model)
+    assert next(average.parameters()).is_cuda
+    data = torch.utils.data.TensorDataset(torch.arange(6, device="cuda"))
+    assert sorted(x.item() for (x,) in torch.utils.data.DataLoader(data, shuffle=True)) == list(range(6))
+
+
+def test_a_forked_child_may_not_use_it() -> None:
+    code = (
+        "import os, rushlight as torch\nx = torch.ones(2, device='cuda')\nif os.fork() == 0:\n"
+        "    for use in (lambda: x + 1, lambda: torch.ones(1, device='cuda')):\n"
+        "        try: use(); print('used')\n        except RuntimeError as e: print('forked subprocess' in str(e), flush=True)\n"
+        "    os._exit(0)\nos.wait()"
+    )
+    environment = {**os.environ, "RUSHLIGHT_CUDA": "simulated:1GB"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout.split() == ["True", "True"], done.stderr
+
+
+def test_what_is_not_there_says_so() -> None:
+    for refused in (
+        lambda: torch.cuda.CUDAGraph(),
+        lambda: torch.cuda.graph(None),
+        lambda: torch.cuda.MemPool(),
+    ):
+        with pytest.raises(RuntimeError, match="not there on a simulated device"):
+            refused()
+    with pytest.raises(NotImplementedError, match="sparse tensors are on the CPU alone"):
+        torch.eye(2, device="cuda").to_sparse()
+    with pytest.raises(NotImplementedError, match="'CUDA' backend"):
+        torch.histogram(torch.ones(2, device="cuda"), 2)

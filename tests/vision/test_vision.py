@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import inspect
 import pickle
 import subprocess
 import sys
@@ -222,3 +223,9 @@ torchvision.models.detection.retinanet_resnet50_fpn()
     assert (
         "torchvision.models.detection.retinanet_resnet50_fpn can be imported but is not there" in done.stderr
     )
+
+
+@pytest.mark.parametrize("name", transforms.__all__)
+def test_a_transform_can_be_opened(name: str) -> None:
+    cls = getattr(transforms, name)
+    assert inspect.getsource(cls).startswith(f"class {name}(") and cls.__doc__

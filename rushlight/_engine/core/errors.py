@@ -22,9 +22,12 @@ def missing(name: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")
 
 
+ALWAYS = [False]  # torch.set_warn_always
+
+
 def warn_once(text: str) -> None:
-    """A UserWarning, the first time that it is asked for."""
-    if text not in _warned:
+    """A UserWarning, the first time that it is asked for, or each time where that is wanted."""
+    if text not in _warned or ALWAYS[0]:
         _warned.add(text)
         warn(text, UserWarning)
 

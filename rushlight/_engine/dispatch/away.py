@@ -37,10 +37,10 @@ def home_run(home: Any, row: Row, body: Callable[..., Any], values: Sequence[Any
 
 def brought(of: Kind, values: Sequence[Any]) -> Sequence[Any]:
     """Operands of a pointwise op on a device: those of the CPU that have dims are copied there."""
-    if all(not isinstance(v, Tensor) or v._k.home is not None or not v._m.ndim for v in values):
+    if all(not isinstance(v, Tensor) or v._k.home is not None or not v._l.ndim for v in values):
         return values
     return [
-        v.to(of.device) if isinstance(v, Tensor) and v._k.home is None and v._m.ndim else v for v in values
+        v.to(of.device) if isinstance(v, Tensor) and v._k.home is None and v._l.ndim else v for v in values
     ]
 
 

@@ -120,6 +120,11 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
     """Make the numbers in out's dtype and write them there; its shape is taken over silently."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{row.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    where = given.get("device")
+    if where is not None and where.type != out._k.device.type:
+        raise RuntimeError(
+            f"device type {where.type} does not match device type of out parameter ({out._k.device.type})"
+        )
     if "dtype" in given:
         asked = given["dtype"]
         if asked is not None and asked is not out._k.dtype:

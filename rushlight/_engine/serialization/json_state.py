@@ -16,6 +16,7 @@ import numpy as np
 
 from rushlight._engine.core.device import device
 from rushlight._engine.core.dtype import BY_NAME, dtype
+from rushlight._engine.tensors.storages.storage import address
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 _SIMPLE = (type(None), bool, int, float, str)
@@ -40,7 +41,7 @@ class Tensors(dict[str, Tensor]):
         """Keep a tensor; the name that it has here, which is another's if that is the same memory."""
         t = t.resolve_conj().resolve_neg()
         a = t._a
-        place = (a.__array_interface__["data"], a.strides, a.shape, t._k) if a.size else object()
+        place = (address(a), a.strides, a.shape, t._k) if a.size else object()
         if place not in self._names:
             while name in self:
                 name += "'"

@@ -35,9 +35,10 @@ class Pending:
 def elsewhere(t: Any, name: str) -> Array:
     """What `_m` or `_l` of a tensor with an empty slot answers."""
     hidden = t._hidden
-    if hidden.__class__ is not Pending:
-        return hidden  # type: ignore[no-any-return]
-    return hidden.layout if name == "_l" else hidden.owner.values(t)
+    found: Array = hidden
+    if hidden.__class__ is Pending:
+        found = hidden.layout if name == "_l" else hidden.owner.values(t)
+    return found
 
 
 def shared(t: Any, other: Any) -> bool:
@@ -56,14 +57,22 @@ def values(t: Any) -> Array:
     copy from a device is under way to.
     """
     hidden: Any = getattr(t, "_hidden", None)
+    found: Array
     if hidden.__class__ is Pending:
-        return hidden.owner.values(t)  # type: ignore[no-any-return]
-    if not t._k.lazy:
-        return import_module("rushlight._engine.devices.cuda.strict").arrived(t)  # type: ignore[no-any-return]
-    if t._k.on_meta:
-        return hidden
-    if TAPE:
-        return read(memory(t), t._k)._a  # type: ignore[no-any-return]
+        found = hidden.owner.values(t)
+    elif not t._k.lazy:
+        found = import_module("rushlight._engine.devices.cuda.strict").arrived(t)
+    elif t._k.on_meta:
+        found = hidden
+    elif TAPE:
+        found = read(memory(t), t._k)._a
+    else:
+        return _turned_values(t)
+    return found
+
+
+def _turned_values(t: Any) -> Array:
+    """A lazy view's values, in an array that cannot be written to."""
     found: Array = asarray(_turned(t._hidden, t._k))
     if t._k.home is not None:
         return found

@@ -97,9 +97,17 @@ class DTensor(Tensor):
         """This rank's part, in the same memory and at the same place in the graph."""
         return alias(self, self._g, self._i)
 
-    _local_tensor = property(lambda self: alias(self))
-    device_mesh = property(lambda self: self._mesh)
-    placements = property(lambda self: self._placements)
+    @property
+    def _local_tensor(self) -> Any:
+        return alias(self)
+
+    @property
+    def device_mesh(self) -> Any:
+        return self._mesh
+
+    @property
+    def placements(self) -> Any:
+        return self._placements
 
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
         """The whole tensor, on every rank; collective, and not differentiable."""
@@ -130,7 +138,9 @@ class DTensor(Tensor):
 
     # --- what is asked of a tensor without an op --------------------------------------------------
 
-    shape = property(lambda self: Size(self._whole))  # type: ignore[assignment]
+    @property
+    def shape(self) -> Any:
+        return Size(self._whole)
 
     def size(self, dim: int | None = None) -> Any:
         """Of the whole."""

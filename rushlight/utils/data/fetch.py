@@ -93,7 +93,7 @@ def sources(recipe: Recipe) -> Any:
     if type(dataset) is not TensorDataset:
         return None
     tensors = dataset.tensors
-    plain = all(type(t) is torch.Tensor and not t.requires_grad and not t.is_meta for t in tensors)
+    plain = all(type(t) is torch.Tensor and not t.requires_grad and t.is_cpu for t in tensors)
     return (tensors, through) if plain and tensors else None
 
 

@@ -45,7 +45,7 @@ class _Pickler(reduction.ForkingPickler):
     def reducer_override(self, item: Any) -> Any:
         if isinstance(item, Storage):
             return item.__reduce__()
-        if not isinstance(item, torch.Tensor) or item.is_meta:
+        if not isinstance(item, torch.Tensor) or not item.is_cpu:
             return NotImplemented
         found = reduce_alone(item)
         if found is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -262,6 +261,20 @@ utilization, memory_usage, temperature, power_draw, clock_rate, device_memory_us
 )
 
 
-def visible() -> str | None:
-    """The variable that chooses devices."""
-    return os.environ.get("CUDA_VISIBLE_DEVICES")
+def _not_there(name: str, instead: str) -> Any:
+    """What PyTorch has and a simulated device has not: it refuses, and says what to use."""
+
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"torch.cuda.{name} is not there on a simulated device: {instead}")
+
+    if name[0].isupper():
+        return type(name, (), {"__new__": refused, "__module__": "torch.cuda"})
+    refused.__name__ = refused.__qualname__ = name
+    return refused
+
+
+_EAGER = "run the function itself, which gives the same numbers"
+CUDAGraph, graph, graph_pool_handle = (
+    _not_there(name, _EAGER) for name in ("CUDAGraph", "graph", "graph_pool_handle")
+)
+MemPool = _not_there("MemPool", "all memory is the caching allocator's")

@@ -6,7 +6,7 @@ import os
 import threading
 from typing import Any
 
-from rushlight._engine.core.device import device
+from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import knobs
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.rows import Home as Device
@@ -30,8 +30,14 @@ class Platform:
         self.seed = int.from_bytes(os.urandom(8), "little") >> 11
         self.blocking = os.environ.get("CUDA_LAUNCH_BLOCKING") == "1"
         self._devices: dict[int, Device] = {}
+        self.forked = False  # whether this is a forked child of a process that has used a device
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._in_child)
         self._current = _Current()
         self._lock = threading.Lock()
+
+    def _in_child(self) -> None:
+        self.forked = bool(self._devices)
 
     @property
     def initialized(self) -> bool:
@@ -61,6 +67,8 @@ class Platform:
 
     def device(self, index: int | None = None) -> Device:
         """The device of a number, or the current one."""
+        if self.forked:
+            raise RuntimeError(words.FORKED)
         index = self._current.index if index is None else index
         found = self._devices.get(index)
         if found is None:
@@ -71,7 +79,7 @@ class Platform:
                     found = self._devices[index] = made
         return found
 
-    def home(self, where: device) -> Device:
+    def home(self, where: TorchDevice) -> Device:
         """The device that a torch.device of type cuda names."""
         return self.device(where.index)
 

@@ -15,6 +15,13 @@ _ADVICE = (
 )
 
 
+# What a forked child hears of a device that its parent has used.
+FORKED = (
+    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+    "'spawn' start method"
+)
+
+
 def is_programs(file: str) -> bool:
     """Whether a file of code is the program's, not this package's."""
     return not file.startswith(_PACKAGE) and not file.startswith("<")

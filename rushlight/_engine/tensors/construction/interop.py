@@ -74,6 +74,7 @@ class _Capsule:
         return _CPU
 
 
+_CUDA = 2  # kDLCUDA
 _CPU = (1, 0)  # kDLCPU, device 0
 # DLDataTypeCode of the types that NumPy does not know, each with an unsigned integer of its size.
 _CODES = {
@@ -140,6 +141,10 @@ def dlpack(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self._k.on_meta:
         raise BufferError("Can't export meta tensors: they have no memory")
+    if self._k.home is not None:
+        raise BufferError(
+            "Can't export tensors of a simulated CUDA device: no other library reaches its memory; use .cpu()"
+        )
     if self._k.lazy:
         raise BufferError(
             f"Can't export tensors with the {'conjugate' if self._k.conj else 'negative'} bit "
@@ -158,5 +163,5 @@ def dlpack(
 
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """Tensor.__dlpack_device__: (1, 0), the CPU."""
-    return _CPU
+    """Tensor.__dlpack_device__: (1, 0), the CPU; (2, n), a CUDA device."""
+    return _CPU if self._k.home is None else (_CUDA, self.get_device())
