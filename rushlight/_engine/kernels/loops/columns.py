@@ -87,11 +87,13 @@ class Columns(Tiered):
         )
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
-        """Columns shared out over threads; or, where there are few, chunks of rows."""
+        """Columns shared out over threads; or, where there are few, chunks of rows, on one thread too: the
+        chunks decide the bits.
+        """
         matrix = arrays[self.roles.index("matrix")]
         rows, columns = matrix.shape[-2:]
         few = columns < 2 * _COLUMNS_PER_THREAD
-        if pool.get_num_threads() < 2 or matrix.ndim != 2 or (few and rows < 2 * CHUNK):
+        if matrix.ndim != 2 or (rows < 2 * CHUNK if few else pool.get_num_threads() < 2):
             return self(*arrays, out=out)
         if out is None:
             out = tuple([np.empty(columns, d) for d in self._out])
