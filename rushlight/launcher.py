@@ -209,6 +209,9 @@ def main() -> None:
         print(f"Rushlight {import_module('rushlight').__version__}")
         return
     if first == "--info":
+        if arguments[1:]:
+            print(f"--info takes no arguments, and got {arguments[1]!r}", file=sys.stderr)
+            sys.exit(2)
         print(import_module("rushlight.info").report(), end="")
         return
     if first in ("--install-as-torch", "--uninstall-as-torch", "--as-torch-status"):

@@ -464,8 +464,10 @@ def _remove(name: str, folder: Path, found: Found) -> None:
 def main(arguments: Sequence[str]) -> int:
     """--install-as-torch [torchvision], --uninstall-as-torch [torchvision], --as-torch-status."""
     command, *names = arguments
-    wrong = [name for name in names if name not in NAMES or command == "--as-torch-status"]
-    if wrong:
+    if command == "--as-torch-status" and names:
+        print(f"{command} takes no arguments, and got {names[0]!r}", file=sys.stderr)
+        return 2
+    if wrong := [name for name in names if name not in NAMES]:
         print(
             f"{command}: {wrong[0]} is nothing that Rushlight stands for (only torchvision may follow)",
             file=sys.stderr,

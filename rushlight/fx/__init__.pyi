@@ -14,10 +14,13 @@ from rushlight.fx.codegen import PythonCode as PythonCode
 from rushlight.fx.tracer import Tracer as Tracer
 from rushlight.fx.tracer import TracerBase as TracerBase
 from rushlight.fx.interpreter import Transformer as Transformer
+from rushlight.fx import _compatibility as _compatibility
 from rushlight.fx import _symbolic_trace as _symbolic_trace
 from rushlight.fx import experimental as experimental
 from rushlight.fx import graph as graph
 from rushlight.fx import graph_module as graph_module
+from rushlight.fx.node import has_side_effect as has_side_effect
+from rushlight.fx import immutable_collections as immutable_collections
 from rushlight.fx import interpreter as interpreter
 from rushlight.fx.node import map_arg as map_arg
 from rushlight.fx import node as node

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+import traceback
 from types import FrameType
 from typing import Any
 
@@ -27,6 +28,11 @@ def _frame() -> FrameType | None:
     while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     return frame
+
+
+def stack() -> str:
+    """The program's frames, as a traceback shows them."""
+    return "".join(traceback.format_list(traceback.extract_stack(_frame())))
 
 
 def _call(frame: FrameType | None) -> ast.expr | None:

@@ -8,8 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.fx import names
+from rushlight.fx.immutable_collections import immutable_dict, immutable_list
 
-__all__ = ["Argument", "Node", "Target", "map_aggregate", "map_arg"]
+__all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
+# Functions that nodes stay for, though nobody reads them.
+_side_effectful_functions: set[Callable[..., Any]] = set()
+
+
+def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Say that calls of a function do something besides what they give: eliminate_dead_code() keeps them."""
+    _side_effectful_functions.add(fn)
+    return fn
+
 
 Target = Any
 Argument = Any
@@ -24,9 +34,9 @@ def rebuilt(a: Any, fn: Callable[[Any], Any]) -> Any:
     if isinstance(a, tuple):
         return type(a)(*map(fn, a)) if hasattr(a, "_fields") else tuple(map(fn, a))
     if isinstance(a, list):
-        return list(map(fn, a))
+        return immutable_list(map(fn, a))
     if isinstance(a, dict):
-        return {key: fn(item) for key, item in a.items()}
+        return immutable_dict((key, fn(item)) for key, item in a.items())
     return slice(*map(fn, (a.start, a.stop, a.step)))
 
 
@@ -165,6 +175,8 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         name = names.name_of(self.target)
+        if self.op == "call_function" and self.target in _side_effectful_functions:
+            return True
         if self.op == "call_function" and hasattr(self.target, "_schema"):
             return self.target._schema.writes or self.target._schema.name.startswith("_assert")
         if self.op == "call_function":
@@ -209,6 +221,15 @@ class Node:
         if self.op == "get_attr":
             return text
         return f"{text}(args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
+
+
+def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
+    """An argument as a line of a graph shows it, with at most max_list_len items of lists and tuples."""
+    if isinstance(arg, (list, tuple)) and len(arg) > max_list_len:
+        items = ", ".join(_format_arg(item) for item in arg[: int(max_list_len)])
+        text = f"{items}, ...[total_len={len(arg)}]"
+        return f"[{text}]" if isinstance(arg, list) else f"({text})"
+    return _shown(arg)
 
 
 def _shown(a: Any) -> str:

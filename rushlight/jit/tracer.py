@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,11 @@ from rushlight.overrides import TorchFunctionMode
 
 class TracerWarning(Warning):
     """The trace may not hold for other inputs."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Say nothing of what the framework's own code does while it is traced."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module="(torch|rushlight).(?!jit)")
 
 
 class TracingCheckError(Exception):

@@ -57,7 +57,8 @@ class Parameter(torch.Tensor, metaclass=_Marked):
 
     def __reduce_ex__(self, proto: Any) -> Any:
         # Hooks are not written out: PyTorch's reader expects an (empty) table of them.
-        built = (self.data, self.requires_grad, OrderedDict[int, Any]())
+        hooks: OrderedDict[int, Any] = OrderedDict()  # one made of the alias would be pickled with it
+        built = (self.data, self.requires_grad, hooks)
         if not self.__dict__:
             return _rebuild_parameter, built
         return _rebuild_parameter_with_state, (*built, self.__dict__)

@@ -98,7 +98,7 @@ def _values(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -110,6 +110,12 @@ def sparse_coo_tensor(
     pin_memory: bool = False,
 ) -> Tensor:
     """A COO tensor of values (nnz, *dense dims) at indices (sparse dims, nnz); the size alone: empty."""
+    if indices is None:
+        if size is None:
+            raise TypeError(
+                'sparse_coo_tensor() missing 1 required positional arguments: "indices" or "size"'
+            )
+        indices = tuple(size)
     if values is None:
         size, indices = tuple(indices), torch.zeros(len(indices), 0, dtype=torch.int64)
         values = torch.zeros(0, dtype=dtype)
@@ -310,3 +316,15 @@ def sampled_addmm(
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax) along dim of the numbers that there are."""
     return softmax(input, dim, dtype=dtype, log=True)  # type: ignore[no-any-return]
+
+
+def __getattr__(name: str) -> Any:
+    """Classes of sparse tensors by dtype are made when a program asks for one."""
+    from importlib import import_module
+
+    if name.endswith("Tensor"):
+        found = vars(import_module("rushlight.sparse.legacy")).get(name)
+        if found is not None and name != "Tensor":
+            globals()[name] = found
+            return found
+    return import_module("rushlight._engine.names.alternatives").attribute(__name__, name)

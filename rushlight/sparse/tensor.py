@@ -135,6 +135,14 @@ class SparseTensor(Tensor):
     def is_sparse_csr(self) -> bool:
         return self._layout is sparse_csr
 
+    def type(self, dtype: Any = None, non_blocking: bool = False, **more: Any) -> Any:
+        """The name of its class by layout and dtype; or the tensor in the dtype of such a name or class."""
+        if dtype is None:
+            return f"torch.sparse.{self.dtype.legacy}Tensor"
+        if isinstance(dtype, str) and dtype.startswith("torch.sparse."):
+            dtype = getattr(torch.sparse, dtype.rpartition(".")[2])
+        return self.to(dtype if isinstance(dtype, torch.dtype) else dtype.dtype)
+
     def _part(self, name: str, of: str) -> Tensor:
         if of not in PARTS[self._layout]:
             side = "row" if of in _ROWWISE else "column"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import rushlight as torch
 from rushlight.fx.proxy import GraphAppendingTracer
 
@@ -33,3 +35,44 @@ def test_proxies_append_to_a_graph() -> None:
     graph.output((x.relu() + 1).node)
     assert torch.equal(torch.fx.GraphModule({}, graph)(torch.tensor([-1.0, 2.0])), torch.tensor([1.0, 3.0]))
     assert torch.fx.proxy.GraphAppendingTracer is GraphAppendingTracer
+
+
+def test_arguments_are_not_changed_unseen() -> None:
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    node = graph.call_function(torch.cat, ([x, x],), {"dim": 0})
+    for change in (lambda: node.args[0].append(x), lambda: node.kwargs.update(dim=1)):
+        with pytest.raises(TypeError, match="does not support mutation"):
+            change()
+    assert {node.args[0]: 1} and isinstance(node.args[0], list)
+
+
+def test_side_effects_stay() -> None:
+    def effect(x):
+        return None
+
+    torch.fx.has_side_effect(effect)
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.call_function(effect, (x,))
+    graph.call_function(torch.relu, (x,))
+    graph.output(x)
+    graph.eliminate_dead_code()
+    assert [node.op for node in graph.nodes] == ["placeholder", "call_function", "output"]
+
+
+def test_buffers_and_places_may_be_told() -> None:
+    class Telling(torch.fx.Tracer):
+        record_stack_traces = proxy_buffer_attributes = True
+
+    class Shifted(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("shift", torch.ones(2))
+
+        def forward(self, x):
+            return torch.relu(x) + self.shift
+
+    graph = Telling().trace(Shifted())
+    assert [node.op for node in graph.nodes][2] == "get_attr"
+    assert "torch.relu(x) + self.shift" in list(graph.nodes)[1].stack_trace

@@ -65,8 +65,8 @@ def page() -> str:
 # Settings
 
 Variables of the environment, read when Rushlight first computes. `python -m rushlight --info` prints those
-that are not at their defaults; one that does not exist is warned of. A bool is 1 or 0, true or false, yes or
-no, on or off.
+that are not at their defaults; one that does not exist, and a value that it cannot have, is warned of. A bool
+is 1 or 0, true or false, yes or no, on or off.
 
 | variable | values | default | what it says |
 |---|---|---|---|"""
@@ -99,7 +99,11 @@ class Knobs:
                 if name not in _BY_NAME:
                     _warn_unknown(variable)
                     continue
-                self.__dict__[name] = parse(_BY_NAME[name], text)
+                try:
+                    self.__dict__[name] = parse(_BY_NAME[name], text)
+                except ValueError as error:  # a setting stops nobody
+                    told = str(error).partition(": ")[2]
+                    warn(f"{variable}: {told}; the default {_BY_NAME[name].default!r} is used")
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"no setting {name!r}; {_suggest(name, list(_BY_NAME))}")

@@ -85,7 +85,7 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     if (
         (LOCAL.enabled and (src._g is not None or self._g is not None))
         or src._k.lazy
-        or (src._m.shape != self._m.shape or src._k.dtype is not self._k.dtype)
+        or (src._l.shape != self._l.shape or src._k.dtype is not self._k.dtype)
     ):
         return copy_(self, to(src, self._k.device, non_blocking=non_blocking))
     check_writable(self, False)
@@ -177,7 +177,7 @@ def zero_(self: Tensor) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """This tensor if its elements lie in that order, else a copy."""
-    if memory_format is contiguous_format and self._m.flags.c_contiguous:
+    if memory_format is contiguous_format and self._l.flags.c_contiguous:
         return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -351,7 +351,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     pinned = _pinned(source)
     if target.home is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
         found: Tensor = wrap(
-            np.full(source._m.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._m.shape)
+            np.full(source._l.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._l.shape)
         )
         storage(found).pinned = True
         home.copy(found._a, source._m, True, True)

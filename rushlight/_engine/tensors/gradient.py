@@ -10,7 +10,7 @@ from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.tensors.lazy_views import place
+from rushlight._engine.tensors.lazy_views import place, shared
 from rushlight._engine.tensors.storages.storage import storage
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Gradient(_Tensor):
         other._s = storage(self)
         if of.lazy:
             other._hidden = self._hidden
-        else:
+        elif not (TAPE and shared(self, other)):
             other._a = self._a
         return other
 

@@ -43,6 +43,8 @@ class Ear:
         unit = self.region.listener()
         if unit is not None:
             unit.fail("it calls what may do anything")
+        elif self.region.mine() and args == (True,) and _forgets(function):
+            return self.region.aside(function, args)  # whom gradients belong to is no memory
         here = unit is None and self.region.mine()
         return self.region.eagerly(function, args, {}) if here else function(*args)
 
@@ -95,6 +97,14 @@ class Ear:
         """Memory is to be written to."""
         if self.region.unit is None and self.region.mine():
             self.region.settle()
+
+
+def _forgets(function: Any) -> bool:
+    """Whether it is the zero_grad() that all optimizers have."""
+    of = getattr(function, "__func__", None)
+    return getattr(of, "__qualname__", "") == "Optimizer.zero_grad" and (
+        of.__module__ == "rushlight.optim.optimizer"
+    )
 
 
 def _calibrate() -> int:

@@ -112,16 +112,24 @@ class BlockMask:
     ) -> None:
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
-        for one, other in (
-            ("full_kv_num_blocks", "full_kv_indices"),
-            ("q_num_blocks", "q_indices"),
-            ("full_q_num_blocks", "full_q_indices"),
-        ):
-            if (locals()[one] is None) != (locals()[other] is None):
-                raise AssertionError(f"{one} and {other} must be both provided or omitted")
-        given = locals()
-        for name in (*self._TENSORS, "seq_lengths", "BLOCK_SIZE", "mask_mod"):
-            setattr(self, name, given[name])
+        self.kv_num_blocks = kv_num_blocks
+        self.kv_indices = kv_indices
+        self.full_kv_num_blocks = full_kv_num_blocks
+        self.full_kv_indices = full_kv_indices
+        self.q_num_blocks = q_num_blocks
+        self.q_indices = q_indices
+        self.full_q_num_blocks = full_q_num_blocks
+        self.full_q_indices = full_q_indices
+        self.seq_lengths = seq_lengths
+        self.BLOCK_SIZE = BLOCK_SIZE
+        self.mask_mod = mask_mod
+        for kind in ("full_kv", "q", "full_q"):
+            number, indices = f"{kind}_num_blocks", f"{kind}_indices"
+            if (getattr(self, number) is None) != (getattr(self, indices) is None):
+                raise AssertionError(f"{number} and {indices} must be both provided or omitted")
+
+    def _tensors(self) -> list[Any]:
+        return [getattr(self, name) for name in self._TENSORS]
 
     @classmethod
     def from_kv_blocks(
@@ -149,14 +157,15 @@ class BlockMask:
         if seq_lengths is None:
             seq_lengths = (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
         rows = (kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices)
-        return cls(seq_lengths, *rows, *columns, size, noop_mask if mask_mod is None else mask_mod)
+        mask_mod = noop_mask if mask_mod is None else mask_mod
+        tensors = dict(zip(cls._TENSORS, (*rows, *columns), strict=True))
+        return cls(seq_lengths, **tensors, BLOCK_SIZE=size, mask_mod=mask_mod)
 
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
         """All that it holds: lengths and block sizes one by one if `flatten`, else as pairs."""
-        lengths, sizes = self.seq_lengths, self.BLOCK_SIZE
-        if not flatten:
-            lengths, sizes = (lengths,), (sizes,)  # type: ignore[assignment]
-        return (*lengths, *(getattr(self, name) for name in self._TENSORS), *sizes, self.mask_mod)
+        if flatten:
+            return (*self.seq_lengths, *self._tensors(), *self.BLOCK_SIZE, self.mask_mod)
+        return (self.seq_lengths, *self._tensors(), self.BLOCK_SIZE, self.mask_mod)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -168,9 +177,17 @@ class BlockMask:
         places = index if isinstance(index, tuple) else (index,)
         # A number keeps its dim.
         places = tuple(slice(i, i + 1 or None) if isinstance(i, int) else i for i in places)
-        rows = [None if t is None else t[places] for t in (getattr(self, name) for name in self._TENSORS[:4])]
-        columns = self.q_indices is not None
-        return BlockMask.from_kv_blocks(*rows, self.BLOCK_SIZE, None, compute_q_blocks=columns)
+        number, indices, full_number, full_indices = (
+            None if t is None else t[places] for t in self._tensors()[:4]
+        )
+        return BlockMask.from_kv_blocks(
+            number,
+            indices,
+            full_number,
+            full_indices,
+            self.BLOCK_SIZE,
+            compute_q_blocks=self.q_indices is not None,
+        )
 
     def numel(self) -> int:
         """The number of scores."""
@@ -192,8 +209,11 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The same mask, with its numbers on a device."""
-        found = [None if t is None else t.to(device) for t in (getattr(self, name) for name in self._TENSORS)]
-        return BlockMask(self.seq_lengths, *found, self.BLOCK_SIZE, self.mask_mod)
+        moved = {
+            name: None if t is None else t.to(device)
+            for name, t in zip(self._TENSORS, self._tensors(), strict=True)
+        }
+        return BlockMask(self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)
 
     def __repr__(self) -> str:
         return (

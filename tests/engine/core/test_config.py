@@ -25,11 +25,20 @@ def test_unknown_names_are_refused_with_a_suggestion():
         Knobs({}).nonsense = 1
 
 
+def test_a_bad_value_stops_nothing_where_the_environment_has_it():
+    with pytest.warns(UserWarning) as told:
+        knobs = Knobs({"RUSHLIGHT_NUM_THREADS": "many", "RUSHLIGHT_KERNELS": "fast"})
+    assert (knobs.num_threads, knobs.kernels) == (0, "auto")
+    words = [str(each.message) for each in told]
+    assert words[0] == "RUSHLIGHT_NUM_THREADS: expected int, got 'many'; the default 0 is used"
+    assert words[1].startswith("RUSHLIGHT_KERNELS: expected one of ('auto', 'numpy', 'llvm'), got 'fast'")
+
+
 def test_bad_values_say_what_is_expected():
     with pytest.raises(ValueError, match="expected int"):
-        Knobs({"RUSHLIGHT_NUM_THREADS": "many"})
+        Knobs({}).num_threads = "many"
     with pytest.raises(ValueError, match="numpy"):
-        Knobs({"RUSHLIGHT_KERNELS": "fast"})
+        Knobs({}).kernels = "fast"
 
 
 def test_context_manager_puts_back():

@@ -123,7 +123,7 @@ class Allocator:
     """The allocator of one device.
 
     reserve(size) -> address gets memory of the driver or raises DriverOutOfMemory; release(address, size)
-    gives it back.  pending(stream) tells whether a stream still has work to do; settle() waits for all.
+    gives it back; settle() waits for the work of all streams.
     """
 
     def __init__(
@@ -413,9 +413,10 @@ class Allocator:
         """The segments by address, with their blocks."""
         with self.lock:
             self._sweep()
-            found = []
+            found: list[dict[str, Any]] = []
             for address, (size, first) in sorted(self.segments.items()):
-                blocks, block = [], first
+                blocks: list[dict[str, Any]] = []
+                block: Block | None = first
                 while block is not None:
                     state = (
                         "active_allocated"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -260,11 +259,6 @@ def _unknown(name: str) -> Callable[..., Any]:
 utilization, memory_usage, temperature, power_draw, clock_rate, device_memory_used = map(
     _unknown, ("utilization", "memory_usage", "temperature", "power_draw", "clock_rate", "device_memory_used")
 )
-
-
-def visible() -> str | None:
-    """The variable that chooses devices."""
-    return os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
 def _not_there(name: str, instead: str) -> Any:

@@ -55,7 +55,6 @@ class Device:
         self.streams: list[Stream] = [self.default]
         self._current = _Current()
         self.error: str | None = None
-        self.launches = 0
         self.philox = Philox(self)
         self.philox.manual_seed(platform.seed)
         # What calls gave: a description of their results by function and operands' geometry.
@@ -107,7 +106,6 @@ class Device:
         place = words.place() if self.check is not None or self.platform.blocking else ""
         if self.check is not None:
             self.check.submitted(stream, what, place, uses, writes)
-        self.launches += 1
 
         def run() -> None:
             if self.error is not None:
@@ -238,7 +236,6 @@ class Device:
             found = function(*given, **more)
         finally:
             restore(token)
-        self.launches += 1
         if key is not None:
             if len(self._known) > _KEPT:
                 self._known.clear()
@@ -286,7 +283,7 @@ class Device:
 
     def _room(self, known: Any, outs: list[DeviceArray]) -> Any:
         if len(known) == 3:
-            outs.append(self.empty(*[known[0], known[2], known[1]], poison=False))
+            outs.append(self.empty(known[0], known[2], known[1], poison=False))
             return outs[-1]
         cls, parts = known
         return _as(cls, [self._room(p, outs) for p in parts])

@@ -79,7 +79,7 @@ def uniform(engine: Philox, a: Any, low: float, high: float) -> Draw:
     def finish(u: Array) -> Array:
         scaled = u * u.dtype.type(high - low) + u.dtype.type(low)
         scaled[scaled == high] = low  # curand has (0, 1]
-        return scaled
+        return scaled  # type: ignore[no-any-return]
 
     return _floats(engine, a, philox.uniform32, philox.uniform64, finish, 1 + _of(a).is_complex)
 
@@ -92,7 +92,7 @@ def normal(engine: Philox, a: Any, mean: float, std: float) -> Draw:
     std = std / math.sqrt(2) if of.is_complex else std
 
     def finish(z: Array) -> Array:
-        return z * z.dtype.type(std) + z.dtype.type(mean)
+        return z * z.dtype.type(std) + z.dtype.type(mean)  # type: ignore[no-any-return]
 
     return _floats(engine, a, philox.normal32, philox.normal64, finish, 1 + of.is_complex)
 
@@ -171,17 +171,17 @@ def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
 
 def _exponential(u: Array, rate: Any) -> Array:
     tiny = np.finfo(u.dtype).eps / 2
-    return -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)
+    return -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)  # type: ignore[no-any-return]
 
 
 def _cauchy(u: Array, median: Any, sigma: Any) -> Array:
     eps = np.finfo(u.dtype).eps
     clear = np.where(u > 1 - eps, 1 - eps, np.where(u < eps, eps, u)).astype(u.dtype)
-    return median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))
+    return median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))  # type: ignore[no-any-return]
 
 
 def _geometric(u: Array, p: Any) -> Array:
-    return np.ceil(np.log(u) / np.log1p(-p))
+    return np.ceil(np.log(u) / np.log1p(-p))  # type: ignore[no-any-return]
 
 
 def _log_normal(home: Any, a: Any, mean: float, std: float, generator: Any = None) -> Any:
@@ -296,7 +296,7 @@ def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
 def _normal_around(home: Any, mean: Any, std: Any, generator: Any = None) -> Any:
     like = mean if mean.__class__ is DeviceArray else std
     shape = np.broadcast_shapes(getattr(mean, "shape", ()), getattr(std, "shape", ()))
-    if std.__class__ is DeviceArray and std.size and not bool((std >= 0).all()):
+    if std.__class__ is DeviceArray and std.size and not bool(np.all(std >= 0)):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     room = home.empty(shape, like.dtype, None, False)
     spread = 1.0 if std.__class__ is DeviceArray else float(std)
@@ -325,7 +325,7 @@ def _multinomial(
             u = philox.drawn(claim, rows * count, philox.uniform32).reshape(*w.shape[:-1], count)
             total = np.cumsum(w.astype(np.float64), -1)
             total /= total[..., -1:]
-            return (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
+            return (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)  # type: ignore[no-any-return]
 
         return home.call(chosen, (weights,), what="multinomial")
     room = home.empty(weights.shape, weights.dtype, None, False)
@@ -377,7 +377,7 @@ def _room(home: Any, memory: Fill) -> DeviceArray:
 
 
 def _alike(given: dict[str, Any]) -> Fill:
-    return fill_like(given["input"]._l, None, given.get("dtype"), given.get("memory_format"))  # type: ignore[no-any-return]
+    return fill_like(given["input"]._l, None, given.get("dtype"), given.get("memory_format"))
 
 
 def _sized(draw: Callable[..., Draw], what: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

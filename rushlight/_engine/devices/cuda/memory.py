@@ -57,7 +57,7 @@ class Memory:
         window, self.base = -(-window // GRANULE) * GRANULE, -(-self.base // GRANULE) * GRANULE
         self._holes: list[tuple[int, int]] = [(0, size - GRANULE)]  # (offset, size), by offset
         self.shift = window - self.base  # from an address to the window
-        self.window: Array = np.frombuffer((ctypes.c_uint8 * (size - GRANULE)).from_address(window), np.uint8)
+        self.window: Array = np.ctypeslib.as_array((ctypes.c_uint8 * (size - GRANULE)).from_address(window))
         self.first = window
 
     def __del__(self) -> None:

@@ -14,22 +14,22 @@ from rushlight._engine.devices.cuda.api import home, index_of, platform
 
 def memory_allocated(device: Any = None) -> int:
     """Bytes that tensors hold now."""
-    return _allocator(device).figure("allocated_bytes")
+    return int(_allocator(device).figure("allocated_bytes"))
 
 
 def max_memory_allocated(device: Any = None) -> int:
     """The most bytes that tensors held at one time, since the start or reset_peak_memory_stats()."""
-    return _allocator(device).figure("allocated_bytes", "peak")
+    return int(_allocator(device).figure("allocated_bytes", "peak"))
 
 
 def memory_reserved(device: Any = None) -> int:
     """Bytes that the allocator has of the driver now."""
-    return _allocator(device).figure("reserved_bytes")
+    return int(_allocator(device).figure("reserved_bytes"))
 
 
 def max_memory_reserved(device: Any = None) -> int:
     """The most bytes that it had at one time."""
-    return _allocator(device).figure("reserved_bytes", "peak")
+    return int(_allocator(device).figure("reserved_bytes", "peak"))
 
 
 memory_cached, max_memory_cached = memory_reserved, max_memory_reserved

@@ -76,7 +76,7 @@ class Philox:
             (1024 if self.home.card.capability[0] == 7 and (self.home.card.capability[1] == 5) else 2048)
             // BLOCK
         )
-        return min(most, -(-count // BLOCK)) * BLOCK
+        return min(most, -(-count // BLOCK)) * BLOCK  # type: ignore[no-any-return]
 
     def claim(self, count: int, each: int = 4) -> tuple[int, int, int]:
         """(seed, offset, threads) for a kernel that draws `count` numbers, `each` a step of a thread."""

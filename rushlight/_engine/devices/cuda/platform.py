@@ -6,7 +6,7 @@ import os
 import threading
 from typing import Any
 
-from rushlight._engine.core.device import device
+from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import knobs
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.rows import Home as Device
@@ -79,7 +79,7 @@ class Platform:
                     found = self._devices[index] = made
         return found
 
-    def home(self, where: device) -> Device:
+    def home(self, where: TorchDevice) -> Device:
         """The device that a torch.device of type cuda names."""
         return self.device(where.index)
 

@@ -97,10 +97,12 @@ class Checker:
                 )
 
 
-class Arriving(Kind):
+class Arriving(Kind):  # its slots are set one by one
     """The kind of a tensor that a copy from a device is under way to: whoever reads it must have waited."""
 
     __slots__ = ("mark", "line")
+    mark: Mark
+    line: str
 
     @property
     def plain(self) -> Kind:  # type: ignore[override]

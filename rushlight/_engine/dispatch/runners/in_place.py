@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ _OPERAND = {
 }
 
 
+@cache
 def build(row: Row) -> Callable[..., Any]:
     """The callable behind `name_`."""
     if row.kind == "view" or row.options.get("is_view"):

@@ -359,7 +359,7 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
 
 def _placed_on(target: Tensor, value: Tensor) -> None:
     """Values lie where the tensor does, or are a single one of the CPU."""
-    if value._k.home is not target._k.home and (value._a.ndim or value._k.home is not None):
+    if value._k.home is not target._k.home and (value._l.ndim or value._k.home is not None):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but got values is on "
             f"{value._k.device}, different from other tensors on {target._k.device} (when "
@@ -376,7 +376,7 @@ def _only_mask(indices: Indices) -> bool:
 def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
     if target._k.dtype is not value._k.dtype or target._k.on_meta is not value._k.on_meta:
-        advanced_indexing.fitting(target._a.shape, indices, value._a.shape)
+        advanced_indexing.fitting(target._l.shape, indices, value._l.shape)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{target._k.dtype.legacy} for the destination and "

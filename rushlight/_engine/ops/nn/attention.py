@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.dtype import bool_
+from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.linalg.matmul import Array
 from rushlight._engine.ops.nn.softmax import _softmax
@@ -109,6 +110,9 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 def _safe_softmax(scores: Any) -> Any:
     """softmax along the last dim; rows that are masked out whole give 0, not nan."""
+    if fusing() and not scores.is_complex():  # a program does not depend on values
+        gone = (scores == -math.inf).all(-1, True)
+        return _softmax(scores.masked_fill(gone, 0.0), -1).masked_fill(gone, 0.0)
     if scores._l.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
         return _softmax(scores, -1)
     gone = (scores == -math.inf).all(-1, True)

@@ -39,16 +39,16 @@ def _check_input(op: str, n: int, x: Any, out: Ints | None = None, kernel: Ints 
             f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
             f"batch size for input, but got: {list(x.shape)}"
         )
+    channels, *sizes = x.shape[x.ndim - n - 1 :]
+    if op == "avg_pool3d" and kernel is not None and any(a < b for a, b in zip(sizes, kernel, strict=True)):
+        space, taps = (
+            " ".join(f"{k}{d}: {v}" for d, v in zip("THW", some, strict=True))
+            for k, some in (("", sizes), ("k", kernel))
+        )
+        raise RuntimeError(f"input image ({space}) smaller than kernel size ({taps})")
     if out is not None and any(o < 1 for o in out):
-        channels, *sizes = x.shape[x.ndim - n - 1 :]
         if op == "max_pool1d":
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
-        if op == "avg_pool3d" and kernel is not None:
-            space, taps = (
-                " ".join(f"{k}{d}: {v}" for d, v in zip("THW", some, strict=True))
-                for k, some in (("", sizes), ("k", kernel))
-            )
-            raise RuntimeError(f"input image ({space}) smaller than kernel size ({taps})")
         middle = (1,) if n == 1 else ()  # PyTorch's kernel of one dim is that of two
         given, found = ("x".join(map(str, (channels, *middle, *some))) for some in (sizes, out))
         raise RuntimeError(

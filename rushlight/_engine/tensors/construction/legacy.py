@@ -82,7 +82,8 @@ class _LegacyType(type):
     dtype: dt.dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance._k.dtype is cls.dtype
+        dense = isinstance(instance, Tensor) and not getattr(instance, "is_sparse", False)
+        return dense and instance._k.dtype is cls.dtype
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return _make(cls.dtype, args, kwargs)
