@@ -158,7 +158,7 @@ def _greatest(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
 
 @_greatest.kernel
 @resolved
-def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
+def _greatest_kernel(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
     if math.prod(kernel) > FEW_TAPS or x.size > _LARGE:
         return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
@@ -283,7 +283,7 @@ def _avg_pool(
 
 
 @_avg_pool.gradient
-def _(s: Any, grad: Any) -> Any:
+def _avg_pool_gradient(s: Any, grad: Any) -> Any:
     space = s.shape("input")[len(s.shape("input")) - len(s.kernel) :]
     return _avg_pool_back(grad, space, s.kernel, s.stride, s.pad, s.count_pad, s.divisor)
 
@@ -306,7 +306,7 @@ def _avg_pool_back(
 
 
 @_avg_pool_back.gradient
-def _(s: Any, grad: Any) -> Any:
+def _avg_pool_back_gradient(s: Any, grad: Any) -> Any:
     n = len(s.kernel)
     out = s.shape("grad")[len(s.shape("grad")) - n :]
     return _avg_pool(grad, s.kernel, s.stride, s.pad, out, s.count_pad, s.divisor)
