@@ -26,6 +26,10 @@ TensorBase = _TensorBase = Tensor
 def __getattr__(name: str) -> Any:
     if name == "_functions":
         return import_module("rushlight._engine.autograd.node_classes")
+    if name.startswith(("_jit_", "_debug_", "_get_graph_", "_set_graph_")):
+        switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
+        if switch is not None:
+            return switch
     from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)

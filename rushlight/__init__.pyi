@@ -108,6 +108,7 @@ from rushlight._engine.tensors.geometry import channels_last as channels_last
 from rushlight._engine.tensors.geometry import channels_last_3d as channels_last_3d
 from rushlight.amp.state import clear_autocast_cache as clear_autocast_cache
 from rushlight._dynamo.api import compile as compile
+from rushlight.toplevel import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from rushlight import compiler as compiler
 from rushlight.toplevel import cond as cond
 from rushlight._engine.tensors.geometry import contiguous_format as contiguous_format
@@ -161,12 +162,15 @@ from rushlight._engine.autograd.grad_mode import inference_mode as inference_mod
 from rushlight.random import initial_seed as initial_seed
 from rushlight.launcher import install_as_torch as install_as_torch
 from rushlight.toplevel import instance_norm as instance_norm
+from rushlight._engine.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from rushlight._engine.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from rushlight.amp.state import is_autocast_cache_enabled as is_autocast_cache_enabled
 from rushlight.amp.state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from rushlight.amp.state import is_autocast_enabled as is_autocast_enabled
 from rushlight._engine.tensors.queries import is_complex as is_complex
 from rushlight._engine.tensors.queries import is_conj as is_conj
 from rushlight._engine.tensors.execution import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from rushlight.toplevel import is_distributed as is_distributed
 from rushlight._engine.tensors.queries import is_floating_point as is_floating_point
 from rushlight._engine.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from rushlight._engine.tensors.queries import is_inference as is_inference
@@ -177,6 +181,7 @@ from rushlight._engine.tensors.queries import is_same_size as is_same_size
 from rushlight._engine.tensors.queries import is_signed as is_signed
 from rushlight._engine.tensors.queries import is_storage as is_storage
 from rushlight._engine.tensors.queries import is_tensor as is_tensor
+from rushlight.toplevel import is_vulkan_available as is_vulkan_available
 from rushlight.toplevel import is_warn_always_enabled as is_warn_always_enabled
 from rushlight import jit as jit
 from rushlight.toplevel import kl_div as kl_div
@@ -213,6 +218,7 @@ from rushlight.toplevel import saddmm as saddmm
 from rushlight.serialization import save as save
 from rushlight.random import seed as seed
 from rushlight import serialization as serialization
+from rushlight._engine.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from rushlight.amp.state import set_autocast_cache_enabled as set_autocast_cache_enabled
 from rushlight.amp.state import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from rushlight.amp.state import set_autocast_cpu_enabled as set_autocast_cpu_enabled

@@ -260,3 +260,18 @@ def __getattr__(name: str) -> Any:
     from rushlight.export.overloads import packet
 
     return packet(name).default
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether PyTorch's library would have been built with the C++11 ABI, as all its releases are now."""
+    return True
+
+
+def is_vulkan_available() -> bool:
+    """Whether ops run on Vulkan: never."""
+    return False
+
+
+def is_distributed(input: Tensor) -> bool:
+    """PyTorch's old question, whose answer is always False."""
+    return False

@@ -47,8 +47,9 @@ def compile(
     A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,
     and once both records agree bit by bit they are replayed without Python, as long as modules, options and
     variables of the function are what they were. Gradients are part of it: of a forward whose backward()
-    comes later, and of a whole training step, the best thing to give. What cannot be replayed runs as it is,
-    and `rushlight.explain` says why.
+    comes later, and of a whole training step, the best thing to give. What cannot be replayed is matched, if
+    that is not slower: Python runs, but what its ops compute is put off until a value is needed, and then
+    done as one program. `rushlight.explain` says why.
 
     mode: "default" replays only what provably did nothing in Python that would be missing: no prints,
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.

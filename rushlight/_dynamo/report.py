@@ -33,6 +33,10 @@ class Explanation:
         lines = [f"{name}: {len(self.runner.plans)} kinds of arguments"]
         for plan in self.runner.plans.values():
             lines += _plan(plan)
+        trace = self.runner.trace
+        if trace.nodes:
+            lines.append(f"  matching knows {trace.nodes} ops, and has compiled {trace.compiled} programs")
+            lines += [f"    {often} times: {why}" for why, often in trace.reasons.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -40,7 +44,7 @@ class Explanation:
 
 def _plan(plan: Plan) -> list[str]:
     if plan.refusal:
-        return [f"  eager: {plan.refusal}"]
+        return [f"  {'matched' if plan.choice.matches else 'eager'}: {plan.refusal}"]
     if plan.program is None:
         return ["  not recorded yet: the first call is a warm-up"]
     memory: Any = plan.program.plan

@@ -1,8 +1,8 @@
 """How a call was written: which arguments had keywords, and in which module the function was looked up.
 
-The door has bound an op's arguments by name before a Proxy hears of it, and one callable is torch.relu and
-torch.nn.functional.relu. The text of the call that is running tells what was written; where there is no text,
-required arguments count as positional and others as keywords.
+The dispatcher has bound an op's arguments by name before a Proxy hears of it, and one callable is torch.relu
+and torch.nn.functional.relu. The text of the call that is running tells what was written; where there is no
+text, required arguments count as positional and others as keywords.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+import traceback
 from types import FrameType
 from typing import Any
 
@@ -27,6 +28,11 @@ def _frame() -> FrameType | None:
     while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     return frame
+
+
+def stack() -> str:
+    """The program's frames, as a traceback shows them."""
+    return "".join(traceback.format_list(traceback.extract_stack(_frame())))
 
 
 def _call(frame: FrameType | None) -> ast.expr | None:

@@ -114,12 +114,22 @@ class TracerBase:
 
     graph: Graph
     root: Any = None
+    # Whether nodes are told where the program made them, and whether buffers are nodes as parameters are.
+    record_stack_traces = False
+    proxy_buffer_attributes = False
+    # PyTorch's switches for programs that change tensors, or that assert.
+    check_mutable_operations = False
+    trace_asserts = False
+    traced_func_name = "forward"
 
     def create_node(
         self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
     ) -> Node:
         """A node of the graph; override it to see or refuse nodes."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        if self.record_stack_traces:
+            node.stack_trace = callsite.stack()
+        return node
 
     def proxy(self, node: Node) -> Proxy:
         """A Proxy for a node."""

@@ -87,9 +87,12 @@ class Tracer(TracerBase):
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """A module's attribute is read: a parameter is a node."""
+        named = self.root.named_parameters()
         if not isinstance(attr_val, torch.nn.Parameter):
-            return attr_val
-        name = next((n for n, p in self.root.named_parameters() if p is attr_val), None)
+            if not self.proxy_buffer_attributes or not isinstance(attr_val, torch.Tensor):
+                return attr_val
+            named = self.root.named_buffers()
+        name = next((n for n, p in named if p is attr_val), None)
         if name is None:
             return attr_val
         if name not in parameter_proxy_cache:

@@ -28,8 +28,15 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        if any(p.is_sparse or p.is_complex() for group in self.param_groups for p in group["params"]):
-            raise ValueError("SparseAdam requires dense, real parameter tensors")
+        places = [
+            ([i, j], p) for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])
+        ]
+        if found := [place for place, p in places if p.is_sparse]:
+            raise ValueError(f"Sparse params at indices {found}: SparseAdam requires dense parameter tensors")
+        if found := [place for place, p in places if p.is_complex()]:
+            raise ValueError(
+                f"Complex params at indices {found}: SparseAdam does not support complex parameters"
+            )
 
     def _step_group(self, group: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]

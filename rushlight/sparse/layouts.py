@@ -88,7 +88,7 @@ def compress(
     blocksize: of BSR and BSC; an int for square blocks. dense_dim: how many dims are the values'.
     name: what conversions of dense tensors are called in messages.
     """
-    sizes = _check_blocks(t, layout, blocksize)
+    sizes = _check_blocks(t, layout, blocksize, name)
     if not isinstance(t, SparseTensor):
         return _compress_dense(t, layout, sizes, dense_dim, name or f"dense_to_{layout.name}")
     if t.layout is layout:
@@ -108,7 +108,7 @@ def compress(
     return _into_blocks(t, layout, sizes)
 
 
-def _check_blocks(t: Any, layout: Any, blocksize: Any) -> tuple[int, int] | None:
+def _check_blocks(t: Any, layout: Any, blocksize: Any, called: str | None) -> tuple[int, int] | None:
     """The sizes of blocks that a conversion makes; RuntimeError for conversions that there are not."""
     same = isinstance(t, SparseTensor) and t.layout is layout
     name = (
@@ -143,13 +143,12 @@ def _check_blocks(t: Any, layout: Any, blocksize: Any) -> tuple[int, int] | None
             raise RuntimeError(
                 f"{way} with blocksize changed from {list(block_sizes(t))} to {list(sizes)} is not supported"
             )
-    return _fitting(t, layout, sizes, name)
+    return _fitting(sizes, called or f"{name}_{layout.name.removeprefix('sparse_')}")
 
 
-def _fitting(t: Any, layout: Any, sizes: Any, name: str) -> tuple[int, int] | None:
+def _fitting(sizes: Any, name: str) -> tuple[int, int] | None:
     if sizes is None:
         return None
-    name = f"{name}_{layout.name.removeprefix('sparse_')}"
     if len(sizes) != 2:
         raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(sizes)}")
     if min(sizes) < 1:
@@ -308,7 +307,7 @@ def to_sparse(
     if layout is torch.strided and not isinstance(t, SparseTensor):
         return t
     if layout not in (None, torch.sparse_coo):
-        return compress(t, layout, blocksize, dense_dim)
+        return compress(t, layout, blocksize, dense_dim, "dense_to_sparse")
     if isinstance(t, SparseTensor):
         if blocksize is not None:
             name = "to_sparse" if t.is_sparse else "sparse_compressed_to_sparse"

@@ -196,3 +196,33 @@ def test_mutation_of_saved_tensors_copies_what_is_written_to():
                 pass
     with pytest.raises(AssertionError, match="Trying to backward outside"):
         late.backward()
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        *[lambda x, mode=mode: torch.nn.functional.interpolate(x, scale_factor=2, mode=mode)
+          for mode in ("nearest", "bilinear", "bicubic")],
+        lambda x: torch.nn.functional.interpolate(x.repeat(1, 1, 64, 1), size=(512, 3), mode="bilinear"),
+        lambda x: torch.nn.functional.affine_grid(x.reshape(2, 2, 3), [2, 1, 4, 4], align_corners=False),
+        lambda x: torch.add(x, x, alpha=2),
+        lambda x: torch.sub(x, x, alpha=2),
+        lambda x: torch.lerp(x, x.detach(), 0.5),
+    ],
+)  # fmt: skip
+def test_what_an_op_made_for_itself_is_not_freed(op):
+    x = torch.arange(12.0).reshape(1, 1, 4, 3).requires_grad_()
+    y = op(x)
+    first = torch.autograd.grad(y, x, torch.ones_like(y))[0]
+    assert torch.autograd.grad(y, x, torch.ones_like(y))[0].equal(first)
+    y = op(x.exp())  # the caller's own nodes let go as ever
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()
+
+
+def test_numbers_that_are_tensors_to_pytorch_are_freed(x):
+    y = x * 2
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.sum().backward()

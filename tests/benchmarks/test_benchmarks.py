@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+import rushlight
+from benchmarks import young
 from benchmarks.__main__ import amount, cells
 from benchmarks.eager import EAGER, section
 from benchmarks.floor import WORK, Machine
@@ -75,3 +77,16 @@ def test_a_section_is_put_in_its_place():
         {"abs 16": Result("abs 16", 1.0, 2.0, 0.5, 3.0), "abs 4M": Result("abs 4M", 2.0, 1.0, 2.0, 3.0)}
     )
     assert "| abs | 0.50 | - | 2.00 |" in text and "Geometric mean 1.00" in text
+
+
+@pytest.mark.parametrize("name", young.PROGRAMS)
+def test_young_programs_run(name):
+    young.PROGRAMS[name](rushlight)
+
+
+def test_the_section_on_young_processes():
+    text = young.section({"mlp": [0.5, 0.25, 1.0]}, True, 3.2)
+    assert (
+        text.startswith(young.HEADING)
+        and "| A small MLP, 100 steps | 500 | 250 | 1000 | 0.50, 0.25 |" in text
+    )

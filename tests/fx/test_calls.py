@@ -59,3 +59,20 @@ def test_side_effects_stay() -> None:
     graph.output(x)
     graph.eliminate_dead_code()
     assert [node.op for node in graph.nodes] == ["placeholder", "call_function", "output"]
+
+
+def test_buffers_and_places_may_be_told() -> None:
+    class Telling(torch.fx.Tracer):
+        record_stack_traces = proxy_buffer_attributes = True
+
+    class Shifted(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("shift", torch.ones(2))
+
+        def forward(self, x):
+            return torch.relu(x) + self.shift
+
+    graph = Telling().trace(Shifted())
+    assert [node.op for node in graph.nodes][2] == "get_attr"
+    assert "torch.relu(x) + self.shift" in list(graph.nodes)[1].stack_trace

@@ -112,3 +112,16 @@ def test_grid_sample_unfold_and_assert() -> None:
 
     for found, wanted in zip(torch.jit.script(several)(_x()), several(_x())):
         assert torch.equal(found, wanted)
+
+
+def test_switches_of_the_executor_are_kept() -> None:
+    core = torch._C
+    before = core._jit_set_profiling_executor(False)
+    assert before is True and core._jit_set_profiling_executor(before) is False
+    fused = core._jit_can_fuse_on_gpu()
+    core._jit_override_can_fuse_on_gpu(not fused)
+    assert core._jit_can_fuse_on_gpu() is not fused
+    core._jit_override_can_fuse_on_gpu(fused)
+    core._jit_set_emit_hooks(abs, None)
+    assert core._jit_get_emit_hooks() == (abs, None)
+    core._jit_set_emit_hooks(None, None)

@@ -96,3 +96,8 @@ def _set(mode: bool, check_nan: bool) -> None:
         (TRACES.add if mode else TRACES.remove)(_remember)
     _State.enabled, _State.check_nan = mode, check_nan
     hooks.GUARD = _guarded if mode else None
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Turn anomaly mode on or off."""
+    _set(mode, check_nan)

@@ -28,12 +28,36 @@ def freed() -> RuntimeError:
     )
 
 
+_NUMBERS = frozenset((int, float, bool, complex))
+
+
+def _any_tensor(saved: Any) -> bool:
+    """Whether not all are pairs of a number and its place, as formulas keep `alpha`."""
+    names = saved[0]
+    for number, item in enumerate(saved[1]):
+        if item.__class__ is not tuple or item[:1] == () or item[0].__class__ not in _NUMBERS:
+            return True
+        if names[number] == "other":  # which PyTorch makes a tensor of
+            return True
+    return False
+
+
+def last(node: Node | None, since: int) -> None:
+    """Nodes made since that number keep what they saved: constants of an op, which PyTorch does not save."""
+    found = [node]
+    while found:
+        node = found.pop()
+        if node is not None and node.seq > since and not hasattr(node, "lasting"):
+            node.lasting = True
+            found += [edge[0] for edge in node.next if edge is not None]
+
+
 class Node:
     """A recorded op. `apply(grad)` gives one gradient per edge; nodes with several results set
     `multi` and get a list of gradients, None where there is none.
     """
 
-    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
+    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "lasting", "__weakref__")
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
@@ -43,6 +67,7 @@ class Node:
     seq: int
     count: int  # of nodes with several results: how many
     trace: list[str]  # in anomaly mode: where the op was called
+    lasting: bool  # there where only constants were saved that the op itself had made (see last)
 
     def __init__(self, edges: tuple[Edge | None, ...] = (), saved: Any = ()) -> None:
         self.next = edges
@@ -65,9 +90,11 @@ class Node:
         saved = self.saved
         if saved.__class__ is tuple:
             # Formulas and x[i] keep tensors in the second place.
-            if saved and (len(saved) < 2 or saved[1]):
-                self.saved = None
-        elif saved is not None and saved.tensors():
+            if not saved or (len(saved) > 1 and not (saved[1] and _any_tensor(saved))):
+                return
+        elif saved is None or not saved.tensors():
+            return
+        if not hasattr(self, "lasting"):
             self.saved = None
 
     def __call__(self, *grads: Any) -> Any:

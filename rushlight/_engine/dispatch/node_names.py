@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.autograd.node import next_seq
+from rushlight._engine.autograd.node import last, next_seq
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -164,6 +164,10 @@ _LABELS |= {
 }
 
 
+# The nodes of these hold constants of the op's own only, which backward() may use again.
+_SAVING_NOTHING = ("Upsample", "AffineGridGenerator")
+
+
 def label(row: Row) -> Label | None:
     """The name of a row's node, or a function of the arguments by name; None: the usual one."""
     return _LABELS.get(row.name)
@@ -191,6 +195,8 @@ def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
                 found = rule if isinstance(rule, str) else rule(dict(zip(names, values, strict=True)))
                 if found:
                     rename(t, found)
+                    if found.startswith(_SAVING_NOTHING):
+                        last(t._g, start)
         return out
 
     return run

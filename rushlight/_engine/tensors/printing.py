@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class PrintOptions:
-    """The knobs of `set_printoptions`; see there for their meaning."""
+    """The settings of `set_printoptions`; see there for their meaning."""
 
     precision: int = 4
     threshold: float = 1000
@@ -282,3 +282,8 @@ def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
         suffixes.append("requires_grad=True")
     text = _add_suffixes(prefix + text, suffixes, len(prefix))
     return f"Parameter({text})" if getattr(t, "_is_param", False) else text
+
+
+def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
+    """The text of a tensor, with other words for its numbers; PyTorch's name for `tensor_repr`."""
+    return tensor_repr(inp, contents=tensor_contents)

@@ -97,7 +97,8 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *completion.names("Tensor")})
+        fields = {name for name in Tensor.__slots__ if name[:2] != "__"}
+        return sorted({*super().__dir__(), *completion.names("Tensor")} - fields)
 
     def __hash__(self) -> int:
         return id(self)

@@ -24,7 +24,7 @@ from rushlight._engine.autograd.node import TRACES, AccumulateGrad
 from rushlight._engine.core.device import device
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch.interpreters import MODES, PLAIN, STACK
 from rushlight._engine.dispatch.overrides import past_interpreters
@@ -37,7 +37,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.ear import Ear
 from rushlight._engine.trace.recorder import Array, root
 from rushlight._engine.trace.stretch import RUNNING, Path, Program, seen
-from rushlight._engine.trace.trace import Node, Step, Unit, bump
+from rushlight._engine.trace.trace import Node, Step, Unit, bump, tracked
 
 # How many ops are known to follow one; how many sets of wanted results a stretch has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
@@ -85,7 +85,7 @@ class Trace:
 
 
 class Region:
-    """One pass through a trace: an interpreter in the door of this thread."""
+    """One pass through a trace: an interpreter in the dispatcher of this thread."""
 
     def __init__(self, trace: Trace, begin: Node) -> None:
         self.trace, self.node, self.thread = trace, begin, threading.get_ident()
@@ -118,7 +118,7 @@ class Region:
         self.private: dict[int, Any] = {}
         self.shares: set[int] = set()
 
-    # --- the door --------------------------------------------------------------------------------------
+    # --- the dispatcher -------------------------------------------------------------------------------
 
     def run(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op."""
@@ -137,7 +137,7 @@ class Region:
 
     def _hear(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inner = self.trace.inner.get(call)
-        if (inner is not None and _tracked(args, kwargs) in inner) or (
+        if (inner is not None and tracked(args, kwargs) in inner) or (
             row is not None and row.inplace and (kwargs.get("inplace") or any([v is True for v in args]))
         ):
             return self._within(call, args, kwargs)
@@ -411,7 +411,7 @@ class Region:
         self._compute()
         self.recording = True
         self.recorded += 1
-        tracked = _tracked(args, kwargs)
+        recorded = tracked(args, kwargs)
         unit, out = self._listen(call, args, kwargs, tensors)
         step = unit.step(out, self.trace)
         if not isinstance(step, str) and any(
@@ -421,7 +421,7 @@ class Region:
         parted = row is not None and row.kind == "composite" and not getattr(call, "writes", False)
         if isinstance(step, str) and parted:
             self.note(f"{row.name}() is heard in parts: {step}")
-            self.trace.inner.setdefault(call, set()).add(tracked)
+            self.trace.inner.setdefault(call, set()).add(recorded)
             self.settle()
             return out
         if child is None:
@@ -449,8 +449,8 @@ class Region:
         """What the op does, and its result."""
         if self.context is None:
             self.context = ExitStack()
-            if knobs.kernels != "numpy":
-                self.context.enter_context(knobs.using(kernels="llvm"))
+            if settings.kernels != "numpy":
+                self.context.enter_context(settings.using(kernels="llvm"))
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
         TRACES.asked = True
@@ -604,16 +604,20 @@ class Region:
                 if self.places:
                     self._begin()
                 return
-            if self.node.flushed is None:
-                self.node.flushed = Node()
-            self.node = self.node.flushed
-            self._begin()
+            self._next()
+
+    def _next(self) -> None:
+        """The next stretch."""
+        if self.node.flushed is None:
+            self.node.flushed = Node()
+        self.node = self.node.flushed
+        self._begin()
 
     def _compute(self) -> None:
         """Give shells that still live their values."""
         if self.recording:
             return
-        shells, wanted = [], []
+        shells, wanted, failed = [], [], False
         for place, ref in self.alive:
             t = ref()
             if t is not None and self.places[id(t)][0] == place and not _filled_slot(t):
@@ -622,12 +626,17 @@ class Region:
         try:
             if wanted or self.effects:
                 self._fill(shells, wanted)
+        except BaseException:
+            failed = True  # it is not to run again: what would have come of it is lost
+            raise
         finally:
             for t, a in self.emptied:
                 if not _filled_slot(t):
                     t._a = a
                     del t._hidden
             self.emptied, self.effects = [], False
+            if failed:
+                self._next()
 
     def _fill(self, shells: list[Tensor], wanted: list[int]) -> None:
         order = tuple(sorted(set(wanted)))
@@ -684,15 +693,3 @@ def _filled_slot(t: Tensor) -> bool:
 def _filled(v: Any, tensors: Sequence[Tensor]) -> Any:
     cls, items = v[1]
     return cls([tensors[i[1]] if i[0] else i[1] if i[0] is False else _filled(i, tensors) for i in items])
-
-
-def _tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether an op on these is recorded for gradients."""
-    return LOCAL.enabled and any(
-        [
-            v._g is not None
-            if isinstance(v, Tensor)
-            else v.__class__ in (list, tuple) and any([isinstance(i, Tensor) and i._g is not None for i in v])
-            for v in (*args, *kwargs.values())
-        ]
-    )

@@ -342,3 +342,15 @@ def _frozen(tree: Any) -> Any:
 def bump(t: Tensor, by: int) -> None:
     """Memory was written to, as autograd is to know."""
     storage(t).version += by
+
+
+def tracked(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether an op on these is recorded for gradients."""
+    return LOCAL.enabled and any(
+        [
+            v._g is not None
+            if isinstance(v, Tensor)
+            else v.__class__ in (list, tuple) and any([isinstance(i, Tensor) and i._g is not None for i in v])
+            for v in (*args, *kwargs.values())
+        ]
+    )

@@ -32,6 +32,13 @@ class _Endless:
             yield None
 
 
+class _DatasetKind:
+    """Whether a dataset is asked for items by index, or gone through."""
+
+    Map = 0
+    Iterable = 1
+
+
 class DataLoader(Generic[T_co]):
     """Iterate over a dataset in batches: a sampler's indices, the items there, collate_fn of them.
 
@@ -77,6 +84,7 @@ class DataLoader(Generic[T_co]):
         self.persistent_workers, self.pin_memory_device = persistent_workers, pin_memory_device
         self.in_order = in_order
         self._iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if self._iterable else _DatasetKind.Map
         self._check_sampling(shuffle, sampler, batch_sampler)
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:

@@ -32,6 +32,8 @@ class _BaseDataLoaderIter:
     """One pass over the loader."""
 
     def __init__(self, loader: Any) -> None:
+        if not hasattr(loader, "_iterable"):
+            _completed(loader)
         self._span = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
         self._dataset, self._iterable = loader.dataset, loader._iterable
         self._index_sampler = loader._index_sampler
@@ -189,6 +191,25 @@ def _batch_bytes(loader: Any, recipe: fetch.Recipe) -> int:
     """The bytes of a batch that is merely rows of tensors; 0 for others."""
     found = fetch.sources(recipe) if loader.batch_size else None
     return loader.batch_size * sum(t.element_size() * t[:1].numel() for t in found[0]) if found else 0
+
+
+# What a loader of our own has besides what PyTorch's iterators ask for.
+_OWN = {
+    "_loaded": None,
+    "batch_size": None,
+    "batch_sampler": None,
+    "sampler": None,
+    "worker": "process",
+    "watchdog": 60.0,
+}
+
+
+def _completed(loader: Any) -> None:
+    """Give a loader of another class, which these may iterate over as PyTorch's may, what only ours has."""
+    loader._iterable = bool(loader._dataset_kind)
+    for name, value in _OWN.items():
+        if not hasattr(loader, name):
+            setattr(loader, name, value)
 
 
 def _recipe(loader: Any) -> fetch.Recipe:

@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.trace import choice, matching
 from rushlight.nn import functional as F
 from tests.engine.trace.test_random_programs import BINARY, SHAPE, UNARY
@@ -16,7 +16,7 @@ from tests.engine.trace.test_random_programs import BINARY, SHAPE, UNARY
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 
@@ -341,6 +341,38 @@ def test_a_class_out_of_range_raises():
     with pytest.raises(IndexError, match="out of bounds"):
         function(x, t + 2)
     assert same(function(x, t), run(x, t))
+
+
+def test_an_error_that_is_caught_happens_once():
+    seen = torch.zeros(4)
+
+    def run(x, t):
+        seen.add_(1)
+        try:
+            return F.cross_entropy(x, t).item()
+        except IndexError:
+            return (x + 1).sum().item()
+
+    function = matched(run)
+    x, t = torch.randn(4, 3), torch.tensor([0, 1, 2, 0])
+    for i in range(6):
+        function(x, t)
+        function(x, t + 2)
+        assert seen.tolist() == [2.0 * (i + 1)] * 4
+
+
+def test_a_report_says_what_is_known():
+    calls = []
+
+    def run(x):
+        calls.append(1)
+        return (x * 2).sum()
+
+    function = torch.compile(run)
+    for _ in range(12):
+        function(torch.ones(5))
+    assert len(calls) == 12
+    assert "matching knows 2 ops" in str(torch.explain(function))
 
 
 def test_numbers_that_change_record_only_so_many_ops():

@@ -131,6 +131,8 @@ def embedding_bag(
         raise RuntimeError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.ndim}")
     if per_sample_weights is not None and mode != 0:
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
+    if weight.ndim != 2:
+        raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     _check(weight, indices, offsets._a, MODES[mode], per_sample_weights, padding_idx)
     return _bags(
         weight,
