@@ -21,11 +21,21 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-Step = Callable[..., Any]
+
+class Step:
+    """One step of a program, and the compiled callable inside of it, if there is one."""
+
+    def __init__(self, run: Callable[..., Any], runner: Any) -> None:
+        self.run, self.runner = run, runner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(*args, **kwargs)
+
+
 CALLS, WARM = 44, 30
 
 
-class MLP(nn.Module):
+class MLP(nn.Module):  # type: ignore[misc]  # torch is Rushlight or PyTorch here
     """A small model; `width` makes its products large enough to count."""
 
     def __init__(self, width: int = 256) -> None:
@@ -139,8 +149,7 @@ def model_step(make: Callable[[], Any]) -> Callable[[bool], Step]:
             optimizer.step()
             return loss
 
-        step.runner = getattr(called, "_runner", None)
-        return step
+        return Step(step, getattr(called, "_runner", None))
 
     return build
 
@@ -164,7 +173,10 @@ class Trainer:
         self.model, self.cfg = MLP(), Config()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
         self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, 100)
-        self.steps, self.metrics, self.history, self.said = 0, {}, [], []
+        self.steps = 0
+        self.metrics: dict[str, Any] = {}
+        self.history: list[Any] = []
+        self.said: list[str] = []
         self.params = list(self.model.parameters())
 
     def _loss(self, x: Any, y: Any) -> Any:
@@ -273,8 +285,7 @@ def way_step(name: str) -> Callable[[bool], Step]:
         def step() -> Any:
             return called(x, y)
 
-        step.runner = getattr(called, "_runner", None)
-        return step
+        return Step(step, getattr(called, "_runner", None))
 
     return build
 
@@ -328,9 +339,12 @@ def inside(build: Callable[[bool], Step]) -> tuple[float, dict[str, int]]:
     for _ in range(30):
         step()
     runner.trace.reasons.clear()
-    stretch.Program.run = timed(stretch.Program.run, True)
-    matching.Region.eagerly = timed(matching.Region.eagerly, False)
-    matching.Region._listen = timed(matching.Region._listen, False)
+    for owner, name, within in (
+        (stretch.Program, "run", True),
+        (matching.Region, "eagerly", False),
+        (matching.Region, "_listen", False),
+    ):
+        setattr(owner, name, timed(getattr(owner, name), within))
     for _ in range(5):
         step()
     return spent[True] / max(spent[True] + spent[False], 1e-9), runner.trace.reasons

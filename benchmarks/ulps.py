@@ -214,7 +214,7 @@ def measure(name: str, dtype: str) -> dict[str, Any]:
     import torch
 
     import rushlight
-    from rushlight._engine.core.settings import knobs
+    from rushlight._engine.core.settings import settings
 
     subject = DERIVED_OPS.get(name)
     if subject is not None:
@@ -236,7 +236,7 @@ def measure(name: str, dtype: str) -> dict[str, Any]:
         return resolve(package, name)(*first, *tensors, **{k: v for k, v in given.items() if k != "n"})
 
     mine = [rushlight.from_numpy(a.copy()) for a in arguments]
-    with knobs.using(kernels="numpy"):
+    with settings.using(kernels="numpy"):
         results = {"NumPy": run(rushlight, mine).numpy()}
     if compiled(name, given, *mine):
         results["machine"] = run(rushlight, mine).numpy()

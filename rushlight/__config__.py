@@ -8,7 +8,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 
 def show() -> str:
@@ -19,7 +19,7 @@ def show() -> str:
         "NumPy": version("numpy"),
         "llvmlite": llvmlite,
         "CPU capability usage": torch.backends.cpu.get_cpu_capability(),
-        "Kernels": knobs.kernels,
+        "Kernels": settings.kernels,
         "Build settings": f"TORCH_VERSION={torch.version.__version__}, USE_CUDA=OFF",
     }
     return "\n".join(["Rushlight runs on:", *[f"  - {name}: {told}" for name, told in rows.items()], ""])

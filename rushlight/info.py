@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import rushlight
-from rushlight._engine.core.settings import KNOBS, PREFIX, knobs
+from rushlight._engine.core.settings import PREFIX, SETTINGS, settings
 from rushlight._engine.kernels.runtime import cache
 from rushlight.standin import status
 from rushlight.version import release
@@ -70,9 +70,9 @@ def report() -> str:
     """The report, a line for each thing."""
     there = {name: found for name in _PACKAGES if (found := _installed(name)) is not None}
     changed = [
-        f"{PREFIX}{k.name.upper()}={getattr(knobs, k.name)}"
-        for k in KNOBS
-        if getattr(knobs, k.name) != k.default
+        f"{PREFIX}{k.name.upper()}={getattr(settings, k.name)}"
+        for k in SETTINGS
+        if getattr(settings, k.name) != k.default
     ]
     lines = {
         "Rushlight": f"{release} in {os.path.dirname(os.path.abspath(rushlight.__file__))}",
@@ -83,7 +83,7 @@ def report() -> str:
         "instructions": rushlight.backends.cpu.get_cpu_capability(),
         "threads": f"{rushlight.get_num_threads()}",
         "compiler": _compiler(),
-        "compiled kernels": _kept() if knobs.cache else "not kept",
+        "compiled kernels": _kept() if settings.cache else "not kept",
         "packages": ", ".join(f"{name} {found}" for name, found in there.items()),
         "settings": ", ".join(changed) or "all at their defaults",
         "as torch": "; ".join(status()[0]),

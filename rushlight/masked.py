@@ -102,7 +102,7 @@ def _of_sparse(reduction: Any) -> Any:
             )
         mask = mask if mask is None or mask.layout is torch.strided else mask.to_dense()
         found = reduction(input.to_dense(), dim, mask=mask, **options)
-        if mask is not None:
+        if mask is not None and not input.is_sparse:  # of compressed layouts what nothing is in is left out
             found = found.masked_fill(~_output_mask(reduction, input, dim, mask=mask, **options), 0)
         return found.to_sparse()  # type: ignore[no-any-return]
 

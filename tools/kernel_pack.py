@@ -68,7 +68,7 @@ def points() -> None:
 
 def collect() -> None:
     """Write the file of the set that this process runs with."""
-    from rushlight._engine.core.settings import knobs
+    from rushlight._engine.core.settings import settings
     from rushlight._engine.kernels.emit import target
     from rushlight._engine.kernels.runtime import native, packed
     from tests.engine.ops import same_bits
@@ -88,9 +88,9 @@ def collect() -> None:
     points()
     for _, call in same_bits.of_rows():
         same_bits.quietly(call)
-    packed.write(packed.path(knobs.cpu), made)
-    size = os.path.getsize(packed.path(knobs.cpu))
-    print(f"{packed.path(knobs.cpu)}: {len(made)} kernels, {size / 1e6:.2f} MB")
+    packed.write(packed.path(settings.cpu), made)
+    size = os.path.getsize(packed.path(settings.cpu))
+    print(f"{packed.path(settings.cpu)}: {len(made)} kernels, {size / 1e6:.2f} MB")
 
 
 def main() -> None:

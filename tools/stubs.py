@@ -113,9 +113,9 @@ def reexports(scope: Scope, package: str, homes: dict[str, str]) -> list[str]:
             lines.append(f"from {package} import {name} as {name}")
         elif name in ("memory_format", "layout"):
             real = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}[name]
-            lines.append(f"{name} = {scope.name(f'{package}.{home}', real)}")
+            lines.append(f"{name} = {scope.name(lazy.module_of(package, home), real)}")
         elif home != "_engine.tensors.construction.legacy":
-            lines.append(f"from {package}.{home} import {name} as {name}")
+            lines.append(f"from {lazy.module_of(package, home)} import {name} as {name}")
     return lines
 
 
@@ -275,7 +275,9 @@ def written(path: str) -> str:
 
 def _asked_of(path: str) -> set[str]:
     """The names that packages hand on from a module."""
-    return {name for where, home, *names in lazy._LINES if f"{where}.{home}" == path for name in names}
+    return {
+        name for where, home, *names in lazy._LINES if lazy.module_of(where, home) == path for name in names
+    }
 
 
 def _shadowed(module: ModuleType) -> frozenset[str]:

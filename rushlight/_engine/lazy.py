@@ -129,7 +129,7 @@ _OPEN = "_engine.autograd."
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module of the public rooms; names that it has not are looked for in names/alternatives.py."""
+    """Loads a module of the public storey; names that it has not are looked for in names/alternatives.py."""
 
     def exec_module(self, module: Any) -> None:
         super().exec_module(module)
@@ -147,7 +147,7 @@ def _asking(module: str) -> Callable[[str], Any]:
 
 
 class _First:
-    """Gives modules of the public rooms that loader."""
+    """Gives modules of the public storey that loader."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Modules of the public rooms are told as they are loaded (lazy.py), so that their functions may become
+"""Modules of the public storey are told as they are loaded (lazy.py), so that their functions may become
 users' own (tracebacks.py).
 """
 

@@ -18,7 +18,7 @@ from rushlight._engine.transforms.levels import Level, Wrapped, active, wrapper
 TransformType = IntEnum("TransformType", "Torch Vmap Grad Jvp Functionalize", start=0)
 RandomnessType = IntEnum("RandomnessType", "Error Same Different", start=0)
 _single_level = [False]
-# The levels that rules were told of: in lower() they do not stand in the door.
+# The levels that rules were told of: in lower() they do not stand in the dispatcher.
 _LEVELS: WeakValueDictionary[int, Level] = WeakValueDictionary()
 
 

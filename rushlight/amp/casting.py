@@ -1,4 +1,4 @@
-"""What autocast does to ops: an interpreter in the door that casts operands by each row's policy.
+"""What autocast does to ops: an interpreter in the dispatcher that casts operands by each row's policy.
 
 The policies are told in ops/autocast.py. In-place forms and `out=` have none.
 """
@@ -31,7 +31,7 @@ class ToCopyBackward0(Node):
 
 
 class Casting:
-    """Stands in a thread's door while autocast is on for a type of device, and keeps the weights it has
+    """Stands in a thread's dispatcher while autocast is on for a type of device, and keeps the weights it has
     cast.
     """
 
@@ -136,13 +136,13 @@ THREAD = _Local()
 
 
 def enable(device_type: str, enabled: bool) -> None:
-    """Switch autocast on or off in this thread: an interpreter enters or leaves the door."""
+    """Switch autocast on or off in this thread: an interpreter enters or leaves the dispatcher."""
     THREAD.enabled[device_type] = enabled
     casting = THREAD.castings.get(device_type)
     if casting is None or enabled == (casting in interpreters.STACK.modes):
         return
     if enabled:
-        # Next to the kernels: what others in the door call goes through it.
+        # Next to the kernels: what others in the dispatcher call goes through it.
         interpreters.STACK.modes.insert(0, casting)
         interpreters.MODES.append(casting)
     else:

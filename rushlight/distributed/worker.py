@@ -17,7 +17,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     except (OSError, AttributeError):
         return
-    if os.getppid() == 1 and not import_module("rushlight._engine.core.settings").knobs.agent:
+    if os.getppid() == 1 and not import_module("rushlight._engine.core.settings").settings.agent:
         sys.exit("the launcher has ended")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._dynamo.api import cudagraph_mark_step_begin as cudagraph_mark_step_begin
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime import cache
 from rushlight.export import settings as config
 from rushlight.export.program import ExportedProgram
@@ -130,7 +130,7 @@ def aoti_load_package(
             _, own, entry = name.partition(_FOLDER)
             if entry == "metadata.json":
                 metadata = json.loads(archive.read(name))
-            elif own and knobs.cache:
+            elif own and settings.cache:
                 cache.put(entry, archive.read(name))
     if not metadata:
         raise RuntimeError(

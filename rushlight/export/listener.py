@@ -2,9 +2,9 @@
 
 compile()'s recorder hears arrays and kernels, after views are gone and a linear layer is a product and an
 addition. An exported program is told in the program's own ops, so this listener stands one floor higher, in
-the door, where autocast and profilers stand: it sees each public op with its arguments, and runs it. Tensors
-are known by identity; nothing is replaced. What has no row (copies, fills, numbers that leave) comes by TAPE,
-as to compile().
+the dispatcher, where autocast and profilers stand: it sees each public op with its arguments, and runs it.
+Tensors are known by identity; nothing is replaced. What has no row (copies, fills, numbers that leave) comes
+by TAPE, as to compile().
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Listener:
             if isinstance(t, torch.Tensor)
         }
 
-    # --- the door --------------------------------------------------------------------------------
+    # --- the dispatcher --------------------------------------------------------------------------------
 
     def run(self, row: Any, call: Any, args: Any, kwargs: Any) -> Any:
         """An op: recorded, and run."""
@@ -287,7 +287,7 @@ class _Tape:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """The listener in this thread's door."""
+    """The listener in this thread's dispatcher."""
     tape = _Tape(listener)
     interpreters.push(listener)
     TAPE.append(tape)

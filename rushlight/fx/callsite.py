@@ -1,8 +1,8 @@
 """How a call was written: which arguments had keywords, and in which module the function was looked up.
 
-The door has bound an op's arguments by name before a Proxy hears of it, and one callable is torch.relu and
-torch.nn.functional.relu. The text of the call that is running tells what was written; where there is no text,
-required arguments count as positional and others as keywords.
+The dispatcher has bound an op's arguments by name before a Proxy hears of it, and one callable is torch.relu
+and torch.nn.functional.relu. The text of the call that is running tells what was written; where there is no
+text, required arguments count as positional and others as keywords.
 """
 
 from __future__ import annotations

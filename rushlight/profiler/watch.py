@@ -1,4 +1,4 @@
-"""What stands in the door while a profiler is at work: each op and each node of a backward leaves a record.
+"""What stands in the dispatcher while a profiler is at work: each op and each backward node leaves a record.
 
 Ops run as if nobody stood there, on their fast paths.
 """
@@ -77,7 +77,7 @@ def _count(change: int) -> None:
 
 
 class Watch:
-    """An interpreter in this thread's door. Any of `shapes`, `memory`, `stack`: keep details."""
+    """An interpreter in this thread's dispatcher. Any of `shapes`, `memory`, `stack`: keep details."""
 
     watches = True  # for guards of compiled code: what it computes stays the same
 

@@ -1,7 +1,7 @@
 """torch.utils._python_dispatch: modes and classes that hear ops below autograd, as `torch.ops.aten`
 overloads.
 
-A mode stands in the door like other interpreters; ops that PyTorch makes of others are told in those.
+A mode stands in the dispatcher like other interpreters; ops that PyTorch makes of others are told in those.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _PACKAGE = str(Path(torch.__file__).parent)
 
 
 class OpLog(interpreters.Interpreter):
-    """A context and an interpreter in the door: inside, each op that the program calls leaves a line."""
+    """A context and an interpreter in the dispatcher: inside, each op that is called leaves a line."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

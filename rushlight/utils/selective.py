@@ -1,7 +1,7 @@
 """Selective activation checkpointing: which ops' results a checkpoint keeps, and which it computes again.
 
-Two interpreters share what is kept. The first stands in the door during the call: of a kept op it holds the
-results, and which of its operands and results the op's node saved. The second stands there during the
+Two interpreters share what is kept. The first stands in the dispatcher during the call: of a kept op it holds
+the results, and which of its operands and results the op's node saved. The second stands there during the
 repetition: it gives the results out instead of computing them, and saves the same operands and results, so
 that the checkpoint's places fill in the same order.
 """

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.accelerator import NoArray, Seam
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.accelerator import Interface, NoArray
+from rushlight._engine.core.settings import settings
 from rushlight._engine.tensors import kind
 
 _MODULES = (
@@ -29,8 +29,8 @@ def _reload() -> None:
 
 def use(setting: str) -> None:
     """Let the process have the devices of a setting; those that there were are forgotten."""
-    knobs.cuda = setting
-    Seam.platform, Seam.array, Seam.looked = None, NoArray, False
+    settings.cuda = setting
+    Interface.platform, Interface.array, Interface.looked = None, NoArray, False
     for key in [k for k in kind._kinds if k[1].startswith("cuda")]:
         del kind._kinds[key]
     _reload()

@@ -14,7 +14,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight._engine.core import callers, tracebacks
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight.nn import functional as F
 from rushlight.utils.data import DataLoader, Dataset
 
@@ -108,7 +108,7 @@ def test_users_frames_stay(case):
 
 
 def test_the_full_traceback_is_kept_where_it_is_asked_for():
-    with knobs.using(traceback="full"):
+    with settings.using(traceback="full"):
         assert len(names(CASES["operator"])[0]) > 3
 
 

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import rushlight  # noqa: E402
-from rushlight._engine.core.settings import knobs  # noqa: E402
+from rushlight._engine.core.settings import settings  # noqa: E402
 from rushlight._engine.ops import signature  # noqa: E402
 from rushlight._engine.ops.table import NAMES  # noqa: E402
 
@@ -177,7 +177,7 @@ def test_specials(path, first, given, count, dtype):
                 resolve(rushlight, path)(*first, *mine, **given)
             return
         for kernels in ("numpy", *(["llvm"] if dtype == "float32" else [])):
-            with knobs.using(kernels=kernels):
+            with settings.using(kernels=kernels):
                 found = plain(resolve(rushlight, path)(*first, *map(layout, mine), **given))
             wrong = other(found, expected)
             at = [plain(t)[wrong][:3] for t in theirs]
@@ -196,7 +196,7 @@ def test_compiled_specials_are_those_of_eager_kernels(path, first, given, count)
     def body(*tensors):
         return resolve(rushlight, path)(*first, *tensors, **given) * 1
 
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         expected, compiled = plain(body(*mine)), rushlight.compile(body)
         for _ in range(4):
             found = plain(compiled(*mine))

@@ -128,3 +128,16 @@ def test_names_under_torch(tmp_path: Path) -> None:
     assert not any(
         path.startswith(("torch/_engine", "torch/_torch_dispatch", "torch/tensor")) for path in found
     )
+
+
+def test_stubs_import_what_is_there(made: dict[Path, str]) -> None:
+    asked = {
+        node.module
+        for text in made.values()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom)
+    }
+    ours = sorted(name for name in asked if name and name.startswith("rushlight"))
+    files = [ROOT.joinpath(*name.split(".")) for name in ours]
+    missing = [n for n, f in zip(ours, files) if not f.is_dir() and not f.with_suffix(".py").exists()]
+    assert missing == []

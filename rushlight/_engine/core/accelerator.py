@@ -1,8 +1,8 @@
-"""The seam to devices beside the CPU: what the engine knows of them before one is in use.
+"""The interface to devices beside the CPU: what the engine knows of them before one is in use.
 
 `devices/cuda` registers its `Platform` here when a program first asks for CUDA and there is some: a driver,
-or the setting `cuda`. Until then the seam costs nothing: arrays of a device have a class of their own, which
-only the slow branches ask for, and kinds of a device have a `home`, which is None for the CPU's.
+or the setting `cuda`. Until then the interface costs nothing: arrays of a device have a class of their own,
+which only the slow branches ask for, and kinds of a device have a `home`, which is None for the CPU's.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 
 class NoArray:
     """Stands for the class of arrays on a device while there is none: nothing is an instance."""
 
 
-class Seam:
+class Interface:
     """What is registered: the class of arrays on a device, and the platform that owns the devices."""
 
     array: type = NoArray
@@ -34,7 +34,7 @@ _SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
 
 def wanted() -> bool:
     """Whether CUDA is to be looked for: it is set, or there is a driver, and it is not switched off."""
-    setting = knobs.cuda
+    setting = settings.cuda
     if setting:
         return bool(setting != "off")
     return any(map(os.path.exists, _SIGNS))
@@ -45,23 +45,23 @@ def platform() -> Any:
 
     RuntimeError for a setting that means nothing.
     """
-    if not Seam.looked:
+    if not Interface.looked:
         found = import_module("rushlight._engine.devices.cuda").load() if wanted() else None
-        Seam.platform, Seam.looked = found, True
-    return Seam.platform
+        Interface.platform, Interface.looked = found, True
+    return Interface.platform
 
 
 def asarray(value: Any) -> Any:
     """An array on a device as it is, anything else as NumPy's."""
-    return value if value.__class__ is Seam.array else np.asarray(value)
+    return value if value.__class__ is Interface.array else np.asarray(value)
 
 
 def host(array: Any) -> Any:
     """An array's elements for the host, which waits for those of a device; the host's own as they are."""
-    away: bool = type(array) is Seam.array
+    away: bool = type(array) is Interface.array
     return array.device.read(array).copy() if away else array
 
 
 def is_away(value: Any) -> bool:
     """Whether it is an array on a device."""
-    return value.__class__ is Seam.array
+    return value.__class__ is Interface.array

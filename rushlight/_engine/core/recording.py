@@ -10,7 +10,7 @@ A recorder (trace/recorder.py) has these methods:
   escape(what)                              a value left for Python, or something that cannot be repeated
   once                                      why the call's graph may not be walked before backward() comes
   fuses                                     whether it fuses what composites are made of
-It may have settle(): memory is to be written to past the door, so what was put off is computed first.
+It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
 """
 
 from __future__ import annotations

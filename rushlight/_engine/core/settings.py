@@ -1,7 +1,7 @@
-"""The knobs: one table of name, default, choices and a sentence (settings.tsv).
+"""The settings: one table of name, default, choices and a sentence (settings.tsv).
 
-Each is an environment variable (RUSHLIGHT_ and its name in capitals), an attribute of `knobs`, and
-a keyword of the context manager `knobs.using(...)`. An unknown RUSHLIGHT_ variable is warned of, once.
+Each is an environment variable (RUSHLIGHT_ and its name in capitals), an attribute of `settings`, and
+a keyword of the context manager `settings.using(...)`. An unknown RUSHLIGHT_ variable is warned of, once.
 docs/settings.md is made of the table: `python -m rushlight._engine.core.settings`.
 """
 
@@ -20,7 +20,7 @@ PREFIX = "RUSHLIGHT_"
 
 
 @dataclass(frozen=True)
-class Knob:
+class Setting:
     """One setting; `choices` lists the accepted texts where they are few."""
 
     name: str
@@ -31,13 +31,13 @@ class Knob:
 
 
 with open(os.path.join(os.path.dirname(__file__), "settings.tsv"), encoding="utf-8") as _file:
-    KNOBS: tuple[Knob, ...] = tuple(
+    SETTINGS: tuple[Setting, ...] = tuple(
         [
-            Knob(name, type(literal_eval(default)), literal_eval(default), sentence, literal_eval(choices))
+            Setting(name, type(literal_eval(default)), literal_eval(default), sentence, literal_eval(choices))
             for name, default, choices, sentence in [line.rstrip("\n").split("\t") for line in _file]
         ]
     )
-_BY_NAME = {k.name: k for k in KNOBS}
+_BY_NAME = {k.name: k for k in SETTINGS}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -50,7 +50,7 @@ def _suggest(name: str, known: list[str]) -> str:
 
 def _warn_unknown(variable: str) -> None:
     """Say that a variable of the environment sets nothing, with the name that may be meant."""
-    known = [PREFIX + k.name.upper() for k in KNOBS]
+    known = [PREFIX + k.name.upper() for k in SETTINGS]
     warn(f"{variable}: Rushlight has no such setting; {_suggest(variable, known)}")
 
 
@@ -59,7 +59,7 @@ def page() -> str:
     rows = [
         f"| `{PREFIX}{k.name.upper()}` | {', '.join(f'`{c}`' for c in k.choices) or k.type.__name__} "
         f"| {f'`{k.default}`' if k.default != '' else 'empty'} | {k.sentence} |"
-        for k in KNOBS
+        for k in SETTINGS
     ]
     head = """\
 # Settings
@@ -73,26 +73,26 @@ is 1 or 0, true or false, yes or no, on or off.
     return "\n".join([head, *rows, ""])
 
 
-def parse(knob: Knob, text: str) -> Any:
-    """A knob's value from text; ValueError says what is expected."""
-    if knob.type is bool:
+def parse(setting: Setting, text: str) -> Any:
+    """A setting's value from text; ValueError says what is expected."""
+    if setting.type is bool:
         if text.lower() in _TRUE + _FALSE:
             return text.lower() in _TRUE
-        raise ValueError(f"{knob.name}: expected one of {_TRUE + _FALSE}, got {text!r}")
-    if knob.choices and text not in knob.choices:
-        raise ValueError(f"{knob.name}: expected one of {knob.choices}, got {text!r}")
+        raise ValueError(f"{setting.name}: expected one of {_TRUE + _FALSE}, got {text!r}")
+    if setting.choices and text not in setting.choices:
+        raise ValueError(f"{setting.name}: expected one of {setting.choices}, got {text!r}")
     try:
-        return knob.type(text)
+        return setting.type(text)
     except ValueError:
-        raise ValueError(f"{knob.name}: expected {knob.type.__name__}, got {text!r}") from None
+        raise ValueError(f"{setting.name}: expected {setting.type.__name__}, got {text!r}") from None
 
 
-class Knobs:
+class Settings:
     """The values in force, as attributes."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        for knob in KNOBS:
-            self.__dict__[knob.name] = knob.default
+        for setting in SETTINGS:
+            self.__dict__[setting.name] = setting.default
         for variable, text in environment.items():
             if variable.startswith(PREFIX):
                 name = variable[len(PREFIX) :].lower()
@@ -130,7 +130,7 @@ class Knobs:
 
 # What is told of every change.
 on_change: list[Callable[[], None]] = []
-knobs = Knobs(os.environ)
+settings = Settings(os.environ)
 
 if __name__ == "__main__":
     print(page(), end="")

@@ -22,7 +22,7 @@ from typing import Any
 
 from rushlight._engine import load_listeners
 from rushlight._engine.core.callers import OURS, is_ours
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 # What the engine calls, and its frames are the engine's then: Python's own library, NumPy.
 _BELOW = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
@@ -54,7 +54,7 @@ def trim() -> None:
     if back is not None and is_ours(back):
         return  # the one that a user called will do it, and has the whole traceback to judge by
     error = sys.exception()
-    if error is None or knobs.traceback == "full":
+    if error is None or settings.traceback == "full":
         return
     links, engines = _links(error.__traceback__)
     if _is_mistake(error, links, engines):

@@ -1,4 +1,4 @@
-"""The door: from a public name to the callable generated from its row.
+"""The dispatcher: from a public name to the callable generated from its row.
 
 `lookup("torch", "add")`, `lookup("Tensor", "add_")`, `lookup("nn.functional", "gelu")`: built at
 first use and kept. A name's callable is shared by all namespaces that publish the row.

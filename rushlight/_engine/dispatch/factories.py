@@ -201,7 +201,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
         "learn": learn,
         **{f"_default_{p.name}": p.default for p in params},
     }
-    return overrides.compile_door(text, row, scope, direct)
+    return overrides.compile_callable(text, row, scope, direct)
 
 
 def _sized(p: signature.Param, again: str) -> str:

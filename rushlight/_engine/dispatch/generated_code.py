@@ -54,7 +54,7 @@ _EXACT = frozenset(("int", "bool", "str", "int | Tensor", "Ints", "*Ints", "dtyp
 
 
 def forget(*plans: dict[Any, Any]) -> None:
-    """Plans that hold for the default dtype and the knobs."""
+    """Plans that hold for the default dtype and the settings."""
     for on_change in (dt.on_default_change, settings.on_change):
         on_change.extend([p.clear for p in plans])
 

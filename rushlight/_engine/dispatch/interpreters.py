@@ -1,7 +1,7 @@
-"""What stands in the door: the interpreters of this thread, and the classes that pass freely.
+"""What stands in the dispatcher: the interpreters of this thread, and the classes that pass freely.
 
 MODES is true while any thread has an interpreter (autocast, a profiler, vmap, a torch function
-mode): the door's one check. An interpreter is an object with `run(row, call, args, kwargs)`.
+mode): the dispatcher's one check. An interpreter is an object with `run(row, call, args, kwargs)`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from rushlight._engine.tensors.tensor import BELOW as BELOW, WRAPPED, Tensor
 
 MODES: list[Any] = []
-# The one profiler that doors leave records with, which stands in its thread's stack, and these records.
+# The one profiler that callables leave records with, which stands in its thread's stack, and these records.
 LONE: list[Any] = [None]
 RECORDS: list[Any] = []
 # The profilers that are to see operands, and so every op that an op consists of.
@@ -41,7 +41,7 @@ CLASSES = _Classes()
 
 
 def push(mode: Any) -> None:
-    """Put an interpreter in this thread's door."""
+    """Put an interpreter in this thread's dispatcher."""
     STACK.modes.append(mode)
     MODES.append(mode)
 
@@ -53,7 +53,7 @@ def pop(mode: Any) -> None:
 
 
 class Interpreter:
-    """A context that stands in this thread's door; subclasses define `run`."""
+    """A context that stands in this thread's dispatcher; subclasses define `run`."""
 
     def __enter__(self) -> Any:
         push(self)

@@ -1,10 +1,10 @@
 """Methods and attributes of tensors that are no ops, for classes and modes that take functions over.
 
-Ops come by the door, which asks who takes them over. `x.shape` and `x.detach()` do not: they are as fast as
-Python makes them. While a mode of a program's own is active these names of Tensor hold listeners, and so do,
-for good, those of a subclass that has a `__torch_function__` of its own. What the listeners hand on is the
-plain method (`Tensor.detach`, `Tensor.shape.__get__`), by which programs know it; that is also what the class
-itself shows.
+Ops come by the dispatcher, which asks who takes them over. `x.shape` and `x.detach()` do not: they are as
+fast as Python makes them. While a mode of a program's own is active these names of Tensor hold listeners, and
+so do, for good, those of a subclass that has a `__torch_function__` of its own. What the listeners hand on is
+the plain method (`Tensor.detach`, `Tensor.shape.__get__`), by which programs know it; that is also what the
+class itself shows.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def view(
     dtype: dt.dtype | None = None,
 ) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
-    if given and given[0].__class__ is int and size is dtype is None:
+    if given and given[0].__class__ is int and size is None and dtype is None:
         return ROWS["_view"].call(self, *given)  # type: ignore[no-any-return]
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):

@@ -86,7 +86,7 @@ _NOTE = """{indent}_found = {value}
 {indent}return _found"""
 
 
-def compile_door(
+def compile_callable(
     text: str, row: Row, scope: dict[str, Any], direct: Callable[..., Any], suffix: str = ""
 ) -> Callable[..., Any]:
     """A generated function that hands mistakes to scope's `general`, and interpreters the op."""

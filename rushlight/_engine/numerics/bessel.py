@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.numerics.float64_formulas import SERIES, horner, lifted
+from rushlight._engine.numerics.float64_formulas import SERIES, by_float64, horner
 
 
 def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -49,7 +49,7 @@ def _named(name: str, doc: str, form: Callable[..., Any], order: int, scaled: bo
         return form(x, order, scaled)
 
     function.__name__, function.__doc__ = name, doc
-    return lifted(function)
+    return by_float64(function)
 
 
 i0 = _named("i0", "The modified Bessel function of order 0.", _modified, 0, False)
@@ -90,7 +90,7 @@ bessel_j0 = _named("bessel_j0", "The Bessel function of the first kind, order 0.
 bessel_j1 = _named("bessel_j1", "The Bessel function of the first kind, order 1.", _first_kind, 1, False)
 
 
-@lifted
+@by_float64
 def spherical_bessel_j0(x: Any) -> Any:
     """sin(x) / x."""
     return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, np.sin(x) / x))
@@ -102,14 +102,14 @@ def _second_kind(x: Any, near: Any, far: Any) -> Any:
     return np.where(x > 0, found, np.where(x == 0, -np.inf, np.nan))
 
 
-@lifted
+@by_float64
 def bessel_y0(x: Any) -> Any:
     """The Bessel function of the second kind, order 0."""
     near = _near(x, "y0") + 2 / math.pi * np.log(x) * _right(x, 0)
     return _second_kind(x, near, _far(x, 0, math.pi / 2))
 
 
-@lifted
+@by_float64
 def bessel_y1(x: Any) -> Any:
     """The Bessel function of the second kind, order 1."""
     near = x * _near(x, "y1") + 2 / math.pi * (np.log(x) * _right(x, 1) - 1 / x)
@@ -157,7 +157,7 @@ def _wave(size: Any) -> Any:
     return wave / (math.sqrt(math.pi) * np.sqrt(np.sqrt(size)))
 
 
-@lifted
+@by_float64
 def airy_ai(x: Any) -> Any:
     """The solution of y'' = x y that falls to 0 for large x."""
     middle = chebyshev((np.clip(x, -5, 2) * 2 + 3) / 7, SERIES["ai_middle"])

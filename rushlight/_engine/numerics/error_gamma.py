@@ -2,7 +2,7 @@
 
 Each keeps its operand's dtype (half precisions round by way of float32), never warns, and agrees
 with PyTorch at infinities, poles and signed zeros. The C library's own erf, erfc and lgamma are
-lifted to arrays; the rest are the classical expansions, computed in float64.
+by_float64 to arrays; the rest are the classical expansions, computed in float64.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.numerics.float64_formulas import horner, lifted, narrow, rational, result_dtype
+from rushlight._engine.numerics.float64_formulas import by_float64, horner, narrow, rational, result_dtype
 from rushlight._engine.numerics.ufunc import from_libm
 
 
@@ -35,7 +35,7 @@ def erfc(x: Any) -> Any:
     return _c_function("erfc", x)
 
 
-@lifted
+@by_float64
 def lgamma(x: Any) -> Any:
     """The logarithm of the absolute value of gamma(x); inf at its poles."""
     return _c_function("lgamma", x)
@@ -64,7 +64,7 @@ def _normal_quantile(offset: Any, tail: Any) -> Any:
     return np.where(np.abs(offset) <= 0.425, centre, np.copysign(outer, offset))
 
 
-@lifted
+@by_float64
 def erfinv(x: Any) -> Any:
     """The y with erf(y) = x; nan outside [-1, 1]."""
     size = np.abs(x)
@@ -75,7 +75,7 @@ def erfinv(x: Any) -> Any:
     return np.where(size > 1, np.nan, np.copysign(better, x))
 
 
-@lifted
+@by_float64
 def ndtri(p: Any) -> Any:
     """The x up to which the normal distribution has mass p; nan outside [0, 1]."""
     y = _normal_quantile(p - 0.5, np.minimum(p, 1 - p))
@@ -92,20 +92,20 @@ def _erfcx(x: Any) -> Any:
     return np.where(x < 0, np.where(x < -26.7, np.inf, 2 * np.exp(x * x) - positive), positive)
 
 
-@lifted
+@by_float64
 def erfcx(x: Any) -> Any:
     """exp(x^2) erfc(x), which does not vanish for large x."""
     return _erfcx(x)
 
 
-@lifted
+@by_float64
 def log_ndtr(x: Any) -> Any:
     """The logarithm of the normal distribution function."""
     t = x * math.sqrt(0.5)
     return np.where(x < -1, np.log(_erfcx(-t) / 2) - t * t, np.log1p(-erfc(t) / 2))
 
 
-@lifted
+@by_float64
 def entr(x: Any) -> Any:
     """-x log(x); 0 at 0, -inf below."""
     return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0.0, np.where(x < 0, -np.inf, x)))
@@ -127,7 +127,7 @@ def _shifted_up(x: Any, term: Any) -> tuple[Any, Any]:
     return x, total
 
 
-@lifted
+@by_float64
 def digamma(x: Any) -> Any:
     """The derivative of lgamma; nan at negative integers, minus or plus inf at plus or minus 0."""
     mirror = x < 0
@@ -140,7 +140,7 @@ def digamma(x: Any) -> Any:
     return np.where(x == 0, np.copysign(np.inf, -x), result)
 
 
-@lifted
+@by_float64
 def trigamma(x: Any) -> Any:
     """The derivative of digamma."""
     mirror = x < 0.5
@@ -181,7 +181,7 @@ def _zeta_positive(s: Any, q: Any) -> list[Any]:
     return [total, *terms]
 
 
-@lifted
+@by_float64
 def zeta(s: Any, q: Any) -> Any:
     """Hurwitz' zeta: the sum of (k + q)^-s over k = 0, 1, ...; inf at its poles, nan for s < 1."""
     whole = s == np.floor(s)

@@ -30,7 +30,7 @@ def narrow(wide: Any, dtype: np.dtype[Any]) -> Any:
     return single if dtype == np.float32 else single.astype(dtype)
 
 
-def lifted(formula: Callable[..., Any]) -> Callable[..., Any]:
+def by_float64(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Compute `formula` in float64 and give the result the first operand's dtype, without warnings.
 
     Complex operands raise TypeError.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.numerics.error_gamma import erfc, lgamma, zeta
-from rushlight._engine.numerics.float64_formulas import horner, lifted
+from rushlight._engine.numerics.float64_formulas import by_float64, horner
 
 _HUGE, _EPS = 1e4, 1e-16
 
@@ -116,13 +116,13 @@ def _anywhere(a: Any, x: Any, upper: bool) -> Any:
     return found
 
 
-@lifted
+@by_float64
 def gammainc(a: Any, x: Any) -> Any:
     """P(a, x): the integral of t^(a-1) exp(-t) from 0 to x, over gamma(a)."""
     return _anywhere(a, x, False)
 
 
-@lifted
+@by_float64
 def gammaincc(a: Any, x: Any) -> Any:
     """Q(a, x) = 1 - P(a, x)."""
     return _anywhere(a, x, True)

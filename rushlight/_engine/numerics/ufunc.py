@@ -1,7 +1,7 @@
 """NumPy ufuncs around machine code: an address and its dtypes in, a real `numpy.ufunc` out.
 
 NumPy then does broadcasting, strides, `out=` and allocation at the price of one of its own calls.
-Two doors of its C API are used, through ctypes:
+Two entries of its C API are used, through ctypes:
   `from_loop`  registers a loop `int (context, char **args, intp *dims, intp *steps, void *)`,
                which gives 0, for any dtypes, elementwise or with core dimensions;
   `from_libm`  lifts a C function of one double (and its float twin) to arrays.

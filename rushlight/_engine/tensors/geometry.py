@@ -122,7 +122,7 @@ class Geometry(_Tensor):
     def T(self) -> Tensor:
         """The dims reversed; meant for matrices."""
         if self._l.ndim == 2:
-            return self.permute(1, 0)  # type: ignore[attr-defined, no-any-return]
+            return self.permute(1, 0)
         if self._l.ndim:
             warn(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "

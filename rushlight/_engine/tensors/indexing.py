@@ -2,7 +2,7 @@
 
 A Plan says it in two steps. The basic step (ints, slices, None, `...`) makes a true view; the
 advanced step reads or writes that view at index tensors and masks (numerics/advanced_indexing.py). Tensors
-stay tensors in a Plan, so that whoever stands in the door sees them; lists become arrays.
+stay tensors in a Plan, so that whoever stands in the dispatcher sees them; lists become arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kinds: one interned object per (dtype, device, marks), which the door's tables are keyed by."""
+"""Kinds: one interned object per (dtype, device, marks), which the dispatcher's tables are keyed by."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class PrintOptions:
-    """The knobs of `set_printoptions`; see there for their meaning."""
+    """The settings of `set_printoptions`; see there for their meaning."""
 
     precision: int = 4
     threshold: float = 1000

@@ -20,7 +20,7 @@ from rushlight._engine.core import memory_pages
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.core.tracebacks import own
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.kernels.runtime.tiers import deadline
@@ -141,12 +141,12 @@ class Compiled:
         # In the background: every kernel is asked for, none is waited for.
         changes = (
             {}
-            if knobs.kernels == "numpy"
+            if settings.kernels == "numpy"
             else {"hot_calls": 1}
             if (self.background and plan.calls == 1)
             else {"kernels": "llvm"}
         )
-        with knobs.using(**changes, autotune=self.search or knobs.autotune), deadline(until):
+        with settings.using(**changes, autotune=self.search or settings.autotune), deadline(until):
             if plan.calls > 1 or self.fullgraph:
                 found = self._record(plan, tensors, args, kwargs, until)
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.

@@ -24,7 +24,7 @@ from rushlight._engine.autograd.node import TRACES, AccumulateGrad
 from rushlight._engine.core.device import device
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.core.size import Size
 from rushlight._engine.dispatch.interpreters import MODES, PLAIN, STACK
 from rushlight._engine.dispatch.overrides import past_interpreters
@@ -85,7 +85,7 @@ class Trace:
 
 
 class Region:
-    """One pass through a trace: an interpreter in the door of this thread."""
+    """One pass through a trace: an interpreter in the dispatcher of this thread."""
 
     def __init__(self, trace: Trace, begin: Node) -> None:
         self.trace, self.node, self.thread = trace, begin, threading.get_ident()
@@ -118,7 +118,7 @@ class Region:
         self.private: dict[int, Any] = {}
         self.shares: set[int] = set()
 
-    # --- the door --------------------------------------------------------------------------------------
+    # --- the dispatcher -------------------------------------------------------------------------------
 
     def run(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op."""
@@ -449,8 +449,8 @@ class Region:
         """What the op does, and its result."""
         if self.context is None:
             self.context = ExitStack()
-            if knobs.kernels != "numpy":
-                self.context.enter_context(knobs.using(kernels="llvm"))
+            if settings.kernels != "numpy":
+                self.context.enter_context(settings.using(kernels="llvm"))
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
         TRACES.asked = True

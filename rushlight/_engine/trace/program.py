@@ -10,7 +10,7 @@ from typing import Any
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.pytree import flatten, tree_map
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
 from rushlight._engine.trace.graph import whole
@@ -95,7 +95,7 @@ class Program:
         """Lower, recompute, fuse; whether there was time for it, else the entries stay as they were."""
 
         def verified(after: str, entries: Sequence[Sequence[Entry]], before: Any = None) -> None:
-            if knobs.verify:
+            if settings.verify:
                 verify(whole(self.parts, entries), after, before and whole(self.parts, before))
 
         outputs = [part.output for part in self.parts]
@@ -132,7 +132,7 @@ class Program:
         read = roots([e.given for part in self.parts[1:] for e in part.entries])
         self.guarded = [t for t in known if id(root(t._m)) in read]
         listed = whole(self.parts)
-        before = sources(listed) if knobs.verify else []
+        before = sources(listed) if settings.verify else []
         self.plan = Plan(listed)
         room = Room(self.plan)
         numbers = {}
@@ -153,7 +153,7 @@ class Program:
             part.output = mapped(part.output, moved)
             part.steps = stage_planning.steps(part.entries)
             part.replay = stage_planning.together(part.steps)
-        if knobs.verify:
+        if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
         self.numbers, self.known = numbers, {}
         own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.dispatch.methods import assign
 from rushlight._engine.dispatch.runners.formulas import Formula
 from rushlight._engine.dispatch.runners.reductions import BIG, Reducer, X
@@ -133,7 +133,7 @@ def together(each: Sequence[Step]) -> list[Step]:
 def staged(entry: Entry, room: Scratch) -> Stages | None:
     """The stages that do what the entry says; None where it needs Python."""
     function, operands, outs = entry.function, entry.operands, entry.outs
-    if entry.kind == "call" or knobs.kernels == "numpy" or not available():
+    if entry.kind == "call" or settings.kernels == "numpy" or not available():
         return None
     bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
     if bound is Formula.write:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.tensors.storages.storage import owner
@@ -272,7 +272,7 @@ class Compiled:
                 self._load(arrays)
                 self._play()
             except Exception as error:  # the call goes on, with what the entries have computed
-                if knobs.verify:
+                if settings.verify:
                     raise
                 self.failed = f"{type(error).__name__}: {error}"
         finally:
@@ -301,7 +301,7 @@ class Compiled:
         fusing = Fusing(known)
 
         def verified(after: str, now: list[Entry], before: Any = None) -> None:
-            if knobs.verify:
+            if settings.verify:
                 verify(now, after, before)
 
         verified("recorded", entries)
@@ -314,7 +314,7 @@ class Compiled:
         self.entries = fusing.fuse(needed(single, output), output)
         verified("fused", self.entries, single)
         kept = roots([o.flat for o in self.outputs])
-        before = sources(self.entries) if knobs.verify else []
+        before = sources(self.entries) if settings.verify else []
         self.plan = Plan(self.entries)
         moved = Moved(
             {
@@ -325,7 +325,7 @@ class Compiled:
         )
         for e in self.entries:
             e.operands, e.outs = moved(e.operands), moved(e.outs)
-        if knobs.verify:
+        if settings.verify:
             unmoved(before, self.entries, "memory plan")
         self.replay = stage_planning.together(stage_planning.steps(self.entries))
         own = {m for m in self._held if m < _MADE}
@@ -409,7 +409,7 @@ class Program:
         region.warm = region.warm and not worth
         if worth and self.runs > _OFTEN and self._at_rest(arrays):
             stable = {p for p in self.path.inputs if self._stays(p, arrays[p], region)} - self.moved
-            with knobs.using(kernels="llvm") if knobs.kernels != "numpy" else ExitStack():
+            with settings.using(kernels="llvm") if settings.kernels != "numpy" else ExitStack():
                 self.made = Compiled(self.path, self.wanted, arrays, stable, self.copied)
             region.trace.compiled += 1
             results, self.made.results = self.made.results, []

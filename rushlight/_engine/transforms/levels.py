@@ -1,6 +1,6 @@
 """Levels: one running vmap or forward-mode derivative each, and the tensors that are wrapped in them.
 
-A level is an interpreter in the door. A wrapped tensor looks like one example (vmap) or like its primal
+A level is an interpreter in the dispatcher. A wrapped tensor looks like one example (vmap) or like its primal
 (forward mode): shape, dtype and place in the graph are those of what it holds. An op on wrapped tensors
 goes to the innermost level first, which says it in ops on what is inside. Reverse mode has no wrappers: it
 is the ordinary graph, recorded by the ops that are left at the end.
@@ -19,7 +19,7 @@ from rushlight._engine.tensors.tensor import WRAPPED, Tensor
 
 
 class Level(interpreters.Interpreter):
-    """One running transform; as a context, it stands in the door."""
+    """One running transform; as a context, it stands in the dispatcher."""
 
     number = 0
     alive = False

@@ -4,7 +4,8 @@ PyTorch counts products of matrices, convolutions and attention in the ops that 
 operations for each multiplication. What it takes another kernel for is not counted there, and so not here:
 products with vectors, attention in one kernel (4-d, no dropout), a float LSTM. (It also counts nothing of a
 transformer's layer in evaluation, which is one kernel there; here its products are.) An interpreter in the
-door hears the rows. A row's gradient is told beforehand, as its node runs; convolutions' are heard as rows.
+dispatcher hears the rows. A row's gradient is told beforehand, as its node runs; convolutions' are heard as
+rows.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from rushlight._engine.transforms.levels import operands
 
 
 class Tracer(interpreters.Interpreter):
-    """An interpreter in the door: each op becomes a node, joined to those that made its operands."""
+    """An interpreter in the dispatcher: each op becomes a node, joined to those that made its operands."""
 
     def __init__(self, model: Any) -> None:
         self.nodes: list[dict[int, Any]] = []

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_directory(tmp_path_factory):
-    with knobs.using(cache_dir=str(tmp_path_factory.mktemp("kernels"))):
+    with settings.using(cache_dir=str(tmp_path_factory.mktemp("kernels"))):
         yield
 
 

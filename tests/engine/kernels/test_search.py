@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.products import gemm
 from rushlight._engine.kernels.runtime import autotune, handwritten_stages
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
@@ -28,7 +28,7 @@ def test_the_search_runs_where_it_is_asked_for(products, monkeypatch):
     monkeypatch.setattr(autotune, "rows", lambda *operands: asked.append(1) or 64)
     usual = handwritten_stages.product(Scratch(), out, *products)
     assert not asked
-    with knobs.using(autotune=True):
+    with settings.using(autotune=True):
         found = handwritten_stages.product(Scratch(), out, *products)
     assert asked and len(found[-1].jobs) != len(usual[-1].jobs)
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="needs llvmlite")
@@ -57,7 +57,7 @@ def test_unknown_names_are_refused_with_the_list(tmp_path):
     status, _, errors = run("import rushlight; rushlight.ones(2)", tmp_path, RUSHLIGHT_CPU="x86_64_v3")
     assert status and "ValueError" in errors and "x86-64-v3" in errors and "native" in errors
     with pytest.raises(ValueError, match="cpu: expected one of"):
-        knobs.cpu = "pentium"
+        settings.cpu = "pentium"
 
 
 def test_what_the_processor_has_not_is_refused(tmp_path):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.loops.pointwise import Pointwise, pointwise
 from rushlight._engine.kernels.runtime import cache, parallel, tiers
 from rushlight._engine.ops.expressions import m, symbol
@@ -29,7 +29,7 @@ def curved(number):
 def test_hot_kernels_are_compiled_behind_the_callers_back(llvm):
     kernel, seen = fresh(0.125), []
     kernel.on_ready(seen.append)
-    with knobs.using(kernels="auto", hot_calls=5):
+    with settings.using(kernels="auto", hot_calls=5):
         for _ in range(4):
             kernel(ONES)
         tiers.wait()
@@ -44,7 +44,7 @@ def test_hot_kernels_are_compiled_behind_the_callers_back(llvm):
 
 def test_machine_code_computes_from_the_first_call_where_numpy_has_other_bits(llvm):
     kernel, large = curved(0.0625), curved(0.03125)
-    with knobs.using(kernels="auto", hot_calls=1000):
+    with settings.using(kernels="auto", hot_calls=1000):
         kernel(ONES)
         large.large(np.ones(2000, "float32"))
     assert isinstance(kernel.fn, np.ufunc) and isinstance(large.fn, np.ufunc)
@@ -54,7 +54,7 @@ def test_what_is_on_the_disk_computes_from_the_second_call(llvm):
     other = fresh(0.0625)
     other.compile_now()
     kernel = fresh(0.0625)
-    with knobs.using(kernels="auto", hot_calls=1000):
+    with settings.using(kernels="auto", hot_calls=1000):
         kernel(ONES)
         assert not kernel.ready
         kernel(ONES)
@@ -64,7 +64,7 @@ def test_what_is_on_the_disk_computes_from_the_second_call(llvm):
 def test_a_kernel_that_cannot_be_compiled_stays_on_numpy(llvm, monkeypatch):
     kernel = curved(0.015625)
     monkeypatch.setattr(kernel, "build", lambda: 1 // 0)
-    with knobs.using(kernels="auto"), pytest.warns(RuntimeWarning, match="could not be compiled"):
+    with settings.using(kernels="auto"), pytest.warns(RuntimeWarning, match="could not be compiled"):
         np.testing.assert_allclose(kernel(ONES), np.exp(ONES) + 0.015625, rtol=1e-6)
     assert not kernel.pending and not kernel.ready
 
@@ -92,7 +92,7 @@ def test_a_program_gives_the_same_bits_with_any_cache_and_any_threads(llvm, tmp_
 
 def test_large_arrays_are_compiled_at_once(llvm):
     kernel = fresh(0.25)
-    with knobs.using(kernels="auto", hot_size=1000):
+    with settings.using(kernels="auto", hot_size=1000):
         kernel(np.ones(2000, "float32"))
         tiers.wait()
     assert isinstance(kernel.fn, np.ufunc)
@@ -119,7 +119,7 @@ def test_eight_threads_get_one_answer(llvm, tmp_path):
 
 
 def test_numpy_alone():
-    with knobs.using(kernels="numpy", hot_calls=2):
+    with settings.using(kernels="numpy", hot_calls=2):
         for kernel in (fresh(0.5), curved(0.5)):
             for _ in range(10):
                 kernel(ONES)
@@ -129,7 +129,7 @@ def test_numpy_alone():
 
 def test_llvm_from_the_first_call(llvm):
     kernel = fresh(0.75)
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         np.testing.assert_array_equal(kernel(ONES), ONES + np.float32(0.75))
     assert isinstance(kernel.fn, np.ufunc)
 
@@ -280,7 +280,7 @@ import os
 import numpy as np
 from rushlight._engine.kernels.runtime import parallel, tiers
 from rushlight._engine.kernels.loops.pointwise import pointwise
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.ops.expressions import m, symbol
 x = symbol("x")
 kernel = pointwise((m.exp(x) * 5,), (("x", "float32"),), ("float32",))
@@ -292,7 +292,7 @@ child = os.fork()
 if child == 0:
     kernel.large(a)
     other = pointwise((m.abs(x) * 6,), (("x", "float32"),), ("float32",))
-    knobs.hot_size = 10
+    settings.hot_size = 10
     other(a)
     tiers.wait()
     os._exit(0 if isinstance(other.fn, np.ufunc) else 7)

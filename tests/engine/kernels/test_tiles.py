@@ -46,7 +46,7 @@ def test_tiles_and_columns_agree(seed, monkeypatch):
     draw = random.Random(seed)
     dtype = (np.float32, np.float64)[seed % 2]
     calls = _calls(draw.choice((1, 2, 2, 3)), dtype, draw, last=seed % 5 == 0)
-    torch.nn.functional.conv1d  # opens the door, which knows the compiler
+    torch.nn.functional.conv1d  # loads the dispatcher, which registers the kernels
     found = [call() for call in calls]
     monkeypatch.setattr(convolution, "service", lambda *_: lambda *_: None)
     for call, a in zip(calls, found, strict=True):

@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def answer(run, arguments, smooth=True):
     return digest([*results, *[g for g in grads if g is not None]])
 
 
-def of_rows():
+def of_rows() -> Any:
     """(name, call) of every row's samples, in float64 and float32, contiguous and strided."""
     for row, sample in collect():
         if row.name in UNDEFINED:
@@ -142,7 +143,7 @@ def compile_all():
         kernel.compile_now()
 
 
-def quietly(call):
+def quietly(call: Any) -> Any:
     """The digest of a call, or the name of its error."""
     try:
         with warnings.catch_warnings():

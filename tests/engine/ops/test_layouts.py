@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import rushlight
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 # An expression, and its strides.
 LAYOUTS = """
@@ -219,7 +219,7 @@ def outcome(torch: Any, expression: str) -> str:
 @pytest.mark.parametrize("kernels", ["auto", "llvm"])
 @pytest.mark.parametrize(("expression", "strides"), lines(LAYOUTS))
 def test_layout(expression, strides, kernels):
-    with knobs.using(kernels=kernels):
+    with settings.using(kernels=kernels):
         for _ in range(3):  # kernels, plans and first calls go other ways
             assert str(eval(expression, scope(rushlight)).stride()) == strides
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 _GOLDENS = Path(__file__).parents[2] / "goldens"
 sys.path.insert(0, str(_GOLDENS))
@@ -194,7 +194,7 @@ def test_variances_of_many_columns(dim: Any) -> None:
     """By a kernel of their own or taken apart, tracked, compiled: the same numbers, near the true ones."""
     x = torch.randn(96, 40, 50) * 0.01 + 100
     true = x.double().numpy().var(dim, ddof=1)
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         found = [
             torch.var(x, dim),
             torch.var(x.requires_grad_(), dim).detach(),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.numerics.fma import fma
 
 F = torch.nn.functional
@@ -30,7 +30,7 @@ def signs(t):
 def test_signs_of_zeros(kernels, dtype):
     """One operand's zero stays; a remainder has its dividend's."""
     zeros = torch.tensor([-0.0, 0.0] * 9, dtype=dtype)
-    with knobs.using(kernels=kernels):
+    with settings.using(kernels=kernels):
         found = {
             "fmax": torch.fmax(zeros, -zeros),
             "fmin": torch.fmin(zeros, -zeros),
@@ -61,7 +61,7 @@ def test_signs_of_zeros(kernels, dtype):
 )
 def test_a_tensor_of_one_half_is_no_root(kernels, half):
     """C's pow, which differs from a root, and so from a number 0.5, at -0 and -inf."""
-    with knobs.using(kernels=kernels):
+    with settings.using(kernels=kernels):
         for shape in ((), (1,), (6, 3)):
             assert signs((torch.full(shape, -0.0) ** half).reshape(-1)[:1]) == "+"
             assert (torch.full(shape, -math.inf) ** half == math.inf).all()
@@ -73,7 +73,7 @@ def test_products_and_sums_are_rounded_once(kernels, dtype):
     """(1 + e)(1 - e) - 1 is -e^2, not 0."""
     e = torch.finfo(dtype).eps
     a, b, c = (torch.full((17,), v, dtype=dtype) for v in (1 + e, 1 - e, -1.0))
-    with knobs.using(kernels=kernels):
+    with settings.using(kernels=kernels):
         assert (torch.addcmul(c, a, b) == -e * e).all()
         assert (torch.addcmul(-c, a, b, value=-1) == e * e).all()
         assert (torch.add(c, b, alpha=1 + e) == -e * e).all()
@@ -105,7 +105,7 @@ def test_numbers_beside_two_byte_tensors(kernels, name):
     def same(found, expected):
         assert (found.float().numpy() == expected.astype(of).astype(np.float32)).all()
 
-    with knobs.using(kernels=kernels):
+    with settings.using(kernels=kernels):
         for scalar in (0.3, torch.tensor(0.3)):
             same(x + scalar, wide + short)
             same(x - scalar, wide - short)
@@ -127,7 +127,7 @@ def test_numbers_beside_two_byte_tensors(kernels, name):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_powers_to_numbers_are_products(kernels, dtype):
     x = torch.linspace(-3, 3, 101, dtype=dtype)
-    with knobs.using(kernels=kernels):
+    with settings.using(kernels=kernels):
         for exponent, expected in ((2, x * x), (3.0, x * x * x), (-1, 1 / x), (-2, 1 / (x * x)), (1, x)):
             assert torch.equal(x**exponent, expected)
         leaf = x.clone().requires_grad_()

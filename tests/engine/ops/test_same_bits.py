@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime import tiers
 from rushlight.nn import functional as F
 
@@ -70,7 +70,7 @@ def functions():
 @pytest.mark.parametrize("name, call", [pytest.param(n, c, id=n) for n, c in functions()])
 def test_a_function_equals_itself(name, call):
     first = call()
-    with knobs.using(hot_calls=30):
+    with settings.using(hot_calls=30):
         assert all(torch.equal(call(), first) for _ in range(100))
     tiers.wait()
     assert torch.equal(call(), first)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 COUNT = int(os.environ.get("MUTATIONS_IN_TESTS", "600"))
 GOLDENS = Path(__file__).parents[2] / "goldens" / "serialize"
@@ -125,7 +125,7 @@ def test_mutated_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: in
         armed = True
         try:
             # A kernel that so many loads make hot would be compiled beside them, and written to its cache.
-            with knobs.using(kernels="numpy"):
+            with settings.using(kernels="numpy"):
                 torch.load(io.BytesIO(data))
             loaded += 1
         except CLEAR as error:

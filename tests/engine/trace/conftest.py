@@ -2,10 +2,10 @@
 
 import pytest
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 
 @pytest.fixture(autouse=True)
 def verified():
-    with knobs.using(verify=True):
+    with settings.using(verify=True):
         yield

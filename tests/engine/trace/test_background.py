@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.trace import compiled as compiling
@@ -84,7 +84,7 @@ def test_no_call_compiles_or_waits_for_the_program(monkeypatch, tmp_path):
     def function(x):
         return ((x * 1.2345).exp() + 0.5432).softmax(-1)
 
-    with knobs.using(cache_dir=str(tmp_path)):
+    with settings.using(cache_dir=str(tmp_path)):
         x = torch.randn(5, 6)
         function(x)  # what an eager call needs: bits are the same from the first
         monkeypatch.setattr(target, "assemble", slow)

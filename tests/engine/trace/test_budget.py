@@ -9,7 +9,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight.nn import functional as F
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "char_gpt.py"
@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "char_gpt.py"
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

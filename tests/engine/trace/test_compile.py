@@ -7,7 +7,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.trace import recorder
 from rushlight.nn import functional as F
 
@@ -15,7 +15,7 @@ from rushlight.nn import functional as F
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
     """Eager and compiled calls use the same kernels, so that their bits can be compared."""
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.trace.passes.lowering import cut
 from rushlight._functorch import config
 
@@ -45,7 +45,7 @@ def both_ways(function, arguments):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_eager(name, dtype):
     arguments = torch.randn(48, 40).to(dtype), torch.randn(48, 40).to(dtype)
-    with knobs.using(verify=True, kernels="llvm"):
+    with settings.using(verify=True, kernels="llvm"):
         expected = both_ways(PROGRAMS[name], arguments)
         compiled = torch.compile(PROGRAMS[name])
         for _ in range(4):
@@ -61,7 +61,7 @@ def test_parts_are_not_made_again_one_by_one(share, monkeypatch):
     def program(a, b):
         return (torch.cat([a * 2, b + 1], 1).sigmoid() * torch.cat([a.exp(), b.sin()], 1)).pow(3)
 
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         expected = both_ways(program, arguments)
         compiled = torch.compile(program)
         for _ in range(3):
@@ -70,7 +70,7 @@ def test_parts_are_not_made_again_one_by_one(share, monkeypatch):
 
 
 def test_makers_write_their_parts():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         report = str(torch.explain(PROGRAMS["cat"], torch.randn(64, 64), torch.randn(64, 64)))
     assert "_cat" not in report.replace("test_concatenations", "")
 

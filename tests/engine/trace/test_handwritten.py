@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight.nn import functional as F
 from tests.engine.trace.test_native import compiled
@@ -12,7 +12,7 @@ from tests.engine.trace.test_native import compiled
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit.meaning import InvalidIR, Meaning
 from rushlight._engine.kernels.runtime import tiers
 from rushlight._engine.ops.expressions import const, m, symbol
@@ -25,7 +25,7 @@ X, Y = symbol("x"), symbol("y")
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

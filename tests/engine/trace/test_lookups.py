@@ -3,14 +3,14 @@
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight.nn import functional as F
 
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.trace import choice, matching
 from rushlight.nn import functional as F
 from tests.engine.trace.test_random_programs import BINARY, SHAPE, UNARY
@@ -16,7 +16,7 @@ from tests.engine.trace.test_random_programs import BINARY, SHAPE, UNARY
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

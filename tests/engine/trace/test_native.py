@@ -10,7 +10,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime import stages, team
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight._engine.numerics.rng import Engine, use_in_thread
@@ -21,7 +21,7 @@ rng = np.random.default_rng(3)
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

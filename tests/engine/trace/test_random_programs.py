@@ -5,7 +5,7 @@ import random
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight.nn import functional as F
 
 SHAPE = (6, 8)
@@ -13,7 +13,7 @@ SHAPE = (6, 8)
 
 @pytest.fixture(autouse=True)
 def machine_code_from_the_start():
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
         yield
 
 

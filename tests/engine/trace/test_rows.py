@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from tests.engine.ops.test_laws import ALL, IDS, call, flat, tensors_of
 
 
@@ -18,7 +18,7 @@ def scaled(by):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("row", "sample"), ALL, ids=IDS)
 def test_compiled_equals_eager(row, sample):
-    with knobs.using(kernels="llvm"):
+    with settings.using(kernels="llvm"):
 
         def function(arguments):
             found = call(row, arguments)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import rushlight as torch
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 
 @pytest.fixture(autouse=True)
 def verified(monkeypatch):
-    monkeypatch.setattr(knobs, "verify", True)
+    monkeypatch.setattr(settings, "verify", True)
 
 
 def replayed(function, *args):

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._engine.core.accelerator import Seam
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.accelerator import Interface
+from rushlight._engine.core.settings import settings
 
 
 def load() -> Any:
     """The platform, registered with the engine; None where there is no device."""
-    if not knobs.cuda.startswith("simulated") and not knobs.cuda:
+    if not settings.cuda.startswith("simulated") and not settings.cuda:
         return None
     from rushlight._engine.devices.cuda.array import DeviceArray
     from rushlight._engine.devices.cuda.platform import Platform
 
     made = Platform()
-    Seam.array = DeviceArray
+    Interface.array = DeviceArray
     return made if made.count else None

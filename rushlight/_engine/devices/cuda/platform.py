@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from rushlight._engine.core.device import device as TorchDevice
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.rows import Home as Device
 from rushlight._engine.devices.cuda.settings import parse
@@ -22,7 +22,7 @@ class Platform:
     """Devices are made when they are first used; `initialized` is whether one was."""
 
     def __init__(self) -> None:
-        self.setting = parse(knobs.cuda)
+        self.setting = parse(settings.cuda)
         shown = os.environ.get("CUDA_VISIBLE_DEVICES")
         self.cards = self.setting.cards if shown is None else _visible(self.setting.cards, shown)
         self.sync_mode = 0

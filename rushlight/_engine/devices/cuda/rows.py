@@ -1,4 +1,4 @@
-"""How a device serves the rows of the table: what the door's runners ask of a `Device` (dispatch/away.py)."""
+"""How a device serves the table's rows: what runners ask of a `Device` (dispatch/away.py)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The graph nodes of x[...]: lean ones, since programs index in inner loops.
 
 Their gradients are those of the rows `_basic` and `index`; where the gradient itself is recorded or
-an interpreter stands in the door, the rows' own rules are asked.
+an interpreter stands in the dispatcher, the rows' own rules are asked.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _quietly(statement: str, already: bool) -> list[str]:
 
 def _compiled(row: Row, names: str, text: str, scope: dict[str, Any]) -> Run:
     run = compile_function(f"def {row.name}({names}):\n{text}", row.name, scope)
-    # The door runs these lines itself.
+    # The dispatcher runs these lines itself.
     run.text, run.scope, run.checks = text, scope, True  # type: ignore[attr-defined]
     return run
 

@@ -131,7 +131,7 @@ class Formula:
         # the digits of the arithmetic where they are numbers or of no dims.
         self.narrow, self.wide = frozenset(narrow), frozenset(wide)
         self.entries: dict[Any, Entry] = {}
-        # The generated door's own table: one kind, or (kind, number class), for same-kind operands.
+        # The generated dispatcher's own table: one kind, or (kind, number class), for same-kind operands.
         self.fast: dict[Any, Entry] = {}
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.

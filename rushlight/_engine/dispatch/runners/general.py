@@ -111,7 +111,7 @@ def _door(
     params: tuple[signature.Param, ...],
     direct: Callable[..., Any],
 ) -> Callable[..., Any]:
-    return overrides.compile_door(
+    return overrides.compile_callable(
         text,
         row,
         {

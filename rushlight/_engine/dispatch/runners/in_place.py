@@ -93,7 +93,7 @@ def build(row: Row) -> Callable[..., Any]:
         other=" or g is not None" if count == 2 else "",
         arrays="x, y" if count == 2 else "x",
     )
-    made = overrides.compile_door(
+    made = overrides.compile_callable(
         text,
         row,
         {

@@ -1,6 +1,6 @@
 """x[...] and x[...] = v: short ways for the usual indices, a Plan for all others.
 
-With an interpreter in the door, an index becomes the public rows select, slice, unsqueeze, index
+With an interpreter in the dispatcher, an index becomes the public rows select, slice, unsqueeze, index
 and index_put, so that interpreters need to know nothing of brackets.
 """
 
@@ -396,7 +396,7 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     storage(target).version += 1
 
 
-# Both as if nobody stood in the door.
+# Both as if nobody stood in the dispatcher.
 _PLAIN = {
     public: FunctionType(run.__code__, {**globals(), "MODES": ()})
     for public, run in ((operator.getitem, getitem), (operator.setitem, setitem))

@@ -166,7 +166,7 @@ class Script:
 
 
 def planner(row: Row, run: Run) -> Run:
-    """A runner with what the door needs: plans, and learn(key, *values), NotImplemented at first."""
+    """A runner with what the dispatcher needs: plans, and learn(key, *values), NotImplemented at first."""
     plans: dict[Any, Any] = {}
     tried: dict[Any, Any] = {}
     forget(plans, tried)

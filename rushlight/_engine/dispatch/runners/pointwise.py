@@ -162,7 +162,7 @@ def build(row: Row) -> Callable[..., Any]:
         "record_pair": formula.record_pair,
         **{f"_default_{p.name}": p.default for p in params},
     }
-    return overrides.compile_door(text, row, scope, direct)
+    return overrides.compile_callable(text, row, scope, direct)
 
 
 def _planned(
@@ -208,7 +208,7 @@ def _planned(
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
     )
     scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn}
-    return overrides.compile_door(
+    return overrides.compile_callable(
         text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}}, direct
     )
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import BY_NAME
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.runtime import loader
 
 _lock = threading.RLock()
@@ -82,15 +82,19 @@ def identity() -> str:
     """
     import llvmlite
 
-    own = (_processor() or str(host())) if knobs.cpu == "native" else " ".join([knobs.cpu, *sorted(_words())])
+    own = (
+        (_processor() or str(host()))
+        if settings.cpu == "native"
+        else " ".join([settings.cpu, *sorted(_words())])
+    )
     return "\n".join([llvmlite.__version__, platform.machine(), own])
 
 
 @cache
 def sets() -> list[str]:
     """Named sets of instructions that kernels here may be of, the largest first; one if it was asked for."""
-    if knobs.cpu != "native":
-        return [knobs.cpu] if _words() else []
+    if settings.cpu != "native":
+        return [settings.cpu] if _words() else []
     if platform.machine() not in ("x86_64", "AMD64"):
         return []
     found, fitting = _words(), list[str]()
@@ -130,14 +134,15 @@ def pairs() -> bool:
 def _words() -> set[str]:
     """What the system or LLVM says of the processor, word by word; of the instructions that are used."""
     found = set(re.findall(r"\w+", _processor() or (available() and str(_native())) or ""))
-    if knobs.cpu == "native":
+    if settings.cpu == "native":
         return found
     names = [*_SETS]
-    asked = {w for name in names[: names.index(knobs.cpu) + 1] for w in _SETS[name].split()}
+    asked = {w for name in names[: names.index(settings.cpu) + 1] for w in _SETS[name].split()}
     lacking = sorted(asked - found)
     if platform.machine() not in ("x86_64", "AMD64") or (_processor() and lacking):
         raise Unfit(
-            f"RUSHLIGHT_CPU={knobs.cpu}: this processor ({platform.machine()}) cannot run these instructions"
+            f"RUSHLIGHT_CPU={settings.cpu}: this processor ({platform.machine()}) cannot run these "
+            "instructions"
             f"{', it has no ' + ', '.join(lacking) if lacking else ''}; leave it native, or take less"
         )
     return asked
@@ -189,9 +194,9 @@ def _native() -> Host:
 @cache
 def host() -> Host:
     """The processor that this process runs on, with those of its instructions that are used."""
-    if knobs.cpu == "native":
+    if settings.cpu == "native":
         return _native()
-    return Host(_native().triple, knobs.cpu, "", "fma" in _words(), "f16c" in _words())
+    return Host(_native().triple, settings.cpu, "", "fma" in _words(), "f16c" in _words())
 
 
 def _machine() -> Any:

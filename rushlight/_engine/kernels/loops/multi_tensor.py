@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import evaluate
 from rushlight._engine.kernels.emit import machine_code
@@ -146,7 +146,7 @@ class Multi:
         self._by_numpy(tensors, scalars)
 
     def _native(self, kernel: _Kernel, arrays: bytes, tensors: Any, scalars: bytes) -> bool:
-        if sum([t[0].size for t in tensors]) < LARGE or knobs.num_threads == 1:
+        if sum([t[0].size for t in tensors]) < LARGE or settings.num_threads == 1:
             return bool(kernel.fn(scalars, arrays, len(tensors), 0, 1) == 0)
         # Here, as below, since small programs have no stages.
         from rushlight._engine.kernels.runtime.stages import Run

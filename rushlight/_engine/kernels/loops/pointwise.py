@@ -11,7 +11,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import result_room
 from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import program
 from rushlight._engine.kernels.emit import machine_code
@@ -137,7 +137,7 @@ def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:
     It is shared out over threads from fewer elements on, as it stands for many ops.
     """
     kernel = pointwise(*meaning)
-    ready = knobs.kernels != "numpy" and kernel.compile_now()
+    ready = settings.kernels != "numpy" and kernel.compile_now()
 
     def run(operands: Sequence[Array], results: Sequence[Array]) -> None:
         whole, shape, threads = (*operands, *results), results[0].shape, pool.get_num_threads()

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.loops.pointwise import conversion
@@ -19,7 +19,7 @@ from rushlight._engine.kernels.runtime.shared_loops import close
 
 def copy(out: Array, a: Array) -> bool:
     """out[...] = a, of one shape and dtype; False, with nothing done, where that is left to NumPy."""
-    if knobs.kernels == "numpy" or not target.available() or np.may_share_memory(out, a):
+    if settings.kernels == "numpy" or not target.available() or np.may_share_memory(out, a):
         return False
     found = _tiles(a.itemsize, a.shape, a.strides, out.strides)
     if found is not None and team.possible():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.llvm_ir import Function, Module
 from rushlight._engine.kernels.runtime import native, parallel, team
@@ -29,7 +29,7 @@ def rows(a: Array, index: Array) -> Array | None:
     size = a.strides[0] if a.ndim > 1 and a.flags.c_contiguous else 0
     usual = size >= _ROW and index.size and index.dtype == np.int64 and index.flags.c_contiguous
     worth = index.size * size >= _LARGE or parallel.get_num_threads() > 1
-    if not (usual and worth) or knobs.kernels == "numpy" or not target.available():
+    if not (usual and worth) or settings.kernels == "numpy" or not target.available():
         return None
     # As numbers without a sign, those below 0 are too large.
     if np.maximum.reduce(index.view(np.uint64), None) >= len(a) or not team.possible():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.runtime import native, parallel, team
@@ -42,7 +42,7 @@ def add_rows(out: Array, index: Array, values: Array) -> bool:
     threads = parallel.get_num_threads() if values.size >= LARGE else 1
     call = (
         None
-        if knobs.kernels == "numpy" or not team.possible()
+        if settings.kernels == "numpy" or not team.possible()
         else adding(
             out.dtype, (*out.strides, *index.strides, *values.strides), len(index), *out.shape, threads
         )

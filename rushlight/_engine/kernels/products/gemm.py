@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.products import blas
 from rushlight._engine.kernels.products.blas import starts
@@ -110,7 +110,7 @@ def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], An
 def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
     """What `multiplier` runs, for a result in C order. rows: those of a job; 0 for what suits most."""
     if (
-        knobs.kernels == "numpy"
+        settings.kernels == "numpy"
         or a.dtype != b.dtype
         or a.shape[-1] != b.shape[-2]
         or not (a.size and b.size and team.possible())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.atom_code import LLVM
 from rushlight._engine.kernels.products import gemv_code
@@ -70,7 +70,7 @@ def fits(a: Array, b: Array) -> bool:
         and b.size > 0
         and (rows := _by_rows(b)) is not None
         and a.dtype == b.dtype
-        and knobs.kernels != "numpy"
+        and settings.kernels != "numpy"
         and _loop(a.dtype, rows) is not None
         and team.possible()
     )

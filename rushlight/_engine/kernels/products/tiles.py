@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.products import tile_code
 from rushlight._engine.kernels.products.tile_code import STRIP, height
@@ -48,7 +48,7 @@ def effort(rows: int, columns: int, packed: int, dtype: Any) -> float:
 def suits(*arrays: Array) -> bool:
     """Whether there is machine code for products of these."""
     return (
-        knobs.kernels != "numpy"
+        settings.kernels != "numpy"
         and arrays[0].dtype in _KINDS
         and target.available()
         and all(a.dtype == arrays[0].dtype for a in arrays)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 _DIGEST = 32
 # Modules whose text decides what code a kernel's text becomes.
@@ -29,8 +29,8 @@ _SOURCES = (
 
 def directory() -> str:
     """Where entries are kept."""
-    if knobs.cache_dir:
-        return str(knobs.cache_dir)
+    if settings.cache_dir:
+        return str(settings.cache_dir)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "rushlight")
 
@@ -68,12 +68,12 @@ def key(*texts: str) -> str:
 
 def has(name: str) -> bool:
     """Whether there is an entry, whole or not."""
-    return bool(knobs.cache) and os.path.exists(os.path.join(directory(), name))
+    return bool(settings.cache) and os.path.exists(os.path.join(directory(), name))
 
 
 def find(name: str) -> bytes | None:
     """The code of an entry, or None if it is absent or damaged."""
-    if not knobs.cache:
+    if not settings.cache:
         return None
     try:
         with open(os.path.join(directory(), name), "rb") as file:
@@ -90,7 +90,7 @@ def _whole(name: str, data: bytes) -> bool:
 
 def keep(name: str, code: bytes) -> None:
     """Write an entry; a directory that cannot be written is no error."""
-    if knobs.cache:
+    if settings.cache:
         put(name, sha256(name.encode() + code).digest() + code)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.loops.full_reductions import Full
 from rushlight._engine.kernels.moves import gather, scatter
 from rushlight._engine.kernels.products import (
@@ -82,7 +82,7 @@ def product(room: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
     """a @ b: ops/linalg/matmul.py's."""
     if not large(a, b):
         return stages.matmul(a, b, out)
-    plan = None if gemv.fits(a, b) else gemm.planned(a, b, autotune.rows(a, b) if knobs.autotune else 0)
+    plan = None if gemv.fits(a, b) else gemm.planned(a, b, autotune.rows(a, b) if settings.autotune else 0)
     if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:
         return None
     rooms = [room.empty((size,), np.uint8) for size in (plan.left, plan.right)]

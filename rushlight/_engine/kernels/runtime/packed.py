@@ -15,7 +15,7 @@ from hashlib import sha256
 from struct import Struct, error as StructError
 from zlib import compress, decompress
 
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.runtime import cache
 
@@ -30,7 +30,7 @@ def path(of: str) -> str:
 @functools.cache
 def _index() -> tuple[str, dict[bytes, tuple[int, int]]]:
     """The file for this processor, and where in it each kernel is."""
-    chosen = next(iter(target.sets()), None) if knobs.packed else None
+    chosen = next(iter(target.sets()), None) if settings.packed else None
     if chosen is None:
         return "", {}
     try:

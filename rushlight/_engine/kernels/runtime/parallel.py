@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from rushlight._engine.core.numpy_warnings import restore, straight
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 
 
 def _quota() -> float:
@@ -47,7 +47,7 @@ class _Count:
 def get_num_threads() -> int:
     """How many threads large kernels use."""
     if not _Count.threads:
-        _Count.threads = knobs.num_threads or processors()
+        _Count.threads = settings.num_threads or processors()
     return _Count.threads
 
 

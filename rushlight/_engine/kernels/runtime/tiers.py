@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit.target import Unfit
 
 COLD, QUEUED, READY, NUMPY_ONLY = range(4)
@@ -98,7 +98,7 @@ class Tiered:
 
     def decide(self, arrays: Iterable[Any]) -> bool:
         """Whether machine code computes a call with these operands."""
-        mode = knobs.kernels
+        mode = settings.kernels
         if self._state == NUMPY_ONLY or mode == "numpy":
             return False
         if not self.exact:
@@ -111,9 +111,9 @@ class Tiered:
 
     def _count(self, arrays: Iterable[Any]) -> None:
         """Look on the disk when the kernel comes again; have it compiled when it has done much work."""
-        known, hot = self._work, knobs.hot_calls
+        known, hot = self._work, settings.hot_calls
         most = max([getattr(a, "size", 0) for a in arrays], default=0)
-        self._work += self.cost + most * hot / knobs.hot_size
+        self._work += self.cost + most * hot / settings.hot_size
         if (known or self._work >= hot) and not self._sought:
             self._sought = True
             from rushlight._engine.kernels.runtime import native  # here, since few kernels come again

@@ -203,7 +203,7 @@ def polar(abs, angle) -> Way:
 
 
 @polar.gradient
-def _(s: Any, grad: Any) -> Any:
+def polar_gradient(s: Any, grad: Any) -> Any:
     direction = polar(ROWS["ones_like"](s.angle), s.angle)
     along = ROWS["real"](grad * direction.conj())
     across = ROWS["real"](grad * (s.result * 1j).conj())

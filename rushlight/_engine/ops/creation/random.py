@@ -353,7 +353,7 @@ def _check_std(std: Any) -> None:
 
 
 @_normal_around.gradient
-def _(s: Any, grad: Any) -> Any:
+def _normal_around_gradient(s: Any, grad: Any) -> Any:
     return (
         grad.new_zeros(s.shape("input")) if s.needs("input") else None,
         grad.new_zeros(s.shape("std")) if s.needs("std") else None,

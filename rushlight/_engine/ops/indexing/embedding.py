@@ -42,7 +42,7 @@ def _outside(place: Any, weight: Array) -> IndexError:
 
 
 @embedding.gradient
-def _(s: Any, grad: Any) -> Any:
+def embedding_gradient(s: Any, grad: Any) -> Any:
     if s.sparse:
         if s.scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
@@ -76,7 +76,7 @@ def _dense_backward(
 
 
 @_dense_backward.gradient
-def _(s: Any, grad: Any) -> Any:
+def _dense_backward_gradient(s: Any, grad: Any) -> Any:
     # Linear in grad_output: read the same rows, none for padding.
     found = embedding(grad, s.indices)
     if s.padding_idx >= 0:

@@ -57,7 +57,7 @@ def masked_fill(input, mask, value: Tensor | Number) -> Array:
 
 
 @masked_fill.gradient
-def _(s: Any, grad: Any) -> Any:
+def masked_fill_gradient(s: Any, grad: Any) -> Any:
     own = masked_fill(grad, s.mask, 0).sum_to_size(s.shape("input")) if s.needs("input") else None
     value = masked_fill(grad, ~s.mask, 0).sum() if s.needs("value") else None
     return own, None, value
@@ -89,7 +89,7 @@ def masked_scatter(input, mask, source) -> Array:
 
 
 @masked_scatter.gradient
-def _(s: Any, grad: Any) -> Any:
+def masked_scatter_gradient(s: Any, grad: Any) -> Any:
     own = grad.masked_fill(s.mask, 0).sum_to_size(s.shape("input")) if s.needs("input") else None
     source = _fill_front(grad.masked_select(s.mask), s.shape("source")) if s.needs("source") else None
     return own, None, source

@@ -112,7 +112,7 @@ def index_select(input, dim: int, index) -> Any:
 
 
 @index_select.gradient
-def _(s: Any, grad: Any) -> Any:
+def index_select_gradient(s: Any, grad: Any) -> Any:
     shape = s.shape("input")
     if not shape:
         return grad, None
@@ -190,7 +190,7 @@ def masked_select(input, mask) -> Array:
 
 
 @masked_select.gradient
-def _(s: Any, grad: Any) -> Any:
+def masked_select_gradient(s: Any, grad: Any) -> Any:
     shape = s.shape("input")
     full = broadcast_shapes(shape, s.mask._l.shape)
     into = grad.new_zeros(full).masked_scatter(s.mask, grad)

@@ -63,7 +63,7 @@ def index_put(input, indices: list[Tensor | None], values, accumulate: bool = Fa
 
 
 @index_put.gradient
-def _(s: Any, grad: Any) -> Any:
+def index_put_gradient(s: Any, grad: Any) -> Any:
     own = values = None
     if s.needs("input"):
         own = grad if s.accumulate else index_put(grad, s.indices, grad.new_zeros(()))
@@ -180,7 +180,7 @@ def scatter(
 
 
 @scatter.gradient
-def _(s: Any, grad: Any) -> Any:
+def scatter_gradient(s: Any, grad: Any) -> Any:
     if s.reduce is not None:
         raise RuntimeError(
             "the derivative for 'scatter' with reduce= is not implemented; use scatter_add or scatter_reduce"
@@ -214,7 +214,7 @@ def scatter_add(input, dim: int, index, src) -> None:
 
 
 @scatter_add.gradient
-def _(s: Any, grad: Any) -> Any:
+def scatter_add_gradient(s: Any, grad: Any) -> Any:
     source = _read_back(grad, s.dim, s.index, s.shape("src")) if s.needs("src") else None
     return grad, None, source
 
@@ -262,7 +262,7 @@ def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_s
 
 
 @scatter_reduce.gradient
-def _(s: Any, grad: Any) -> Any:
+def scatter_reduce_gradient(s: Any, grad: Any) -> Any:
     src = s.src
     for i, n in enumerate(s.index._l.shape):
         src = src.narrow(i, 0, n) if n < src._l.shape[i] else src
@@ -353,7 +353,7 @@ def put(input, index, source, accumulate: bool = False) -> None:
 
 
 @put.gradient
-def _(s: Any, grad: Any) -> Any:
+def put_gradient(s: Any, grad: Any) -> Any:
     own = grad
     if s.needs("input") and not s.accumulate:
         own = put(grad, s.index, grad.new_zeros(s.index._l.shape))

@@ -113,7 +113,7 @@ def index_add(input, dim: int, index, source, *, alpha: Number = 1) -> None:
 
 
 @index_add.gradient
-def _(s: Any, grad: Any) -> Any:
+def index_add_gradient(s: Any, grad: Any) -> Any:
     source = None
     if s.needs("source"):
         source = grad.index_select(s.dim, s.index).reshape(s.shape("source"))
@@ -172,7 +172,7 @@ def index_copy(input, dim: int, index, source) -> None:
 
 
 @index_copy.gradient
-def _(s: Any, grad: Any) -> Any:
+def index_copy_gradient(s: Any, grad: Any) -> Any:
     own = index_fill(grad, s.dim, s.index, 0) if s.needs("input") else None
     source = grad.index_select(s.dim, s.index).reshape(s.shape("source")) if s.needs("source") else None
     return own, None, source
@@ -203,7 +203,7 @@ def index_fill(input, dim: int, index, value: Tensor | Number) -> None:
 
 
 @index_fill.gradient
-def _(s: Any, grad: Any) -> Any:
+def index_fill_gradient(s: Any, grad: Any) -> Any:
     own = index_fill(grad, s.dim, s.index, 0)
     # What own leaves out went to the value, once however often its position is repeated.
     return own, None, (grad - own).sum() if s.needs("value") else None
@@ -231,7 +231,7 @@ def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: b
 
 
 @index_reduce.gradient
-def _(s: Any, grad: Any) -> Any:
+def index_reduce_gradient(s: Any, grad: Any) -> Any:
     # Slices along one dim are a scatter whose index is the same for all other dims.
     d = wrap_dim(s.dim, grad.ndim)
     shape = s.shape("source")
@@ -312,7 +312,7 @@ def _geometry(x: Any) -> tuple[Any, ...]:
 
 
 @as_strided_scatter.gradient
-def _(s: Any, grad: Any) -> Any:
+def as_strided_scatter_gradient(s: Any, grad: Any) -> Any:
     x, show = s.input, ROWS["as_strided"]
     where = s.size, s.stride, x.storage_offset() if s.storage_offset is None else s.storage_offset
     # The gradient laid out in memory as input is: there src's part can be seen, and taken away.

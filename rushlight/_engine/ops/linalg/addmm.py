@@ -41,7 +41,7 @@ def linear(input, weight, bias: Tensor | None = None) -> str:
 
 @linear.kernel
 @resolved
-def _(x: Array, w: Array, bias: Array | None) -> Way:
+def linear_kernel(x: Array, w: Array, bias: Array | None) -> Way:
     if not (x.ndim and w.ndim):
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
@@ -83,7 +83,7 @@ def _with_bias(x: Array, w: Array, bias: Array | None, multiplier: Way) -> Way:
 
 
 @linear.gradient
-def _(s: Any, grad: Any) -> Any:
+def linear_gradient(s: Any, grad: Any) -> Any:
     to_input = to_weight = to_bias = None
     if len(s.shape("weight")) == 1:
         to_input = grad.unsqueeze(-1) * s.weight.conj() if s.needs("input") else None
@@ -188,7 +188,7 @@ _products, _SOME = RowKernel(lambda: (symbol("x") * symbol("y"),), "xy", "x"), 1
 
 
 @outer.kernel
-def _(a: Array, b: Array) -> Any:
+def outer_kernel(a: Array, b: Array) -> Any:
     # Rows are gone through by machine code: NumPy's way to a short one takes longer than its products.
     some = a.ndim == b.ndim == 1 and a.dtype is b.dtype and _SOME <= a.size * b.size < BIG and not fusing()
     return _products(-1, a[:, None], b) if some else NotImplemented

@@ -34,7 +34,7 @@ def _qr(input, mode: str) -> tuple[Array, Array]:
 
 
 @_qr.gradient
-def _(s: Any, grad_q: Any, grad_r: Any) -> Any:
+def _qr_gradient(s: Any, grad_q: Any, grad_r: Any) -> Any:
     q, r = s.result
     rows, columns = s.shape("input")[-2:]
     if s.mode == "r":

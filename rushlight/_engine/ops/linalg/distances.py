@@ -36,7 +36,7 @@ def _length(input, p: float):
 
 
 @_length.gradient
-def _(s: Any, grad: Any) -> Any:
+def _length_gradient(s: Any, grad: Any) -> Any:
     # Where two vectors meet the distance has no gradient: 0, as PyTorch's.
     apart, p = s.input, s.p
     grad, y = grad.unsqueeze(-1), s.result.unsqueeze(-1)
@@ -61,7 +61,7 @@ def _euclid_by_product(x1, x2):
 
 
 @_euclid_by_product.gradient
-def _(s: Any, grad: Any) -> Any:
+def _euclid_by_product_gradient(s: Any, grad: Any) -> Any:
     y, a, b = s.result, s.x1, s.x2
     ratio = (grad / y).masked_fill(y == 0, 0)
     first = a * ratio.sum(-1, True) - ratio @ b

@@ -42,7 +42,7 @@ def _eigh(A, uplo: str) -> tuple[Array, Array]:
 
 
 @_eigh.gradient
-def _(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
+def _eigh_gradient(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
     """Giles, "Collected matrix derivative results", 3.1; eigenvectors are free up to a phase."""
     values, V = s.result
     if grad_vectors is None:
@@ -98,7 +98,7 @@ def _eigvalsh(A, uplo: str) -> Array:
 
 
 @_eigvalsh.gradient
-def _(s: Any, grad: Any) -> Any:
+def _eigvalsh_gradient(s: Any, grad: Any) -> Any:
     V = _eigh(s.A, s.uplo)[1]
     return (V * grad.unsqueeze(-2)) @ dagger(V)
 
@@ -124,7 +124,7 @@ def _eig(A) -> tuple[Array, Array]:
 
 
 @_eig.gradient
-def _(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
+def _eig_gradient(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
     """Boeddeker et al., "On the computation of complex-valued gradients" (arXiv:1701.00392), 4.77;
     eigenvectors have norm 1, which takes a part of their gradient away.
     """
@@ -163,7 +163,7 @@ def _eigvals(A) -> Array:
 
 
 @_eigvals.gradient
-def _(s: Any, grad: Any) -> Any:
+def _eigvals_gradient(s: Any, grad: Any) -> Any:
     VH = dagger(_eig(s.A)[1])
     found = ROWS["linalg_solve"](VH, grad.unsqueeze(-1) * VH)
     return found if s.A.is_complex() else found.real

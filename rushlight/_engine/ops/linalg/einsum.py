@@ -31,7 +31,7 @@ def _einsum(operands: list[Tensor], equation: str) -> Array:
 
 
 @_einsum.gradient
-def _(s: Any, grad: Any) -> Any:
+def _einsum_gradient(s: Any, grad: Any) -> Any:
     inputs, out = s.equation.split("->")
     terms = inputs.split(",")
     tensors, results = s.operands, []

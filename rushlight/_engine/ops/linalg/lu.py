@@ -113,7 +113,7 @@ def _lu_factor(A) -> tuple[Array, Array, Array]:
 
 
 @_lu_factor.shape_rule
-def _(A: Any) -> Any:
+def _lu_factor_shape(A: Any) -> Any:
     found = column_major(A.new_empty(A.shape, device="meta"))
     small = min(A.shape[-2:])
     return (
@@ -124,7 +124,7 @@ def _(A: Any) -> Any:
 
 
 @_lu_factor.gradient
-def _(s: Any, grad: Any, *_: Any) -> Any:
+def _lu_factor_gradient(s: Any, grad: Any, *_: Any) -> Any:
     """From the factors' gradients by Jacobi's trick: L^-1 dA U^-1 = L^-1 dL + dU U^-1 has parts below
     and above the diagonal. https://arxiv.org/abs/2009.10071 (derived there for all shapes).
     """
@@ -303,7 +303,7 @@ _det.shape_rule(lambda A: A.new_empty(A.shape[:-2], device="meta"))
 
 
 @_det.gradient
-def _(s: Any, grad: Any) -> Any:
+def _det_gradient(s: Any, grad: Any) -> Any:
     """Jacobi's formula: grad det(A)* A^-H; the adjugate's singular vectors where A has no inverse
     (https://nhigham.com/2020/06/16/what-is-the-adjugate-of-a-matrix/).
     """
@@ -332,7 +332,7 @@ def _slogdet(A) -> tuple[Array, Array]:
 
 
 @_slogdet.gradient
-def _(s: Any, grad_sign: Any, grad_size: Any) -> Any:
+def _slogdet_gradient(s: Any, grad_sign: Any, grad_size: Any) -> Any:
     """d log|det| = Re tr(A^-1 dA), d sign = i sign Im tr(A^-1 dA)."""
     A, sign = s.A, s.result[0]
     scale = grad_size

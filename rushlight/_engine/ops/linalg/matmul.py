@@ -107,7 +107,7 @@ def _(a: Array, b: Array) -> None:
 
 
 @mm.gradient
-def _(s: Any, grad: Any) -> Any:
+def mm_gradient(s: Any, grad: Any) -> Any:
     return (
         mm(grad, conjugate(s.mat2).t()) if s.needs("input") else None,
         sum_of_outers(conjugate(s.input), grad) if s.needs("mat2") else None,
@@ -127,7 +127,7 @@ def sum_of_outers(input, other) -> str:
 
 
 @sum_of_outers.kernel
-def _(a: Array, b: Array) -> Array:
+def sum_of_outers_kernel(a: Array, b: Array) -> Array:
     if a.ndim != 2:
         a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
     return product(a.T, b)
@@ -152,7 +152,7 @@ def _(a: Array, b: Array) -> None:
 
 
 @bmm.gradient
-def _(s: Any, grad: Any) -> Any:
+def bmm_gradient(s: Any, grad: Any) -> Any:
     return (
         bmm(grad, s.mat2.transpose(1, 2).conj()) if s.needs("input") else None,
         bmm(s.input.transpose(1, 2).conj(), grad) if s.needs("mat2") else None,
@@ -254,7 +254,7 @@ def _(a: Array, b: Array) -> None:
 
 
 @_matmul.gradient
-def _(s: Any, grad: Any) -> Any:
+def _matmul_gradient(s: Any, grad: Any) -> Any:
     left = right = None
     if s.needs("input"):
         left = _matmul(grad, s.other.transpose(-1, -2).conj()).sum_to_size(s.shape("input"))

@@ -56,7 +56,7 @@ def _solve_triangular(A, B, upper: bool, unit: bool) -> Array:
 
 
 @_solve_triangular.gradient
-def _(s: Any, grad: Any) -> Any:
+def _solve_triangular_gradient(s: Any, grad: Any) -> Any:
     back = _solve_triangular(dagger(s.A), grad, not s.upper, s.unit)
     to_a = None
     if s.needs("A"):
@@ -145,7 +145,7 @@ def _info_like(A: Any) -> Any:
 
 
 @_solve.gradient
-def _(s: Any, grad: Any, *_: Any) -> Any:
+def _solve_gradient(s: Any, grad: Any, *_: Any) -> Any:
     back = _solve(dagger(s.A), grad)[0]
     return (
         -(back @ dagger(s.result[0])).sum_to_size(s.shape("A")) if s.needs("A") else None,
@@ -194,7 +194,7 @@ _inverse.shape_rule(lambda A: (column_major(A.new_empty(A.shape, device="meta"))
 
 
 @_inverse.gradient
-def _(s: Any, grad: Any, *_: Any) -> Any:
+def _inverse_gradient(s: Any, grad: Any, *_: Any) -> Any:
     turned = dagger(s.result[0])
     return -(turned @ (grad @ turned))
 
@@ -284,7 +284,7 @@ _cholesky.shape_rule(lambda A, upper: (column_major(A.new_empty(A.shape, device=
 
 
 @_cholesky.gradient
-def _(s: Any, grad: Any, *_: Any) -> Any:
+def _cholesky_gradient(s: Any, grad: Any, *_: Any) -> Any:
     """Murray, "Differentiation of the Cholesky decomposition" (arXiv:1602.07527), eq. 8."""
     found = s.result[0]
     L, grad = (dagger(found), dagger(grad)) if s.upper else (found, grad)
@@ -329,7 +329,7 @@ def cholesky_solve(input, input2, upper: bool = False):
 
 
 @cholesky_solve.gradient
-def _(s: Any, grad: Any) -> Any:
+def cholesky_solve_gradient(s: Any, grad: Any) -> Any:
     back = cholesky_solve(grad, s.input2, s.upper)
     return (
         back.sum_to_size(s.shape("input")) if s.needs("input") else None,

@@ -56,7 +56,7 @@ def _svd(A, full_matrices: bool) -> tuple[Array, Array, Array]:
 
 
 @_svd.gradient
-def _(s: Any, gU: Any, gS: Any, gVh: Any) -> Any:
+def _svd_gradient(s: Any, gU: Any, gS: Any, gVh: Any) -> Any:
     """Townsend, "Differentiating the singular value decomposition", with the phase of complex vectors as in
     Wan and Zhang (arXiv:1909.02659). Of full matrices, only the first vectors have a gradient.
     """
@@ -112,7 +112,7 @@ def _svdvals(A) -> Array:
 
 
 @_svdvals.gradient
-def _(s: Any, grad: Any) -> Any:
+def _svdvals_gradient(s: Any, grad: Any) -> Any:
     U, _S, Vh = _svd(s.A, False)
     return (U * grad.unsqueeze(-2)) @ Vh
 
@@ -265,7 +265,7 @@ def _lstsq(A, B, rcond: float) -> tuple[Array, Array, Array]:
 
 
 @_lstsq.gradient
-def _(s: Any, grad: Any, *_: Any) -> Any:
+def _lstsq_gradient(s: Any, grad: Any, *_: Any) -> Any:
     """X = pinv(A) B."""
     P = ROWS["_pinv"](s.A, None, s.rcond, False)
     to_a = pinv_gradient(s.A, P, grad @ dagger(s.B)).sum_to_size(s.shape("A")) if s.needs("A") else None

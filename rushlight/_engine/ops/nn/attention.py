@@ -155,6 +155,8 @@ def _attention_backward(grad, query, key, value, kept: Tensor | None, is_causal:
 
 
 @_attention_backward.kernel
-def _(g: Array, q: Array, k: Array, v: Array, kept: Any, is_causal: bool, scale: float) -> Any:
+def _attention_backward_kernel(
+    g: Array, q: Array, k: Array, v: Array, kept: Any, is_causal: bool, scale: float
+) -> Any:
     found = None if kept is None else service("attention backward")(g, q, k, v, kept, is_causal, scale)
     return NotImplemented if found is None else found

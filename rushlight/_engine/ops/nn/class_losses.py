@@ -95,7 +95,7 @@ def _plain(target: Array, classes: int, ignore_index: int) -> bool:
 
 
 @_nll.gradient
-def _(s: Any, grad: Any, unused: Any = None) -> Any:
+def _nll_gradient(s: Any, grad: Any, unused: Any = None) -> Any:
     shape, target = s.shape("input"), s.target
     if grad is None:
         return None
@@ -118,7 +118,7 @@ def _nll_mean(input, target, ignore_index: int):
 
 @_nll_mean.kernel
 @resolved
-def _(input: Array, target: Array, ignore_index: int) -> Any:
+def _nll_mean_kernel(input: Array, target: Array, ignore_index: int) -> Any:
     n, classes = target.size, input.shape[-1]
     simple = input.ndim == 2 and n <= FEW and input.flags.c_contiguous
     lines, over = np.arange(n if simple else 0) * classes, input.dtype.type(-n)
@@ -189,7 +189,7 @@ def _rows_loss(input, target, ignore_index: int, reduction: str):
 
 @_rows_loss.kernel
 @resolved
-def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
+def _rows_loss_kernel(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
     many, classes, of, ignore = t.size, x.shape[1], x.dtype.type, np.array([[ignore_index]], np.int64)
     kernel, ignored = loss_of_rows.compiled(x, t, ignore), ignore.reshape(())
     if kernel is NotImplemented or not x.size:
@@ -207,7 +207,7 @@ def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
 
 
 @_rows_loss.gradient
-def _(s: Any, grad: Any, grad_lse: Any = None) -> Any:
+def _rows_loss_gradient(s: Any, grad: Any, grad_lse: Any = None) -> Any:
     return _rows_loss_backward(s.input, s.target, s.result[1], grad, s.ignore_index, s.reduction), None
 
 
@@ -222,7 +222,9 @@ def _rows_loss_backward(input, target, lse, grad, ignore_index: int, reduction: 
 
 
 @_rows_loss_backward.kernel
-def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str) -> Any:
+def _rows_loss_backward_kernel(
+    x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str
+) -> Any:
     counted = t != ignore_index
     share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
     return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])

@@ -76,7 +76,7 @@ def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, gro
 
 
 @_convolution.gradient
-def _(s: Any, grad: Any) -> Any:
+def _convolution_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
     space, kernel = s.shape("input")[2:], s.shape("weight")[2:]
     return (
@@ -108,7 +108,7 @@ def _convolution_input(
 
 
 @_convolution_input.gradient
-def _(s: Any, grad: Any) -> Any:
+def _convolution_input_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
     to_grad = None
     if s.needs("grad"):
@@ -150,7 +150,7 @@ def _convolution_weight(
 
 
 @_convolution_weight.gradient
-def _(s: Any, grad: Any) -> Any:
+def _convolution_weight_gradient(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
     space = s.shape("input")[2:]
     return (

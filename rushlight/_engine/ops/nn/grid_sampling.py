@@ -169,7 +169,7 @@ def _grid_sample(input, grid, mode: str, padding: str, align: bool):
 
 @_grid_sample.kernel
 @resolved
-def _(input: Array, grid: Array, *how: Any) -> Way:
+def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> Way:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
     fits = service("suits the team")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31

@@ -154,7 +154,7 @@ def max_pool2d_with_indices_backward(
 
 
 @max_pool2d_with_indices_backward.gradient
-def _(s: Any, grad: Any) -> Any:
+def max_pool2d_with_indices_backward_gradient(s: Any, grad: Any) -> Any:
     of = grad.flatten(-2).gather(-1, s.indices.flatten(-2)).reshape(s.shape("grad_output"))
     return of, grad.new_zeros(s.shape("input")), None
 
@@ -281,7 +281,7 @@ def _reduce_segments(data, which, counts, reduce: str, axis: int, initial: Numbe
 
 
 @_reduce_segments.gradient
-def _(s: Any, grad: Any) -> Any:
+def _reduce_segments_gradient(s: Any, grad: Any) -> Any:
     """What is NaN takes part in an extreme, and the initial value does not."""
     data, which, axis, reduce = s.data, s.which, s.axis, s.reduce
     outside = grad.new_zeros([1 if i == axis else n for i, n in enumerate(grad.shape)])

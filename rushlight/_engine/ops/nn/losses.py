@@ -172,7 +172,7 @@ def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weigh
 
 
 @_bce_terms.gradient
-def _(s: Any, grad: Any) -> Any:
+def _bce_terms_gradient(s: Any, grad: Any) -> Any:
     x, t = s.input, s.target
     safe = ((1 - x) * x).clamp(min=1e-12)
     back = (

@@ -295,12 +295,14 @@ def _ctc_loss(
 
 
 @_ctc_loss.shape_rule
-def _(logs: Any, targets: Any, times: Ints, lengths: Ints, blank: int, zero_infinity: bool) -> Any:
+def _ctc_loss_shape(
+    logs: Any, targets: Any, times: Ints, lengths: Ints, blank: int, zero_infinity: bool
+) -> Any:
     return logs.new_empty(logs.shape[1:2]), logs.new_empty((*logs.shape[:2], 2 * max(lengths) + 1))
 
 
 @_ctc_loss.gradient
-def _(s: Any, grad: Any, *_: Any) -> Any:
+def _ctc_loss_gradient(s: Any, grad: Any, *_: Any) -> Any:
     return _ctc_loss_backward(
         grad, s.logs, s.targets, *s.result, s.times, s.lengths, s.blank, s.zero_infinity
     ), None
@@ -325,7 +327,7 @@ def _ctc_loss_backward(
 
 
 @_ctc_loss_backward.gradient
-def _(s: Any, *grads: Any) -> Any:
+def _ctc_loss_backward_gradient(s: Any, *grads: Any) -> Any:
     raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
 
 

@@ -100,7 +100,7 @@ def _normalize_rows(input, eps: float, weight: Tensor | None = None, bias: Tenso
 
 
 @_normalize_rows.kernel
-def _(a: Any, eps: float, weight: Any, bias: Any) -> Any:
+def _normalize_rows_kernel(a: Any, eps: float, weight: Any, bias: Any) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
     number = np.array([eps], np.float32 if a.itemsize <= 2 else a.dtype)
     found = _forward[*more,](-1, a, number, *more.values())
@@ -111,7 +111,7 @@ def _(a: Any, eps: float, weight: Any, bias: Any) -> Any:
 
 
 @_normalize_rows.gradient
-def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
+def _normalize_rows_gradient(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
     x, (_, center, rstd) = s.input, s.result
     to_input = to_weight = to_bias = None
     if grad is not None:
@@ -135,7 +135,7 @@ def _rows_backward(grad, input, center, rstd, weight: Tensor | None = None):
 
 
 @_rows_backward.kernel
-def _(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -> Any:
+def _rows_backward_kernel(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -> Any:
     return _backward[() if weight is None else ("weight",)](
         -1, g, x, center, rstd, *(() if weight is None else (weight,))
     )
@@ -148,7 +148,7 @@ def _affine_gradients(grad, input, center, rstd, shape: Ints):
 
 
 @_affine_gradients.kernel
-def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
+def _affine_gradients_kernel(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
     d = x.dtype.name
     # A program that is being recorded fuses the rows instead.
     if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
@@ -353,7 +353,7 @@ def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: floa
 
 
 @_by_own_moments.gradient
-def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
+def _by_own_moments_gradient(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
     x, (_, center, spread) = s.input, s.result
     count = x.numel() // max(x.shape[1], 1)
     rstd = (spread + s.eps).rsqrt()

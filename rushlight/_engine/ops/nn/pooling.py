@@ -39,16 +39,16 @@ def _check_input(op: str, n: int, x: Any, out: Ints | None = None, kernel: Ints 
             f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
             f"batch size for input, but got: {list(x.shape)}"
         )
+    channels, *sizes = x.shape[x.ndim - n - 1 :]
+    if op == "avg_pool3d" and kernel is not None and any(a < b for a, b in zip(sizes, kernel, strict=True)):
+        space, taps = (
+            " ".join(f"{k}{d}: {v}" for d, v in zip("THW", some, strict=True))
+            for k, some in (("", sizes), ("k", kernel))
+        )
+        raise RuntimeError(f"input image ({space}) smaller than kernel size ({taps})")
     if out is not None and any(o < 1 for o in out):
-        channels, *sizes = x.shape[x.ndim - n - 1 :]
         if op == "max_pool1d":
             raise RuntimeError(f"max_pool1d() Invalid computed output size: {out[0]}")
-        if op == "avg_pool3d" and kernel is not None:
-            space, taps = (
-                " ".join(f"{k}{d}: {v}" for d, v in zip("THW", some, strict=True))
-                for k, some in (("", sizes), ("k", kernel))
-            )
-            raise RuntimeError(f"input image ({space}) smaller than kernel size ({taps})")
         middle = (1,) if n == 1 else ()  # PyTorch's kernel of one dim is that of two
         given, found = ("x".join(map(str, (channels, *middle, *some))) for some in (sizes, out))
         raise RuntimeError(
@@ -158,7 +158,7 @@ def _greatest(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
 
 @_greatest.kernel
 @resolved
-def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
+def _greatest_kernel(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
     if math.prod(kernel) > FEW_TAPS or x.size > _LARGE:
         return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
@@ -283,7 +283,7 @@ def _avg_pool(
 
 
 @_avg_pool.gradient
-def _(s: Any, grad: Any) -> Any:
+def _avg_pool_gradient(s: Any, grad: Any) -> Any:
     space = s.shape("input")[len(s.shape("input")) - len(s.kernel) :]
     return _avg_pool_back(grad, space, s.kernel, s.stride, s.pad, s.count_pad, s.divisor)
 
@@ -306,7 +306,7 @@ def _avg_pool_back(
 
 
 @_avg_pool_back.gradient
-def _(s: Any, grad: Any) -> Any:
+def _avg_pool_back_gradient(s: Any, grad: Any) -> Any:
     n = len(s.kernel)
     out = s.shape("grad")[len(s.shape("grad")) - n :]
     return _avg_pool(grad, s.kernel, s.stride, s.pad, out, s.count_pad, s.divisor)

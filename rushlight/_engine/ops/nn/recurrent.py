@@ -76,7 +76,7 @@ def _run(gates: Any, h: Any, c: Any, weights: Any, mode: str, sizes: Any, revers
 
 
 @_recurrence.kernel
-def _(
+def _recurrence_kernel(
     gates: Array, h0: Array, c0: Any, w: Array, b: Any, projection: Any, mode: str, sizes: Any, reverse: bool
 ) -> Any:
     if any(
@@ -88,7 +88,7 @@ def _(
 
 
 @_recurrence.gradient
-def _(s: Any, to_out: Any, to_h: Any, to_c: Any, to_kept: Any) -> Any:
+def _recurrence_gradient(s: Any, to_out: Any, to_h: Any, to_c: Any, to_kept: Any) -> Any:
     out, _, _, kept = s.result
     return _recurrence_backward(
         to_out, to_h, to_c, out, kept, s.gates, s.h0, s.c0, s.w, s.b, s.projection, s.mode, s.sizes, s.reverse
@@ -144,7 +144,7 @@ def _recurrence_backward(
 
 
 @_recurrence_backward.kernel
-def _(
+def _recurrence_backward_kernel(
     to_out: Any,
     to_h: Any,
     to_c: Any,

@@ -129,7 +129,7 @@ def _logsumexp(input, dim: Ints, keepdim: bool):
 
 
 @_logsumexp.gradient
-def _(s: Any, grad: Any) -> Any:
+def _logsumexp_gradient(s: Any, grad: Any) -> Any:
     x, (grad, y) = s.input, with_dims(s, grad, s.result)
     # Where everything is -inf the sum has no slope: 0, not nan.
     part = exp(x - y.masked_fill(y == -inf, 0))

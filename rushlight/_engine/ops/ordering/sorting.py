@@ -227,7 +227,7 @@ def _median_all(input, skip_nan: bool) -> Array:
 
 
 @_median_all.gradient
-def _(s: Any, grad: Any) -> Any:
+def _median_all_gradient(s: Any, grad: Any) -> Any:
     # All elements that equal the median share the gradient.
     x, result = s.input, s.result
     mask = ((x == result) | (x.isnan() & result.isnan())).to(grad.dtype)

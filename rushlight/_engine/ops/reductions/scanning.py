@@ -106,7 +106,7 @@ def cumprod(input, dim: int, *, dtype: dtype | None = None) -> Way:
 
 
 @cumprod.gradient
-def _(s: Any, grad: Any) -> Any:
+def cumprod_gradient(s: Any, grad: Any) -> Any:
     x = s.input if s.input.dtype is grad.dtype else s.input.to(grad.dtype)
     if not x.ndim:
         return grad
@@ -210,7 +210,7 @@ def _logaddexp(x: Array, total: Array) -> Array:
 
 
 @logcumsumexp.gradient
-def _(s: Any, grad: Any) -> Any:
+def logcumsumexp_gradient(s: Any, grad: Any) -> Any:
     x, result, dim = s.input, s.result, s.dim
     if not x.ndim or not x._l.size:
         return grad

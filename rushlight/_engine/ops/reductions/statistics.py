@@ -113,7 +113,7 @@ def _squares_apart(input, center, dim: Ints, keepdim: bool):
 
 
 @_squares_apart.kernel
-def _(a: Array, center: Array, dim: tuple[int, ...], keepdim: bool) -> Any:
+def _squares_apart_kernel(a: Array, center: Array, dim: tuple[int, ...], keepdim: bool) -> Any:
     d, rest = a.dtype.name, a.shape[len(dim) :]
     # A program that is being recorded fuses the parts.
     if (
@@ -154,7 +154,7 @@ def _row_distances(input):
 
 
 @_row_distances.kernel
-def _(a: Array) -> Any:
+def _row_distances_kernel(a: Array) -> Any:
     found = _row_kernel(-1, a)
     return found if found is NotImplemented else tuple(np.asarray(f)[..., None] for f in found)
 
@@ -163,7 +163,7 @@ _row_distances.fused.bare = lambda a: _row_kernel.bare(a, -1)
 
 
 @_row_distances.gradient
-def _(s: Any, grad_center: Any, grad: Any) -> Any:
+def _row_distances_gradient(s: Any, grad_center: Any, grad: Any) -> Any:
     center = None if grad_center is None else (grad_center / s.input.shape[-1]).expand(s.input.shape)
     apart = None if grad is None else grad * 2 * (s.input - s.result[0])
     return apart if center is None else center if apart is None else center + apart
@@ -367,7 +367,7 @@ def _p_norm(input, ord: Number, dim: Ints | None, keepdim: bool):
 
 
 @_p_norm.gradient
-def _(s: Any, grad: Any) -> Any:
+def _p_norm_gradient(s: Any, grad: Any) -> Any:
     p, x, (grad, y) = s.ord, s.input, with_dims(s, grad, s.result)
     size = x.abs()
     power = x * size ** (p - 2) if p >= 2 else x.sgn() * size ** (p - 1)
@@ -394,7 +394,7 @@ def _euclid(input) -> Reduction:
 
 
 @_euclid.gradient
-def _(s: Any, grad: Any) -> Any:
+def _euclid_gradient(s: Any, grad: Any) -> Any:
     x, (grad, y) = s.input, with_dims(s, grad, s.result)
     # At 0 the norm has no gradient: 0, as PyTorch's.
     return grad * (x / y).masked_fill(y == 0, 0)

@@ -84,7 +84,7 @@ def _cat(tensors: list[Tensor], dim: int) -> Array:
 
 
 @_cat.gradient
-def _(s: Any, grad: Any) -> Any:
+def _cat_gradient(s: Any, grad: Any) -> Any:
     shapes, d = s.shape("tensors"), wrap_dim(s.dim, grad.ndim)
     sizes = [0 if _skipped(shape) else shape[d] for shape in shapes]
     return [

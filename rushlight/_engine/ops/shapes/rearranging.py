@@ -187,7 +187,7 @@ def repeat(input, repeats: "*Ints") -> Array:
 
 
 @repeat.gradient
-def _(s: Any, grad: Any) -> Any:
+def repeat_gradient(s: Any, grad: Any) -> Any:
     shape, times = s.shape("input"), as_tuple(s.repeats)
     extra = len(times) - len(shape)
     full = (1,) * extra + tuple(shape)
@@ -249,7 +249,7 @@ def _repeat_each(input, times: int, dim: int) -> Array:
 
 
 @_repeat_each.gradient
-def _(s: Any, grad: Any) -> Any:
+def _repeat_each_gradient(s: Any, grad: Any) -> Any:
     shape = s.shape("input") or (1,)
     split = (*shape[: s.dim + 1], s.times, *shape[s.dim + 1 :])
     return grad.reshape(split).sum(s.dim + 1).reshape(s.shape("input"))

@@ -34,7 +34,7 @@ def unbind(input, dim: int = 0):
 
 
 @unbind.gradient
-def _(s: Any, *grads: Any) -> Any:
+def unbind_gradient(s: Any, *grads: Any) -> Any:
     shape = s.shape("input")
     d = wrap_dim(s.dim, len(shape))
     return ROWS["stack"](_filled(grads, [(*shape[:d], *shape[d + 1 :])] * shape[d]), d)
@@ -98,7 +98,7 @@ def _split(input, size: int, dim: int):
 
 
 @_split.gradient
-def _(s: Any, *grads: Any) -> Any:
+def _split_gradient(s: Any, *grads: Any) -> Any:
     shape = s.shape("input")
     total = shape[wrap_dim(s.dim, len(shape))]
     sizes = [min(s.size, total - start) for start in range(0, total, s.size)] if total else [0]

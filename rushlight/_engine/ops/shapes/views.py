@@ -55,7 +55,7 @@ def permute(input, dims: "*Ints") -> Any:
 
 
 @permute.gradient
-def _(s: Any, grad: Any) -> Any:
+def permute_gradient(s: Any, grad: Any) -> Any:
     order = _order(s.dims, grad.ndim)
     inverse = sorted(range(len(order)), key=order.__getitem__)
     return grad.permute(inverse)

@@ -87,7 +87,7 @@ def _fft_r2c(input, dim: Ints, scale: str, onesided: bool) -> Array:
 
 
 @_fft_r2c.gradient
-def _(s: Any, grad: Any) -> Any:
+def _fft_r2c_gradient(s: Any, grad: Any) -> Any:
     if s.onesided:
         grad = _resized(grad, s.dim[-1:], (s.shape("input")[s.dim[-1]],))
     return _fft_c2c(grad, s.dim, s.scale, False).real
@@ -104,7 +104,7 @@ def _fft_c2r(input, dim: Ints, scale: str, size: int) -> Array:
 
 
 @_fft_c2r.gradient
-def _(s: Any, grad: Any) -> Any:
+def _fft_c2r_gradient(s: Any, grad: Any) -> Any:
     found = _fft_r2c(grad, s.dim, s.scale, True)
     # What conjugation gives back counts twice: all but the first and (of an even size) the middle one.
     d, twice = s.dim[-1], s.size - s.size // 2 - 1

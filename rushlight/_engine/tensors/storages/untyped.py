@@ -184,7 +184,7 @@ class UntypedStorage:
         if found is None:
             found = memo[id(self._shared)] = UntypedStorage._over(self._bytes().copy())._shared
         made: UntypedStorage = object.__new__(type(self))
-        made._shared, made._view, made.device = found, found._bytes, CPU
+        made._shared, made._view, made.device = found, found._bytes, CPU  # type: ignore[assignment]
         return made
 
     def clone(self) -> UntypedStorage:

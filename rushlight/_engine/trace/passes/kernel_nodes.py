@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.settings import knobs
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit.meaning import InvalidIR, Meaning
 from rushlight._engine.kernels.loops.full_reductions import full
 from rushlight._engine.kernels.loops.pointwise import pointwise
@@ -107,7 +107,7 @@ def node(
         (f"x{i}", dt.from_numpy_dtype(a.dtype).name, role) for i, (_, a, role) in enumerate(operands)
     )
     made = Kernel(form, renamed, inputs, tuple(out_dtypes), lanes, combine)
-    if knobs.kernels == "numpy" or not made.tiered.compile_now():
+    if settings.kernels == "numpy" or not made.tiered.compile_now():
         return None
     return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where)
 
