@@ -54,10 +54,10 @@ def test_fewer_instructions(tmp_path):
 
 
 def test_unknown_names_are_refused_with_the_list(tmp_path):
-    status, _, errors = run("import rushlight; rushlight.ones(2)", tmp_path, RUSHLIGHT_CPU="x86_64_v3")
-    assert status and "ValueError" in errors and "x86-64-v3" in errors and "native" in errors
+    _, _, errors = run("import rushlight; rushlight.ones(2)", tmp_path, RUSHLIGHT_CPU="x86_64_v3")
+    assert "expected one of ('native', " in errors and "x86-64-v3" in errors
     with pytest.raises(ValueError, match="cpu: expected one of"):
-        settings.cpu = "pentium"
+        knobs.cpu = "pentium"
 
 
 def test_what_the_processor_has_not_is_refused(tmp_path):
