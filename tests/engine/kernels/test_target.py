@@ -30,6 +30,7 @@ def run(program, directory, **variables):
 SUMS = """
 import hashlib
 import rushlight as torch
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 F = torch.nn.functional
 torch.manual_seed(0)
@@ -57,7 +58,7 @@ def test_unknown_names_are_refused_with_the_list(tmp_path):
     _, _, errors = run("import rushlight; rushlight.ones(2)", tmp_path, RUSHLIGHT_CPU="x86_64_v3")
     assert "expected one of ('native', " in errors and "x86-64-v3" in errors
     with pytest.raises(ValueError, match="cpu: expected one of"):
-        knobs.cpu = "pentium"
+        settings.cpu = "pentium"
 
 
 def test_what_the_processor_has_not_is_refused(tmp_path):
@@ -75,6 +76,7 @@ ELSEWHERE = """
 import struct
 import rushlight as torch
 import llvmlite.binding as llvm
+from rushlight._engine.core.settings import settings
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.llvm_ir import Module
 from rushlight._engine.kernels.runtime import loader, native
