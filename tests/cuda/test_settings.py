@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from rushlight._engine.devices.cuda.settings import cards, parse
+from rushlight._engine.devices.cuda.configuration import cards, parse
 
 
 def test_settings() -> None:

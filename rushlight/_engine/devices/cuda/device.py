@@ -18,9 +18,9 @@ from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.devices.cuda import strict, words
 from rushlight._engine.devices.cuda.allocator import Allocator, Handle
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
+from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.memory import Memory
 from rushlight._engine.devices.cuda.philox import Philox
-from rushlight._engine.devices.cuda.settings import Card
 from rushlight._engine.devices.cuda.streams import Stream, numbers
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError
 

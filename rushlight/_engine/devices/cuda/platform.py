@@ -9,8 +9,8 @@ from typing import Any
 from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda import words
+from rushlight._engine.devices.cuda.configuration import parse
 from rushlight._engine.devices.cuda.rows import Home as Device
-from rushlight._engine.devices.cuda.settings import parse
 from rushlight._engine.names.absent_devices import AcceleratorError
 
 
