@@ -4,3 +4,7 @@ Begin with node.py, then engine.py (`backward`, `run`). hooks.py, in_place.py an
 what goes on around it; function.py is torch.autograd.Function. How an op's gradient is found is
 dispatch/nodes' matter.
 """
+
+from rushlight._engine.core.services import register
+
+register("rushlight._engine.autograd", {"saved tensors are packed": "saved_tensor_hooks:packing"})

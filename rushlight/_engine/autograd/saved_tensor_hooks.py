@@ -29,6 +29,11 @@ class _Local(threading.local):
 HOOKS = _Local()
 
 
+def packing() -> bool:
+    """Whether what nodes keep passes through a program's functions now, a checkpoint's among them."""
+    return bool(HOOKS.stack)
+
+
 def push(pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
     """Put a pair of hooks in this thread's place; RuntimeError where they are disabled."""
     if HOOKS.refusal is not None:

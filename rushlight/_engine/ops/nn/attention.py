@@ -110,7 +110,8 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 def _safe_softmax(scores: Any) -> Any:
     """softmax along the last dim; rows that are masked out whole give 0, not nan."""
-    if fusing() and not scores.is_complex():  # a program does not depend on values
+    # A program does not depend on values; but a checkpoint's call must save what its repetition will.
+    if fusing() and not scores.is_complex() and not service("saved tensors are packed")():
         gone = (scores == -math.inf).all(-1, True)
         return _softmax(scores.masked_fill(gone, 0.0), -1).masked_fill(gone, 0.0)
     if scores._l.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
