@@ -100,7 +100,7 @@ def _told(step: str) -> Iterator[None]:
 def _program(
     model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any, names: Sequence[str] | None
 ) -> ExportedProgram:
-    from rushlight.onnx.ops import FORMS
+    from rushlight.onnx.op_forms import FORMS
 
     def opened(row: Any, found: Any) -> bool:
         name = row.name if found is None else found[0]._schema.name

@@ -19,7 +19,7 @@ from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import ConstantArgument, InputKind
 from rushlight.export.symbols import Sym
 from rushlight.fx.node import Node, map_aggregate
-from rushlight.onnx import ops
+from rushlight.onnx import op_forms
 from rushlight.onnx.builder import Builder, Ref, element, tensor
 from rushlight.onnx.derived import pointwise
 from rushlight.onnx.errors import UnsupportedOperatorError
@@ -235,14 +235,14 @@ class _Writer:
                 "it writes through a view, for which ONNX has no form: make a new "
                 "tensor (torch.where, torch.cat)"
             )
-        if schema.name in ops.FORMS:
+        if schema.name in op_forms.FORMS:
             own = bound.get("self", bound.get("input"))
             arguments = {**_DEFAULTS, "self": own, "input": own, **bound}
-            return ops.written(schema.name, Forms(self.b, outs), arguments)
+            return op_forms.written(schema.name, Forms(self.b, outs), arguments)
         row, matched = node.target.row()
         if row.kind != "pointwise":
             raise UnsupportedOperatorError(
-                "there is neither a form of it in onnx/ops.py nor an expression of it"
+                "there is neither a form of it in onnx/op_forms.py nor an expression of it"
             )
         given = {p.name: bound.get(matched.get(p.name), p.default) for p in row.params}
         return pointwise(self.b, row, given, outs[0])

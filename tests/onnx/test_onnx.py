@@ -19,7 +19,7 @@ from rushlight.onnx.errors import UnsupportedOperatorError
 
 onnx = pytest.importorskip("onnx")
 
-from rushlight.onnx import model as models, ops  # noqa: E402 - needs onnx
+from rushlight.onnx import model as models, op_forms  # noqa: E402 - needs onnx
 
 
 class Of(nn.Module):
@@ -369,10 +369,10 @@ def test_export_knows_that_it_runs():
     assert set(seen) == {True} and not torch.onnx.is_in_onnx_export()
 
 
-@pytest.mark.parametrize("op", ops.FORMS)
+@pytest.mark.parametrize("op", op_forms.FORMS)
 def test_a_form_is_of_its_ops_arguments(op):
     """What a form names is an argument of its op, or has a default."""
-    form = ops.FORMS[op]
+    form = op_forms.FORMS[op]
     named = {*models._DEFAULTS, "self", "input"}
     signatures = overloads.overloads(op).values()
     for found in signatures:

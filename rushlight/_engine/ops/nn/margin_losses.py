@@ -222,7 +222,10 @@ def ctc_loss(
     reduction_of(reduction, None, None)
     single = log_probs.ndim == 2
     logs = log_probs.unsqueeze(1) if single else log_probs
-    times, labels = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
+    # PyTorch has a form for two tensors, and one for two tuples.
+    wrong = RuntimeError if hasattr(input_lengths, "_a") and hasattr(target_lengths, "_a") else TypeError
+    times = _lengths("input_lengths", input_lengths, wrong)
+    labels = _lengths("target_lengths", target_lengths, wrong)
     _check_alignments(logs, targets, times, labels, blank)
     losses = _ctc_loss(logs, targets.long(), times, labels, blank, zero_infinity)[0]
     if zero_infinity:
@@ -233,12 +236,11 @@ def ctc_loss(
     return found.squeeze(0) if single and reduction == "none" else found
 
 
-def _lengths(name: str, value: Any) -> Ints:
+def _lengths(name: str, value: Any, wrong: type[Exception]) -> Ints:
     try:
         return tuple(map(index, value.ravel().tolist() if hasattr(value, "_a") else value))
     except TypeError:
-        kind = RuntimeError if hasattr(value, "dtype") else TypeError
-        raise kind(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
+        raise wrong(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
