@@ -169,7 +169,7 @@ def multilabel_margin_loss(input, target):
     # (N, label, class): each listed label against each class that is no label.
     apart = (1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
     found = (apart * listed.unsqueeze(2) * (1 - member).unsqueeze(1)).sum((1, 2)) / rows.shape[1]
-    return found if input.ndim == 2 else found.reshape(target.shape)
+    return found if input.ndim == 2 else found.reshape(())
 
 
 @composite(where=_F)
