@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from importlib import import_module as _import
+from typing import Any
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.lazy import homes, lazy_names
@@ -21,6 +22,7 @@ class StreamContext(nullcontext):  # type: ignore[type-arg]
 
 
 stream = StreamContext
+default_generators: Any = ()  # one for each device
 _names = functions("cuda")
 # What a device brings that PyTorch's CPU builds say nothing special of.
 _MORE = (

@@ -33,6 +33,7 @@ def current_device(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def current_stream(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
+default_generators: tuple[Any, ...]
 def default_stream(*args: Any, **kwargs: Any) -> Any:
     """As PyTorch's without such a device."""
 def device(*args: Any, **kwargs: Any) -> Any:
