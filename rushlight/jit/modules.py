@@ -12,7 +12,7 @@ from rushlight.jit import execute, schema as schemas
 from rushlight.jit.calls import declaration
 from rushlight.jit.codetext import function_text
 from rushlight.jit.frontend import Source
-from rushlight.jit.graphtext import graph_text
+from rushlight.jit.graphs import Graph
 from rushlight.jit.ir import Function
 from rushlight.jit.names import build, compile_method, unique
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
@@ -21,18 +21,6 @@ from rushlight.nn.parameter import Parameter, is_lazy
 
 _INTERNAL = frozenset(Module().__dict__)
 _known: dict[Any, ClassType] = {}
-
-
-class Graph:
-    """A program's graph, to be printed."""
-
-    def __init__(self, function: Function, inlined: bool = False) -> None:
-        self.function, self.inlined = function, inlined
-
-    def __str__(self) -> str:
-        return graph_text(self.function, self.inlined)
-
-    __repr__ = __str__
 
 
 class ScriptFunction:
