@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from typing import Any
@@ -14,7 +15,7 @@ from rushlight.jit.codetext import function_text
 from rushlight.jit.frontend import Source
 from rushlight.jit.graphs import Graph
 from rushlight.jit.ir import Function
-from rushlight.jit.names import build, compile_method, unique
+from rushlight.jit.names import build, class_type, compile_method, unique
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
@@ -335,7 +336,7 @@ def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None
             home.constants[name] = value
             continue
         try:
-            t = notes.get(name) or of_value(value)
+            t = notes.get(name) or of_value(value, _class_of)
             if name in notes or not (isinstance(value, (list, dict)) and not value):
                 _field(home, name, t, "attribute")
         except TypeError:
@@ -343,6 +344,16 @@ def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None
             (home.extras if plain else home.failed).__setitem__(
                 name, value if plain else type(value).__name__
             )
+
+
+def _class_of(cls: type) -> Type:
+    """The type of instances of a program's own class, which is compiled; TypeError for others."""
+    if cls.__module__.partition(".")[0] in ("builtins", "rushlight", *sys.stdlib_module_names):
+        raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
+    try:
+        return Type("Class", home=class_type(cls))
+    except Exception as error:
+        raise TypeError(str(error)) from error
 
 
 def _flat_weights(module: Any, home: ClassType) -> None:
