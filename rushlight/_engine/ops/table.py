@@ -37,6 +37,8 @@ _Entry = TypeVar("_Entry")
 class Table(dict[_Key, _Entry]):
     """A dict that fills itself: asked for an entry, it imports the family that declares it; asked for
     all of them, every family.
+
+    What contents.tsv does not list is not there, so that `hasattr(x, "name")` loads nothing.
     """
 
     def __init__(self) -> None:
@@ -46,11 +48,9 @@ class Table(dict[_Key, _Entry]):
         family = self.families.get(key)
         if family is not None:
             import_module(f"rushlight._engine.ops.{family}")
-        if not self.has(key):
-            complete()
-        if not self.has(key):
-            raise KeyError(key)
-        return self[key]
+            if self.has(key):
+                return self[key]
+        raise KeyError(key)
 
     def has(self, key: object) -> bool:
         """Whether the entry has been made."""
