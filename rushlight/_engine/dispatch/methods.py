@@ -285,6 +285,10 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
             f"{sorted(kwargs)}; expected dtype, device, other, non_blocking, copy, "
             "memory_format"
         )
+    if not (order is None or isinstance(order, MemoryFormat)):
+        raise TypeError(
+            f"to(): argument 'memory_format' must be torch.memory_format, not {type(order).__name__}"
+        )
     rest = list(args)
     if rest and (isinstance(rest[0], Tensor) or other is not None):
         other = rest.pop(0) if other is None else other
@@ -366,7 +370,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
 
 
 def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._k.on_meta:
             return to(self, dtype, memory_format=memory_format)
         found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)

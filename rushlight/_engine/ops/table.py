@@ -199,6 +199,15 @@ class Row:
             self._params += self.options.get("tail", ())
         return self._params
 
+    @property
+    def told(self) -> str:
+        """What messages call the op: as its caller does, where the row has a name of its own."""
+        names = [(space, leaf) for space, leaf, _ in public(self) if space != "aten"]
+        if not names:
+            return self.name.lstrip("_")
+        known = {spelled for space, leaf in names for spelled in (leaf, f"{space}_{leaf}")}
+        return self.name if self.name in known else names[0][1]
+
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
         # Not imported above: the dispatcher stands on the table, and nobody need have imported it before.
         self.call = import_module("rushlight._engine.dispatch.dispatcher").function(self)
