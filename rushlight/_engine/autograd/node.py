@@ -11,6 +11,7 @@ import itertools
 import re
 import weakref
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 Edge = tuple["Node", int]
@@ -28,28 +29,37 @@ def freed() -> RuntimeError:
     )
 
 
-_NUMBERS = frozenset((int, float, bool, complex))
-
-
-def _any_tensor(saved: Any) -> bool:
-    """Whether not all are pairs of a number and its place, as formulas keep `alpha`."""
-    names = saved[0]
+def _any_tensor(saved: tuple[Any, ...]) -> bool:
+    """Whether a formula's or an index's node keeps more than numbers, such as `alpha`: (names, items, ...)."""
     for number, item in enumerate(saved[1]):
-        if item.__class__ is not tuple or item[:1] == () or item[0].__class__ not in _NUMBERS:
-            return True
-        if names[number] == "other":  # which PyTorch makes a tensor of
+        # A plain number has the version -1; PyTorch makes a tensor of one that is called "other".
+        if item.__class__ is not tuple or item[1] >= 0 or saved[0][number] == "other":
             return True
     return False
 
 
-def last(node: Node | None, since: int) -> None:
-    """Nodes made since that number keep what they saved: constants of an op, which PyTorch does not save."""
+def keep_constants(node: Node | None, since: int) -> None:
+    """Let the nodes of this graph whose number is above `since` keep what they saved when they have run.
+
+    They hold constants that the op made for itself and that PyTorch does not save, so a second backward() works.
+    """
     found = [node]
     while found:
         node = found.pop()
-        if node is not None and node.seq > since and not hasattr(node, "lasting"):
-            node.lasting = True
+        if node is not None and node.seq > since and not node.keeps_constants:
+            node.__class__ = _keeping_constants(node.__class__)
             found += [edge[0] for edge in node.next if edge is not None]
+
+
+@cache
+def _keeping_constants(cls: type[Node]) -> type[Node]:
+    """The same class of nodes, which `release` leaves as they are."""
+    members = {"__slots__": (), "keeps_constants": True, "release": _keep, "__module__": cls.__module__}
+    return type(cls.__name__, (cls,), members)
+
+
+def _keep(node: Node) -> None:
+    """`release` of a node that keeps what it saved."""
 
 
 class Node:
@@ -57,9 +67,10 @@ class Node:
     `multi` and get a list of gradients, None where there is none.
     """
 
-    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "lasting", "__weakref__")
+    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
+    keeps_constants = False  # whether the op itself made what is saved (keep_constants)
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
@@ -67,7 +78,6 @@ class Node:
     seq: int
     count: int  # of nodes with several results: how many
     trace: list[str]  # in anomaly mode: where the op was called
-    lasting: bool  # there where only constants were saved that the op itself had made (see last)
 
     def __init__(self, edges: tuple[Edge | None, ...] = (), saved: Any = ()) -> None:
         self.next = edges
@@ -90,11 +100,9 @@ class Node:
         saved = self.saved
         if saved.__class__ is tuple:
             # Formulas and x[i] keep tensors in the second place.
-            if not saved or (len(saved) > 1 and not (saved[1] and _any_tensor(saved))):
-                return
-        elif saved is None or not saved.tensors():
-            return
-        if not hasattr(self, "lasting"):
+            if saved and (len(saved) == 1 or (saved[1] and _any_tensor(saved))):
+                self.saved = None
+        elif saved is not None and saved.tensors():
             self.saved = None
 
     def __call__(self, *grads: Any) -> Any:
