@@ -11,7 +11,6 @@ import itertools
 import re
 import weakref
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 Edge = tuple["Node", int]
@@ -30,7 +29,7 @@ def freed() -> RuntimeError:
 
 
 def _any_tensor(saved: tuple[Any, ...]) -> bool:
-    """Whether a formula's or an index's node keeps more than numbers, such as `alpha`: (names, items, ...)."""
+    """Whether the node of a formula or index, (names, items, ...), keeps more than numbers like `alpha`."""
     for number, item in enumerate(saved[1]):
         # A plain number has the version -1; PyTorch makes a tensor of one that is called "other".
         if item.__class__ is not tuple or item[1] >= 0 or saved[0][number] == "other":
@@ -41,7 +40,8 @@ def _any_tensor(saved: tuple[Any, ...]) -> bool:
 def keep_constants(node: Node | None, since: int) -> None:
     """Let the nodes of this graph whose number is above `since` keep what they saved when they have run.
 
-    They hold constants that the op made for itself and that PyTorch does not save, so a second backward() works.
+    They hold constants that the op made for itself and that PyTorch does not save: so a second backward()
+    works.
     """
     found = [node]
     while found:
@@ -51,11 +51,16 @@ def keep_constants(node: Node | None, since: int) -> None:
             found += [edge[0] for edge in node.next if edge is not None]
 
 
-@cache
+_CONSTANT_KEEPERS: dict[type[Node], type[Node]] = {}
+
+
 def _keeping_constants(cls: type[Node]) -> type[Node]:
     """The same class of nodes, which `release` leaves as they are."""
-    members = {"__slots__": (), "keeps_constants": True, "release": _keep, "__module__": cls.__module__}
-    return type(cls.__name__, (cls,), members)
+    found = _CONSTANT_KEEPERS.get(cls)
+    if found is None:
+        members = {"__slots__": (), "keeps_constants": True, "release": _keep, "__module__": cls.__module__}
+        found = _CONSTANT_KEEPERS[cls] = type(cls.__name__, (cls,), members)
+    return found
 
 
 def _keep(node: Node) -> None:

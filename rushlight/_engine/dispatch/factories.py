@@ -18,7 +18,7 @@ from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
-from rushlight._engine.dispatch import arguments, interpreters as state, out_arguments, overrides
+from rushlight._engine.dispatch import arguments, interpreters, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import forget, keep, key
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners.meta import as_meta
@@ -184,7 +184,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
         return found if found.__class__ is np.ndarray else keep(plans, key, found)
 
     scope: dict[str, Any] = {
-        "PLAIN": state.PLAIN,
+        "PLAIN": interpreters.PLAIN,
         "DEFAULT": Default,
         "DTYPE": dt.dtype,
         "HERE": _HERE,

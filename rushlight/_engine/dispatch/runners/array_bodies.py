@@ -45,7 +45,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     )
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
     if hasattr(body, "way"):
-        arguments = [_by_way(row, body, operands, ", ".join(arguments), lines, scope)]
+        arguments = [_by_resolved(row, body, operands, ", ".join(arguments), lines, scope)]
     if row.refuse:
         scope["_TAKEN"], scope["_taken"] = refusal(row)
         lines.insert(0, f"    if {row.params[0].name}._k not in _TAKEN:\n        _taken({names})")
@@ -109,29 +109,33 @@ def _is_operand(p: Param) -> bool:
     return p.is_tensor or p.is_list or (p.type == "Any" and p.name != "generator")
 
 
-def _by_way(
+def _by_resolved(
     row: Row, body: Any, operands: list[Param], arguments: str, lines: list[str], scope: dict[str, Any]
 ) -> str:
-    """Adds lines that find the body's way for such arguments, and their names; gives what the way takes."""
-    # A way is kept for its arguments: not for a generator, which it would keep alive.
-    own = f"_way({arguments}) if generator is not None else " * any(p.name == "generator" for p in row.params)
+    """Adds lines that find the function that a `resolved` body answers with for such arguments, and
+    their names; gives the code of that function's operands.
+    """
+    # A function is kept for its arguments: not for a generator, which it would keep alive.
+    own = f"_resolve({arguments}) if generator is not None else " * any(
+        p.name == "generator" for p in row.params
+    )
     lines += [
         f"    _key = ({', '.join(key(p, p.name) for p in row.params)},)",
-        f"    _body = {own}_WAYS.get(_key)",
-        f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
+        f"    _body = {own}_FUNCTIONS.get(_key)",
+        f"    if _body is None:\n        _body = _keep(_FUNCTIONS, _key, _resolve({arguments}))",
         "    if _body is NotImplemented:",
         f"        return _otherwise({', '.join(p.name for p in row.params)})",
     ]
     scope.update(
         {
-            "_WAYS": {},
+            "_FUNCTIONS": {},
             "_keep": keep,
-            "_way": body.way,
+            "_resolve": body.resolve,
             "PLAIN": PLAIN,
             **{f"_default_{p.name}": p.default for p in row.params},
         }
     )
-    forget(scope["_WAYS"])
+    forget(scope["_FUNCTIONS"])
     return ", ".join(
         _array(p)
         if p.is_list or p.type == "Tensor"

@@ -16,7 +16,7 @@ from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import program
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.runtime import parallel as pool, team
+from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, symbol
 
@@ -93,7 +93,7 @@ class Pointwise(Tiered):
             return self(*arrays, out=out)
         if out is None and len(self.out) == 1:
             out = result_room(arrays, self.out[0])
-        return pool.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
+        return parallel.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
 
 
 def _deliver(
@@ -140,7 +140,7 @@ def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:
     ready = settings.kernels != "numpy" and kernel.compile_now()
 
     def run(operands: Sequence[Array], results: Sequence[Array]) -> None:
-        whole, shape, threads = (*operands, *results), results[0].shape, pool.get_num_threads()
+        whole, shape, threads = (*operands, *results), results[0].shape, parallel.get_num_threads()
         if (
             ready
             and threads > 1

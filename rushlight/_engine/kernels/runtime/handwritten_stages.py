@@ -23,7 +23,7 @@ from rushlight._engine.kernels.products.tiles import Array, suits
 from rushlight._engine.kernels.runtime import autotune, parallel, stages, team
 from rushlight._engine.kernels.runtime.stages import Stage, Stages, add_reduce, copy, formula, joined
 from rushlight._engine.ops.expressions import symbol
-from rushlight._engine.ops.linalg.matmul import large
+from rushlight._engine.ops.linalg.matmul import is_large_product
 
 _ALIGNED = 64
 
@@ -80,7 +80,7 @@ def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]]) -> tuple[
 
 def product(room: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
     """a @ b: ops/linalg/matmul.py's."""
-    if not large(a, b):
+    if not is_large_product(a, b):
         return stages.matmul(a, b, out)
     plan = None if gemv.fits(a, b) else gemm.planned(a, b, autotune.rows(a, b) if settings.autotune else 0)
     if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:
