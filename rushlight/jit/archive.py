@@ -38,7 +38,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     if isinstance(m, ScriptFunction):
         m = _module_of(m._function)
     code.cls(m._type)
-    data.value(m, Type("Class", home=m._type))
+    data.value(m, Type("Class", cls=m._type))
     with _opened_for_writing(f) as file:
         writer = Writer(file, name)
         for key, flat in data.storages.items():
@@ -64,7 +64,7 @@ def _module_of(function: Function) -> Any:
     )
     forward = Function(
         f"{home.qualname}.forward",
-        [("self", Type("Class", home=home), REQUIRED), *function.arguments],
+        [("self", Type("Class", cls=home), REQUIRED), *function.arguments],
         function.returns,
         owner=home,
         finished=True,
@@ -135,11 +135,11 @@ class _Code:
         for part in t.args:
             self.type(part)
         if t.kind == "Class":
-            self.cls(t.home)
-        elif t.home is not None and str(t) not in self._done:
+            self.cls(t.cls)
+        elif t.cls is not None and str(t) not in self._done:
             self._done.add(str(t))
-            fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.home._fields, t.args, strict=True))
-            self.add(str(t), f"class {t.home.__name__}(NamedTuple):\n{fields}")
+            fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.cls._fields, t.args, strict=True))
+            self.add(str(t), f"class {t.cls.__name__}(NamedTuple):\n{fields}")
 
     def cls(self, home: ClassType) -> None:
         """A class, and what it needs."""
@@ -219,7 +219,7 @@ class _Data:
         elif kind in ("Optional", "Union", "Any"):
             self.value(value, next((a for a in t.args if _fits(value, a)), None) or of_value(value))
         elif kind == "Class":
-            self.instance(value, t.home)
+            self.instance(value, t.cls)
         elif kind == "Tuple":
             self.tuple(list(zip(value, t.args, strict=True)))
         elif kind in ("List", "Dict"):

@@ -233,7 +233,7 @@ def compile_all(home: ClassType) -> None:
     """Compile forward and what is exported, here and in all modules inside."""
     for name, t in home.fields.items():
         if home.kinds[name] == "module":
-            compile_all(t.home)
+            compile_all(t.cls)
     if home.python is None:
         return
     forward = inspect.getattr_static(home.python, "forward", None)
@@ -252,7 +252,7 @@ def wrap(module: Module, home: ClassType) -> Any:
     values: dict[str, Any] = {}
     for name in home.fields:
         if home.kinds[name] == "module":
-            values[name] = wrap(module._modules[name], home.fields[name].home)
+            values[name] = wrap(module._modules[name], home.fields[name].cls)
         else:
             found = getattr(module, name)
             values[name] = (
@@ -288,7 +288,7 @@ def describe(module: Module) -> ClassType:
         if child is None:
             _field(home, name, NONE, "attribute")
         else:
-            _field(home, name, Type("Class", home=describe(child)), "module")
+            _field(home, name, Type("Class", cls=describe(child)), "module")
     _field(home, "training", BOOL, "attribute")
     _attributes(module, home, notes)
     key = (

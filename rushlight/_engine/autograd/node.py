@@ -19,7 +19,7 @@ new = object.__new__
 
 
 def freed() -> RuntimeError:
-    """The error of a second walk through a graph whose saved values are gone."""
+    """The error of a second pass through a graph whose saved values are gone."""
     return RuntimeError(
         "Trying to backward through the graph a second time (or directly access saved tensors after they "
         "have already been freed). Saved intermediate values of the graph are freed when you call "
@@ -214,8 +214,8 @@ class _Traces:
 
 
 TRACES = _Traces()
-# Nodes of results of matched calls (trace/matching.py), and who matches the walk of their graphs, too.
-WALKERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
+# Nodes of results of matched calls (trace/matching.py), and who runs the backward pass through their graphs.
+BACKWARD_RUNNERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 class AccumulateGrad(Node):

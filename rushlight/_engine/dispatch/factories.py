@@ -25,7 +25,7 @@ from rushlight._engine.dispatch.runners.meta import as_meta
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.construction.placement import home_of as available, refuse_placement, track
+from rushlight._engine.tensors.construction.placement import backend_of as available, refuse_placement, track
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -85,8 +85,8 @@ def place(row: Row, given: dict[str, Any]) -> Any:
 def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
     """Make the tensor on a CUDA device."""
     escape("a tensor made on a CUDA device")
-    home = available(where)
-    out = wrap(home.run_factory(row, {**given, "device": home.where}, _call))
+    backend = available(where)
+    out = wrap(backend.run_factory(row, {**given, "device": backend.where}, _call))
     return track(out) if given.get("requires_grad") else out
 
 

@@ -17,10 +17,10 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.dispatch.away import home_of, home_run
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, key, made
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.declared import Rules
+from rushlight._engine.dispatch.off_cpu import backend_of, backend_run
 from rushlight._engine.dispatch.runners.formulas import check_dtype
 from rushlight._engine.dispatch.runners.meta import meta_run, refuse_meta
 from rushlight._engine.ops.signature import Param
@@ -41,7 +41,8 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     arguments = [f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p) for p in row.params]
     whole = by_keyword(row, body) if by_name else body
     meta, grads = (
-        " or ".join(_any_of(p, fact) for p in operands) or "False" for fact in ("_k.away", "_g is not None")
+        " or ".join(_any_of(p, fact) for p in operands) or "False"
+        for fact in ("_k.off_cpu", "_g is not None")
     )
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
     if hasattr(body, "way"):
@@ -213,8 +214,8 @@ def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
     """The runner where an operand is on the meta device, or on another than the CPU."""
 
     def run(*values: Any) -> Any:
-        home = home_of(values)
-        out = meta_run(row, body, values) if home is None else home_run(home, row, body, values)
+        backend = backend_of(values)
+        out = meta_run(row, body, values) if backend is None else backend_run(backend, row, body, values)
         if out is NotImplemented:
             return otherwise(*values)
         if rules is not None and tracked(values):

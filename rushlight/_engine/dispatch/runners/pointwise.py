@@ -93,7 +93,7 @@ def make(formula, entries, check):
         {check}
         {arrays}
         entry = entries.get(({key},))
-        if entry is None or entry.kind.away{apart}:
+        if entry is None or entry.kind.off_cpu{apart}:
             return formula({values})
         {scalars}
         try:

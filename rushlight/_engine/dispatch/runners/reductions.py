@@ -256,13 +256,13 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    if LOCAL.enabled or TAPE or WRAPPED or t._k.away:
+    if LOCAL.enabled or TAPE or WRAPPED or t._k.off_cpu:
         return t.reshape(kept)
     return wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.away or TAPE or WRAPPED:
+    if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
         found: Tensor = t.expand(shape)
         return found
     return wrap(np.broadcast_to(t._a, shape), t._k)
@@ -325,10 +325,10 @@ class _Once:
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
-        if of.home is not None:
+        if of.backend is not None:
             escape("an op on a CUDA device")
             way = partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result)
-            return wrap(of.home.run_reduction(found, way, a, (axes, keepdim, compute, result))), None
+            return wrap(of.backend.run_reduction(found, way, a, (axes, keepdim, compute, result))), None
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
             TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.layout import result_room
+from rushlight._engine.core.layout import result_memory
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.exactness import same_bits
@@ -50,7 +50,7 @@ class Pointwise(Tiered):
         token = hush()
         try:
             if out is None and len(self.out) == 1:
-                out = result_room(arrays, self.out[0])
+                out = result_memory(arrays, self.out[0])
             found = self._program(arrays)
             shape = arrays[0].shape if arrays else ()
             for a in arrays:
@@ -92,7 +92,7 @@ class Pointwise(Tiered):
         if max(a.size for a in arrays) < PARALLEL and len({a.shape for a in arrays}) == 1:
             return self(*arrays, out=out)
         if out is None and len(self.out) == 1:
-            out = result_room(arrays, self.out[0])
+            out = result_memory(arrays, self.out[0])
         return parallel.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
 
 
