@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.ops.resolved import Way
+from rushlight._engine.ops.resolved import ArrayFunction
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -73,7 +73,7 @@ def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
     return padder(a.shape, pads, value)(a)
 
 
-def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Way:
+def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> ArrayFunction:
     """`padded` of arrays of a shape."""
     if not any(p != (0, 0) for p in pads):
         return lambda a: a
