@@ -94,8 +94,7 @@ def check(row: Row, p: Param, value: Any, position: int) -> Any:
     if value is None:
         if p.type.endswith("None"):
             return value
-        if checker is not _str:
-            _mismatch(row, p, p.type, value, position)
+        _mismatch(row, p, p.type, value, position)
     return checker(row, p, value, position)
 
 
@@ -110,6 +109,8 @@ def plain_number(value: Any) -> Any:
 
 
 def _mismatch(row: Row, p: Param, wanted: str, value: Any, position: int) -> Any:
+    if p.name == "reduction":  # PyTorch's losses are Python functions, which look it up
+        raise ValueError(f"{value} is not a valid value for reduction")
     place = "" if p.keyword_only else f" (position {position + 1})"
     raise TypeError(f"{row.told}(): argument '{p.name}'{place} must be {wanted}, not {type(value).__name__}")
 
@@ -184,11 +185,7 @@ def _bool(row: Row, p: Param, value: Any, position: int) -> bool:
 
 
 def _str(row: Row, p: Param, value: Any, position: int) -> str:
-    if not isinstance(value, str):
-        if p.name == "reduction":  # PyTorch's losses are Python functions, which look it up
-            raise ValueError(f"{value} is not a valid value for reduction")
-        _mismatch(row, p, "str", value, position)
-    return str(value)
+    return value if isinstance(value, str) else str(_mismatch(row, p, "str", value, position))
 
 
 def _dtype(row: Row, p: Param, value: Any, position: int) -> dt.dtype:
