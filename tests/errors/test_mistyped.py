@@ -20,7 +20,11 @@ CASES = {
     "a text as a stride": (lambda: F.conv2d(IMAGE, WEIGHT, stride="a"), TypeError, "argument 'stride'"),
     "a fraction as a stride": (lambda: F.conv2d(IMAGE, WEIGHT, stride=[1.5]), TypeError, "argument 'stride'"),
     "texts as a window": (lambda: F.avg_pool2d(IMAGE, ["a"]), TypeError, "argument 'kernel_size'"),
-    "a text as a format": (lambda: X.to(memory_format="a"), TypeError, "must be torch.memory_format, not str"),
+    "a text as a format": (
+        lambda: X.to(memory_format="a"),
+        TypeError,
+        "must be torch.memory_format, not str",
+    ),
     "a format by position": (lambda: X.float(torch.preserve_format), TypeError, ""),
     "no reduction": (lambda: F.mse_loss(X, X, reduction=None), ValueError, "None is not a valid value"),
 }
