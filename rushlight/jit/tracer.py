@@ -177,8 +177,8 @@ class Tracer(TorchFunctionMode):
         self.places: dict[int, str] = {}
         self.scopes: list[str] = []  # what TracingState.push_scope says
         if module is not None:
-            home = function.owner
-            self.self = function.block.param(Type("Class", home=home), "self")
+            owner = function.owner
+            self.self = function.block.param(Type("Class", cls=owner), "self")
             self.places = {
                 id(t): name
                 for name, t in (
@@ -245,7 +245,7 @@ class Tracer(TorchFunctionMode):
         else:
             value = self.self
             for name in path.split("."):
-                value = self.compiler.member(value, value.type.home, name, _AT)
+                value = self.compiler.member(value, value.type.cls, name, _AT)
         value.example = example(found)
         self.values[id(found)] = value
         return value
