@@ -1,4 +1,4 @@
-"""torch.distributed.autograd, as PyTorch has it where it was built without rpc: only to ask whether it is there."""
+"""torch.distributed.autograd, as where PyTorch was built without rpc: only to ask whether it is there."""
 
 from __future__ import annotations
 

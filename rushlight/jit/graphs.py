@@ -1,7 +1,8 @@
 """A program's graph as PyTorch's C++ classes show it: nodes, values, blocks, types, to be read.
 
 Objects here are made when they are asked for, over the program's own representation (ir.py); two of the same
-node or value are equal. What reads graphs (counters of operations, exporters, visualizers) is written for these.
+node or value are equal. What reads graphs (counters of operations, exporters, visualizers) is written for
+these.
 """
 
 from __future__ import annotations

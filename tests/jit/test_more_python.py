@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List  # noqa: UP035 # as programs spell them
+from typing import Dict, List  # as programs spell them
 
 import rushlight as torch
 from rushlight import nn
@@ -11,11 +11,11 @@ from rushlight import nn
 class Recipe:
     """A class of a program's own, that modules hold."""
 
-    def __init__(self, sizes: List[int], places: Dict[int, int]) -> None:  # noqa: UP006
+    def __init__(self, sizes: List[int], places: Dict[int, int]) -> None:
         self.sizes, self.places = sizes, places
 
 
-def _product(recipe: Recipe, shape: List[int]) -> int:  # noqa: UP006
+def _product(recipe: Recipe, shape: List[int]) -> int:
     found = 1
     for size in recipe.sizes:
         found *= size
@@ -39,9 +39,9 @@ def test_objects_that_a_module_holds_are_compiled() -> None:
 
 def test_comprehensions_and_lists_of_what_loops_go_over() -> None:
     @torch.jit.script
-    def made(n: int, x: Dict[int, int], y: List[int]):  # noqa: ANN202, UP006
-        a: Dict[int, int] = {k: y[v] for k, v in x.items()}  # noqa: UP006
-        b: List[int] = list()  # noqa: C408, UP006
+    def made(n: int, x: Dict[int, int], y: List[int]):
+        a: Dict[int, int] = {k: y[v] for k, v in x.items()}
+        b: List[int] = list()
         b.append(n)
         return a, {v: str(v) for v in y}, list(range(1, n, 2)), list(enumerate(y)), list(zip(y, range(n))), b
 
@@ -57,7 +57,7 @@ def test_comprehensions_and_lists_of_what_loops_go_over() -> None:
 
 def test_a_device_by_its_name_and_sparse_tensors() -> None:
     @torch.jit.script
-    def made(x: torch.Tensor):  # noqa: ANN202
+    def made(x: torch.Tensor):
         places, values = torch.tensor([[0, 1], [1, 0]], device="cpu"), torch.tensor([1.0, 2.0], device="cpu")
         found = torch.sparse_coo_tensor(indices=places, values=values, size=(2, 2))
         rows = torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0]), x.detach(), size=(1, 2))

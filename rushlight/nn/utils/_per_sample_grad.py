@@ -53,9 +53,7 @@ def _checked(module: Any, batch_size: Any, loss_reduction: str) -> None:
     if not isinstance(module, Module):
         raise RuntimeError(f"Module passed must be nn.Module, got {type(module).__name__}")
     if not (batch_size is None or isinstance(batch_size, int)):
-        raise RuntimeError(
-            f"Batch size passed must be None or an integer, got {type(batch_size).__name__}"
-        )
+        raise RuntimeError(f"Batch size passed must be None or an integer, got {type(batch_size).__name__}")
     if batch_size is not None and batch_size < 1:
         raise RuntimeError(f"Batch size must be positive, got {batch_size}")
     for weight in module.parameters():
