@@ -49,7 +49,7 @@ class _DecoratorContextManager:
                 FutureWarning,
                 stacklevel=2,
             )
-            return context_decorator(self.clone, _maker(orig_func))
+            return context_decorator(self.clone, _maker(orig_func))  # type: ignore[no-any-return]
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> None:
