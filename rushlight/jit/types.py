@@ -133,8 +133,10 @@ def unify(a: Type, b: Type) -> Type | None:
     return None
 
 
-def from_python(found: Any) -> Type:
-    """The type that a Python annotation means; TypeError where there is none."""
+def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    """The type that a Python annotation means; TypeError where there is none. `of_class`: asked for the type
+    of instances of a program's own class.
+    """
     if isinstance(found, Type):
         return found
     if found is None or found is type(None):
@@ -143,15 +145,15 @@ def from_python(found: Any) -> Type:
         return ANY
     origin, args = typing.get_origin(found), typing.get_args(found)
     if origin in (typing.Union, types.UnionType):
-        inner = [from_python(a) for a in args if a is not type(None)]
+        inner = [from_python(a, of_class) for a in args if a is not type(None)]
         whole = inner[0] if len(inner) == 1 else Type("Union", tuple(inner))
         return optional(whole) if len(inner) < len(args) else whole
     if origin in (list, dict, tuple):
-        parts = () if args == ((),) else tuple(map(from_python, args))
+        parts = () if args == ((),) else tuple(from_python(a, of_class) for a in args)
         return Type(origin.__name__.capitalize(), parts)
     name: Any = getattr(origin or found, "__name__", None)
     if name == "Future" and args:
-        return Type("Future", (from_python(args[0]),))
+        return Type("Future", (from_python(args[0], of_class),))
     if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
         raise TypeError(
             f"Attempted to use {name} without a contained type. Please add a contained type, "
@@ -176,6 +178,8 @@ def from_python(found: Any) -> Type:
             return plain[name]
     if found in (int, float, bool, str, complex):
         return ATOMS[found.__name__]
+    if isinstance(found, type) and of_class is not None:
+        return of_class(found)
     raise TypeError(f"Unknown type annotation: '{getattr(found, '__name__', found)}'")
 
 
@@ -234,12 +238,7 @@ def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type
         return NONE
     if isinstance(value, torch.Tensor):
         return TENSOR
-    try:
-        return from_python(type(value))
-    except TypeError:
-        if of_class is None:
-            raise
-        return of_class(type(value))
+    return from_python(type(value), of_class)
 
 
 def _container(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:

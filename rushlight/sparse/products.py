@@ -259,6 +259,13 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 
 @op()
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight.T + bias."""
+    turned = transpose(weight, 0, 1) if isinstance(weight, SparseTensor) else weight.t()
+    return mm(input, turned) if bias is None else addmm(bias, input, turned)
+
+
+@op()
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """beta * input + alpha * (mat @ vec)."""
     product = mm(mat, vec)

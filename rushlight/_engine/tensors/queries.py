@@ -109,9 +109,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(layout.broadcast_shapes(*sizes))
 
 
-def _check_broadcastable(
-    common: tuple[int, ...], shape: tuple[int, ...], index: int, given: Any
-) -> None:
+def _check_broadcastable(common: tuple[int, ...], shape: tuple[int, ...], index: int, given: Any) -> None:
     for i in range(-1, -1 - min(len(common), len(shape)), -1):
         if common[i] != shape[i] and 1 not in (common[i], shape[i]):
             whole = [1] * (len(shape) - len(common)) + list(common)
