@@ -85,11 +85,32 @@ class Step(NamedTuple):
 class Node:
     """A place in the tree: the step that led here, and what has followed."""
 
-    __slots__ = ("parent", "step", "args", "first", "entered", "next", "flushed", "seen", "programs", "fixed")
+    __slots__ = (
+        "parent",
+        "step",
+        "args",
+        "first",
+        "entered",
+        "next",
+        "flushed",
+        "seen",
+        "programs",
+        "fixed",
+        "known",
+        "tries",
+        "effects",
+        "_shared",
+    )
 
     def __init__(self, parent: Node | None = None) -> None:
         self.parent = parent
         self.step: Step | None = None
+        # What takes calls from here on without asking more (matchers.py), by who calls.
+        self.known: dict[Any, Any] = {}
+        self.tries: dict[Any, int] = {}
+        # Whether a step up to here has effects; places whose memory is others', too.
+        self.effects = False
+        self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
         self.args: list[int] = []
@@ -102,6 +123,43 @@ class Node:
         self.programs: dict[Any, Any] = {}
         # Whether the step is to run as it is, each time.
         self.fixed = False
+
+    @property
+    def count(self) -> int:
+        """How many places there are up to here."""
+        return 0 if self.step is None else self.first + len(self.step.results)
+
+    def learn(self, step: Step, args: list[int], first: int, entered: list[Any]) -> None:
+        """The step that leads here."""
+        self.step, self.args, self.first, self.entered = step, args, first, entered
+        self.effects = step.effects or (self.parent is not None and self.parent.effects)
+        for place, r in enumerate(step.results, first):
+            if r.given < 0:
+                r.pending.place = place
+
+    def shared(self) -> frozenset[int]:
+        """Places of results that lie in memory which others' places lie in, too."""
+        if self._shared is None:
+            nodes: list[Node] = []
+            node: Node | None = self
+            while node is not None and node._shared is None:
+                nodes.append(node)
+                node = node.parent
+            found = set() if node is None else set(node._shared)  # type: ignore[arg-type]
+            for n in reversed(nodes):
+                if n.step is not None:
+                    found.update(n._shares())
+            self._shared = frozenset(found)
+        return self._shared
+
+    def _shares(self) -> Iterator[int]:
+        step: Any = self.step
+        for place, r in enumerate(step.results, self.first):
+            if r.given < 0 and not r.whole:
+                yield place
+            if r.given < 0 and r.view is not None:
+                yield place
+                yield self.args[r.view[0]]
 
     def path(self) -> list[Node]:
         """The nodes of the stretch that ends here."""
