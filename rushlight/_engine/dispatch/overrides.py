@@ -78,7 +78,7 @@ _PASS = """    _begin = None
                 _found = _found(_region, ({shown}))
                 if _found is not NotImplemented:
                     return _found
-            return _region.learnt(DOOR, _region.mark(), ({shown}), {call})
+            return _region.learnt(DOOR, _region.mark(DOOR), ({shown}), {call})
         if TAPE or _modes != LONE:
             if _modes or TAPE:
                 {away}

@@ -16,18 +16,20 @@ def _nobody() -> None:
 
 
 class Entrance:
-    """A place where a tensor with memory of its own came in, and which came in last.
+    """A place where a tensor came in, and which came in last.
 
-    Two tensors that came in may not share memory if they did not when the op was recorded. What is the same
-    tensor with the same array as at the last pass needs no second look, unless something came in before it
-    that did not take part in that pass: passes are numbered, `stamp` is the one that brought this tensor,
-    `seen` the last one in which it was found to be apart from all that had come in before.
+    share: the place of what came in before and is the same memory, seen in the same way; None for none.
+    What is the same tensor with the same array as at the last pass needs no second look at that, unless
+    something came in before it that did not take part in that pass: passes are numbered, `stamp` is the one
+    that brought this tensor, `seen` the last one in which it was compared with all that had come in before.
     """
 
-    __slots__ = ("array", "kind", "place", "root", "seen", "shape", "stamp", "strides", "tensor")
+    __slots__ = ("array", "kind", "place", "root", "seen", "shape", "share", "stamp", "strides", "tensor")
 
-    def __init__(self, place: int, kind: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-        self.place, self.kind, self.shape, self.strides = place, kind, shape, strides
+    def __init__(
+        self, place: int, kind: Any, shape: tuple[int, ...], strides: tuple[int, ...], share: int | None
+    ) -> None:
+        self.place, self.kind, self.shape, self.strides, self.share = place, kind, shape, strides, share
         self.tensor: Any = _nobody
         self.array: Any = _nobody
         self.root, self.seen, self.stamp = 0, -1, -1
@@ -42,13 +44,13 @@ class Entrance:
         if s is not None and (s.exposed or s.foreign):
             return None
         if a is self.array() and t is self.tensor():
-            if self.seen < region.newest and self.root in region.met():
-                return None
-            return a
+            if self.seen >= region.newest or region.twin(a, self.root) == self.share:
+                return a
+            return None
         if t._k is not self.kind or a.shape != self.shape or a.strides != self.strides:
             return None
         key = id(root(a))
-        if key in region.met():
+        if region.twin(a, key) != self.share:
             return None
         self.tensor, self.array, self.root = weakref.ref(t), weakref.ref(a), key
         self.stamp, self.seen = region.number, -1
@@ -64,5 +66,5 @@ class Entrance:
 
 
 def apart(entrances: tuple[Entrance, ...]) -> bool:
-    """Whether what comes in by one op, and may do so one by one, shares no memory."""
+    """Whether what comes in by one call, and may do so one by one, lies in different memory."""
     return len({e.root for e in entrances}) == len(entrances)

@@ -64,13 +64,18 @@ def chain(start: Node, end: Node) -> list[Node]:
     return found[::-1] if node is start else []
 
 
-def build(region: Any, start: Node, end: Node, values: tuple[Any, ...], found: Any) -> Matcher | None:
-    """The matcher of a call on `values` that went from `start` to `end` and gave `found`, if any."""
+def build(
+    region: Any, start: Node, end: Node, values: tuple[Any, ...], found: Any, trail: list[Any]
+) -> Matcher | None:
+    """The matcher of a call on `values` that went from `start` to `end` and gave `found`, if any.
+
+    trail: what was done beside the ops on the way.
+    """
     nodes = chain(start, end)
     if not nodes:
         return None
     try:
-        text, constants = _Writer(region, nodes).write(values, found)
+        text, constants = _Writer(region, nodes, trail).write(values, found)
     except Unknown:
         return None
     made: Matcher = _maker(text)(*constants)
@@ -85,8 +90,21 @@ def _maker(text: str) -> Callable[..., Matcher]:
 class _Writer:
     """The text of one matcher, and the constants that it is made with."""
 
-    def __init__(self, region: Any, nodes: list[Node]) -> None:
+    def __init__(self, region: Any, nodes: list[Node], trail: list[Any]) -> None:
         self.region, self.nodes = region, nodes
+        # Places of which there are several tensors, by where the second was made, and these; nodes that are no
+        # step's, by where they were made.
+        self.aliased: list[tuple[int, int]] = []
+        self.aliases: list[Any] = []
+        self.extras: dict[int, list[Any]] = {}
+        for node, what, *rest in trail:
+            if what == "node":
+                self.extras.setdefault(id(node), []).append(rest)
+            else:
+                self.aliased.append((node.count, rest[0]))
+                self.aliases.append(rest[1])
+        if self.extras.keys() - {id(n) for n in nodes}:
+            raise Unknown
         self.constants: list[Any] = []
         self._numbers: dict[int, str] = {}
         self.conditions: list[str] = []
@@ -126,9 +144,12 @@ class _Writer:
         needed = self._needed(found)
         steps: list[Any] = [n.step for n in self.nodes]
         lasting = any(s.effects or s.bumps or s.writes for s in steps)
-        self._modes(any(s.node is not None for s in steps))
+        self._modes(bool(self.extras) or any(s.node is not None for s in steps))
         for n in self.nodes:
             self._step(n, needed)
+            for function, out, operands in self.extras.get(id(n), ()):
+                told = self._extra(operands)
+                self.lines.append(f"{self.constant(function)}({self._extra(out)}, {told})")
         result = self._result(found)
         return self._text(given, result, lasting), self.constants
 
@@ -200,11 +221,12 @@ class _Writer:
         self.names.setdefault(place, name)
         if entering:
             _, of, sizes, steps, share = self.entered[place]
-            if share is not None or place in self.region.real:
+            if share in self.entered or place in self.region.real or share in self.region.real:
                 raise Unknown
-            e, a = self.constant(Entrance(place, of, sizes, steps)), self._fresh("a")
+            e, a = self.constant(Entrance(place, of, sizes, steps, share)), self._fresh("a")
             conditions.append(f"({a} := {e}.look(region, {name})) is not None")
-            self.entrances.append(e)
+            if share is None:
+                self.entrances.append(e)
             self.checks += [f"{e}.enter(region, {a})", f"{a} = None"]
         elif place in self.region.arrays:
             conditions.append(f"region.inputs[{place}][0]() is {name}")
@@ -222,22 +244,40 @@ class _Writer:
         for n in reversed(self.nodes):
             step: Any = n.step
             made = range(n.first, n.count)
+            for _, out, operands in self.extras.get(id(n), ()):
+                needed.update(self._places(out), self._seen(operands))
+            told = set()
             if step.node is not None:
                 needed.update(made)
-                needed.update(n.args[k] for k in _mentioned(step.node[1]))
+                told.update(n.args[k] for k in _mentioned(step.node[1]))
             needed.update(n.args[k] for k, _ in step.bumps)
             needed.update(n.args[k] for k in step.writes)
             for place, r in zip(made, step.results, strict=True):
                 if place in needed and r.given >= 0:
                     needed.add(n.args[r.given])
                 elif place in needed and r.view is not None:
-                    needed.add(n.args[r.view[0]])
+                    told.add(n.args[r.view[0]])
+            if any(p in told and at <= n.first for at, p in self.aliased):  # which tensor is meant?
+                raise Unknown
+            needed |= told
         return needed
+
+    def _seen(self, tree: Any) -> list[int]:
+        """Places of the tensors in what a node is made of."""
+        if isinstance(tree, Tensor):
+            return self._places(tree)
+        return [p for v in tree for p in self._seen(v)] if tree.__class__ in (list, tuple) else []
+
+    def _extra(self, tree: Any) -> str:
+        """Code for what a node is made of that is no step's."""
+        if isinstance(tree, Tensor) or tree.__class__ in (list, tuple):
+            return self._result(tree)
+        return self.constant(tree)
 
     def _places(self, found: Any) -> list[int]:
         if isinstance(found, Tensor):
             place = self.region.place_of(found)
-            if place is None:
+            if place is None or any(found is t for t in self.aliases):
                 raise Unknown
             return [place]
         if found.__class__ in (tuple, list) or (isinstance(found, tuple) and hasattr(found, "_fields")):
@@ -253,14 +293,38 @@ class _Writer:
             name = self.given.get(id(found)) or self.names.get(place)
             if name is None or not (id(found) in self.given or self._made(place)):
                 raise Unknown
+            self._checked(found, place)
             return name
         if isinstance(found, (tuple, list)):
-            items = "".join(f"{self._result(f)}, " for f in found)
+            items = "".join(f"{self._extra(f)}, " for f in found)
             if found.__class__ is list:
                 return f"[{items}]"
             plain = found.__class__ is tuple
             return f"({items})" if plain else f"tuple.__new__({self.constant(found.__class__)}, ({items}))"
         return self.constant(found)
+
+    def _checked(self, t: Tensor, place: int) -> None:
+        """See that a tensor that was made is as the steps make it."""
+        if id(t) in self.given:
+            return
+        for n in self.nodes:
+            if n.first <= place < n.count:
+                r: Any = n.step.results[place - n.first]  # type: ignore[union-attr]
+                view = getattr(t, "_b", None)
+                if r.given < 0 and (view is None) == (r.view is None):
+                    tracked = any(t is o for o in self._outs()) or n.step.node is not None  # type: ignore[union-attr]
+                    tracked = tracked or not (view is None or n.enabled)
+                    if (view is None or view[1:] == r.view[1:]) and (t._g is None or tracked):
+                        return
+        raise Unknown
+
+    def _outs(self) -> list[Any]:
+        """The tensors that nodes which are no step's were made for."""
+        found: list[Any] = []
+        for extras in self.extras.values():
+            for _, out, _ in extras:
+                found += [out] if isinstance(out, Tensor) else out
+        return found
 
     def _step(self, n: Node, needed: set[int]) -> None:
         step: Any = n.step
@@ -366,7 +430,7 @@ class _Writer:
             f"{t}._s = s",
             f"{t}._b = ({base}, {', '.join(told)})",
             f"g = {base}._g",
-            *([] if LOCAL.enabled else ["if g is not None:", f"    unrecorded({t})"]),
+            *([] if n.enabled else ["if g is not None:", f"    unrecorded({t})"]),
             "if g.__class__ is not AccumulateGrad:",
             "    if s.views is None or len(s.views) >= s.prune_at:",
             f"        remember({t}, s)",

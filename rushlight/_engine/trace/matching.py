@@ -95,6 +95,9 @@ class Region(Writes):
         self.recorded = 0
         # How often something was done that no matcher repeats.
         self.events = 0
+        # What was done beside ops, while a call is watched that is to be learnt: (node, what, ...).
+        self.trail: list[Any] | None = None
+        # Whether a step's own node is being made.
         self.making = False
         # Whether all programs were there.
         self.warm = True
@@ -136,7 +139,7 @@ class Region(Writes):
             found = take(self, values)
             if found is not NotImplemented:
                 return found
-        mark = self.mark()
+        mark = self.mark(door)
         with self.lock:
             found = self._hear(row, call, args, kwargs)
         return self.learnt(door, mark, values, found)
@@ -149,7 +152,7 @@ class Region(Writes):
             if found is not NotImplemented:
                 return found
         modes = STACK.modes
-        mark = self.mark()
+        mark = self.mark(formula)
         modes.pop()
         try:
             with self.lock:
@@ -158,22 +161,57 @@ class Region(Writes):
             modes.append(self)
         return self.learnt(formula, mark, values, found)
 
-    def mark(self) -> tuple[Node, int]:
-        """Where the region stands before a call, for learnt()."""
-        return self.node, self.events
+    def mark(self, door: Any) -> tuple[Node, int, bool]:
+        """Where the region stands before a call, for learnt(), and whether that will learn it."""
+        node = self.node
+        times = node.tries.get(door, 0)
+        learns = (
+            0 < times < MOST_MATCHERS
+            and self.trail is None
+            and not self.recording
+            and TRACES.record is None
+            and self.mine()
+        )
+        if not times:
+            node.tries[door] = 1
+        if learns:
+            self.trail = []
+            TRACES.add(self._trailed)
+            TRACES.asked = True
+        return node, self.events, learns
 
-    def learnt(self, door: Any, mark: tuple[Node, int], values: tuple[Any, ...], found: Any) -> Any:
+    def learnt(self, door: Any, mark: tuple[Node, int, bool], values: tuple[Any, ...], found: Any) -> Any:
         """What a call gave. From the third time that it is matched, it is taken at once."""
-        start, events = mark
-        if self.recording or self.node is start or events != self.events or not self.mine():
+        start, events, learns = mark
+        if not learns or self.trail is None:
             return found
-        times, known = start.tries.get(door, 0), start.known.get(door)
-        start.tries[door] = times + 1
-        if times and times < MOST_MATCHERS:
-            made = build(self, start, self.node, values, found)
+        trail = self._unwatch()
+        if not self.recording:
+            start.tries[door] += 1
+        if not self.recording and self.node is not start and events == self.events:
+            made = build(self, start, self.node, values, found, trail)
             if made is not None:
+                known = start.known.get(door)
                 start.known[door] = made if known is None else either(made, known)
         return found
+
+    def _unwatch(self) -> list[Any]:
+        trail: Any = self.trail
+        self.trail = None
+        TRACES.remove(self._trailed)
+        TRACES.asked = False
+        return trail  # type: ignore[no-any-return]
+
+    def _trailed(self, node: Any) -> None:
+        """A node was made beside those of steps."""
+        if self.unit is not None:
+            return
+        how, TRACES.how = TRACES.how, None
+        if self.trail is not None and not self.making and self.mine():
+            if how is None or node.__class__ is AccumulateGrad:
+                self.events += 1
+            else:
+                self.trail.append((self.node, "node", *how))
 
     def late(self, shells: tuple[Tensor, ...]) -> bool:
         """After another thread had computed while an op was matched: whether the op was among what it did."""
@@ -316,17 +354,9 @@ class Region(Writes):
             own[...] = a
             a = own
         else:
-            others = self.roots.setdefault(id(root(a)), [])
-            share = next(
-                (
-                    p
-                    for p in others
-                    if (b := self.arrays[p]).shape == a.shape
-                    and (b.strides == a.strides and b.dtype == a.dtype and pointer(a) == pointer(b))
-                ),
-                None,
-            )
-            others.append(place)
+            of_memory = id(root(a))
+            share = self.twin(a, of_memory)
+            self.roots.setdefault(of_memory, []).append(place)
         self.arrays[place] = a
         ref = weakref.ref(t)
         self.inputs[place] = ref, a
@@ -355,6 +385,20 @@ class Region(Writes):
             self.entrances = []
         return self.roots
 
+    def twin(self, a: Array, of_memory: int) -> int | None:
+        """The place of what has come in and is the same memory, seen in the same way."""
+        others = self.met().get(of_memory)
+        for p in others or ():
+            b = self.arrays[p]
+            if b is a or (
+                b.shape == a.shape
+                and b.strides == a.strides
+                and b.dtype == a.dtype
+                and pointer(a) == pointer(b)
+            ):
+                return p
+        return None
+
     def place_of(self, t: Any) -> int | None:
         """The place of a tensor that was met in this stretch."""
         try:
@@ -380,7 +424,10 @@ class Region(Writes):
         if place is None or place in self.arrays or not self.mine():
             return False
         if not self.making:
-            self.events += 1
+            if self.trail is None:
+                self.events += 1
+            else:
+                self.trail.append((self.node, "alias", place, other))
         hidden = getattr(t, "_hidden", None)
         if hidden is None:
             self.places[id(other)] = place, weakref.ref(other)
@@ -416,21 +463,16 @@ class Region(Writes):
         """The known op: shells for its results."""
         step: Any = node.step
         self.node, self.known = node, node.known
-        outs = [tensors[r.given] if r.given >= 0 else self._shell(r, tensors) for r in step.results]
-        out = outs[0] if step.many is None else outs if step.many is list else tuple.__new__(step.many, outs)
-        if step.node is not None:
-            function, template = step.node
-            self.making = True
-            try:
-                function(
-                    out,
-                    [
-                        tensors[v[1]] if v[0] else v[1] if v[0] is False else _filled(v, tensors)
-                        for v in template
-                    ],
-                )
-            finally:
-                self.making = False
+        self.making = True
+        try:
+            outs = [tensors[r.given] if r.given >= 0 else self._shell(r, tensors) for r in step.results]
+            many = step.many
+            out = outs[0] if many is None else outs if many is list else tuple.__new__(many, outs)
+            if step.node is not None:
+                function, template = step.node
+                function(out, _filled((None, (list, template)), tensors))
+        finally:
+            self.making = False
         for k, by in step.bumps:
             bump(tensors[k], by)
         return out
@@ -642,6 +684,8 @@ class Region(Writes):
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         try:
+            if self.trail is not None:  # the call that was watched has raised
+                self._unwatch()
             self.settle()
         except Exception:
             if error is None:

@@ -99,6 +99,7 @@ class Node:
         "known",
         "tries",
         "effects",
+        "enabled",
         "_shared",
     )
 
@@ -108,8 +109,8 @@ class Node:
         # What takes calls from here on without asking more (matchers.py), by who calls.
         self.known: dict[Any, Any] = {}
         self.tries: dict[Any, int] = {}
-        # Whether a step up to here has effects; places whose memory is others', too.
-        self.effects = False
+        # Whether a step up to here has effects; whether nodes were made; places whose memory is others', too.
+        self.effects = self.enabled = False
         self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
@@ -132,6 +133,7 @@ class Node:
     def learn(self, step: Step, args: list[int], first: int, entered: list[Any]) -> None:
         """The step that leads here."""
         self.step, self.args, self.first, self.entered = step, args, first, entered
+        self.enabled = LOCAL.enabled
         self.effects = step.effects or (self.parent is not None and self.parent.effects)
         for place, r in enumerate(step.results, first):
             if r.given < 0:
