@@ -161,8 +161,8 @@ class Region(Writes):
             modes.append(self)
         return self.learnt(formula, mark, values, found)
 
-    def mark(self, door: Any) -> tuple[Node, int, bool]:
-        """Where the region stands before a call, for learnt(), and whether that will learn it."""
+    def mark(self, door: Any) -> tuple[Node, int, Any]:
+        """Where the region stands before a call, and the trail of one that is to be learnt."""
         node = self.node
         times = node.tries.get(door, 0)
         learns = (
@@ -174,18 +174,19 @@ class Region(Writes):
         )
         if not times:
             node.tries[door] = 1
-        if learns:
-            self.trail = []
-            TRACES.add(self._trailed)
-            TRACES.asked = True
-        return node, self.events, learns
+        if not learns:
+            return node, self.events, None
+        self.trail = []
+        TRACES.add(self._trailed)
+        TRACES.asked = True
+        return node, self.events, self.trail
 
-    def learnt(self, door: Any, mark: tuple[Node, int, bool], values: tuple[Any, ...], found: Any) -> Any:
+    def learnt(self, door: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
         """What a call gave. From the third time that it is matched, it is taken at once."""
-        start, events, learns = mark
-        if not learns or self.trail is None:
+        start, events, trail = mark
+        if trail is None or self.trail is not trail:
             return found
-        trail = self._unwatch()
+        self._unwatch()
         if not self.recording:
             start.tries[door] += 1
         if not self.recording and self.node is not start and events == self.events:
@@ -195,12 +196,12 @@ class Region(Writes):
                 start.known[door] = made if known is None else either(made, known)
         return found
 
-    def _unwatch(self) -> list[Any]:
-        trail: Any = self.trail
-        self.trail = None
-        TRACES.remove(self._trailed)
-        TRACES.asked = False
-        return trail  # type: ignore[no-any-return]
+    def _unwatch(self) -> None:
+        """The call that is watched is over, or is not to be learnt."""
+        if self.trail is not None:
+            self.trail = None
+            TRACES.remove(self._trailed)
+            TRACES.asked = False
 
     def _trailed(self, node: Any) -> None:
         """A node was made beside those of steps."""
@@ -278,6 +279,7 @@ class Region(Writes):
     def eagerly(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run it as if no region were there, after what was put off."""
         self.events += 1
+        self._unwatch()
         self.settle()
         with self._away():
             return call(*args, **kwargs)
@@ -285,6 +287,7 @@ class Region(Writes):
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
         self.events += 1
+        self._unwatch()
         with self._away():
             return call(*args)
 
@@ -684,8 +687,7 @@ class Region(Writes):
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         try:
-            if self.trail is not None:  # the call that was watched has raised
-                self._unwatch()
+            self._unwatch()
             self.settle()
         except Exception:
             if error is None:
