@@ -44,6 +44,8 @@ def _any_tensor(saved: Any) -> bool:
 
 def last(node: Node | None, since: int) -> None:
     """Nodes made since that number keep what they saved: constants of an op, which PyTorch does not save."""
+    if TRACES.told is not None:
+        TRACES.told(None)
     found = [node]
     while found:
         node = found.pop()
@@ -171,11 +173,13 @@ class _Traces:
     """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody.
 
     how: (function, result, operands) of an op's node that function(result, operands) makes, if `asked`.
+    told: hears that the node of a result has got another name, or (None) that nodes will last.
     """
 
     record: Callable[[Node], None] | None = None
     how: Any = None
     asked = False
+    told: Callable[[Any], None] | None = None
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Node], None]] = []

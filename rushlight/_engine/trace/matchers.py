@@ -100,6 +100,8 @@ class _Writer:
         for node, what, *rest in trail:
             if what == "node":
                 self.extras.setdefault(id(node), []).append(rest)
+            elif what == "name":
+                self.extras.setdefault(id(node), []).append((rest[1], rest[0], None))
             else:
                 self.aliased.append((node.count, rest[0]))
                 self.aliases.append(rest[1])
@@ -148,8 +150,11 @@ class _Writer:
         for n in self.nodes:
             self._step(n, needed)
             for function, out, operands in self.extras.get(id(n), ()):
-                told = self._extra(operands)
-                self.lines.append(f"{self.constant(function)}({self._extra(out)}, {told})")
+                told, what = self._extra(out), self.constant(function)
+                if operands is None:  # a node's class
+                    self.lines.append(f"{told}._g.__class__ = {what}")
+                else:
+                    self.lines.append(f"{what}({told}, {self._extra(operands)})")
         result = self._result(found)
         return self._text(given, result, lasting), self.constants
 
@@ -314,15 +319,23 @@ class _Writer:
                 if r.given < 0 and (view is None) == (r.view is None):
                     tracked = any(t is o for o in self._outs()) or n.step.node is not None  # type: ignore[union-attr]
                     tracked = tracked or not (view is None or n.enabled)
-                    if (view is None or view[1:] == r.view[1:]) and (t._g is None or tracked):
-                        return
+                    if t._g is not None and not tracked:
+                        break
+                    if view is not None and view[1:] != r.view[1:]:  # one of several, say
+                        base, told = self.given.get(id(view[0])), ", ".join(map(self.constant, view[1:]))
+                        if base is None:
+                            break
+                        self.lines.append(f"{self.names[place]}._b = ({base}, {told})")
+                    return
         raise Unknown
 
     def _outs(self) -> list[Any]:
         """The tensors that nodes which are no step's were made for."""
         found: list[Any] = []
         for extras in self.extras.values():
-            for _, out, _ in extras:
+            for _, out, operands in extras:
+                if operands is None:
+                    continue
                 found += [out] if isinstance(out, Tensor) else out
         return found
 

@@ -178,7 +178,7 @@ class Region(Writes):
             return node, self.events, None
         self.trail = []
         TRACES.add(self._trailed)
-        TRACES.asked = True
+        TRACES.asked, TRACES.told = True, self._renamed
         return node, self.events, self.trail
 
     def learnt(self, door: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
@@ -201,7 +201,21 @@ class Region(Writes):
         if self.trail is not None:
             self.trail = None
             TRACES.remove(self._trailed)
-            TRACES.asked = False
+            TRACES.asked, TRACES.told = False, None
+
+    def _renamed(self, t: Any) -> None:
+        """A result's node got another class, or (None) nodes were told to last."""
+        if not self.mine():
+            return
+        if self.unit is not None:
+            if t is None:
+                self.unit.fail("nodes keep what they saved")
+            else:
+                self.unit.renamed.append((t, t._g.__class__))
+        elif t is None or self.trail is None:
+            self.events += 1
+        else:
+            self.trail.append((self.node, "name", t, t._g.__class__))
 
     def _trailed(self, node: Any) -> None:
         """A node was made beside those of steps."""
@@ -573,14 +587,14 @@ class Region(Writes):
                 self.context.enter_context(settings.using(kernels="llvm"))
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
-        TRACES.asked = True
+        TRACES.asked, TRACES.told = True, self._renamed
         done = False
         try:
             out = call(*args, **kwargs)
             done = True
         finally:
             TRACES.remove(self._noted)
-            TRACES.asked = False
+            TRACES.asked, TRACES.told = False, None
             self.unit = None
             if not done:  # nothing was noted of its operands: the next op is to meet them anew
                 self.settle()

@@ -172,6 +172,18 @@ class Node:
         return found[::-1]
 
 
+class Renamed:
+    """What makes a node that gets another class."""
+
+    def __init__(self, function: Any, cls: type) -> None:
+        self.function, self.cls = function, cls
+
+    def __call__(self, out: Any, values: Any) -> None:
+        """Leave the node behind."""
+        self.function(out, values)
+        out._g.__class__ = self.cls
+
+
 class Unit:
     """Listens while one op runs, and tells what it did."""
 
@@ -181,7 +193,8 @@ class Unit:
         self.versions = [0 if t._s is None else t._s.version for t in tensors]
         self.failed = ""
         self.nodes: list[Any] = []
-        # (tensor, second tensor of its memory), as they are made.
+        # Classes that results' nodes have got; (tensor, second tensor of its memory), as they are made.
+        self.renamed: list[tuple[Tensor, type]] = []
         self.aliases: list[tuple[Tensor, Tensor]] = []
         self.told: list[Told] = []
         self.writes: set[int] = set()
@@ -285,8 +298,10 @@ class Unit:
         if len(self.nodes) > 1 or self.nodes[0] is None:
             return self.fail("an op has several nodes")
         function, made, values = self.nodes[0]
-        if made is not out:
+        if made is not out or any(t is not out for t, _ in self.renamed):
             return self.fail("an op's node is another's")
+        for _, cls in self.renamed:
+            function = Renamed(function, cls)
         template = []
         for v in values:
             item = self._operand(v)
