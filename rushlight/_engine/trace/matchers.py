@@ -27,6 +27,7 @@ from rushlight._engine.tensors.tensor import Tensor, storage
 from rushlight._engine.trace.attributes import IDENTICAL, PLAINLY, SEQUENCES
 from rushlight._engine.trace.entrances import Entrance, apart
 from rushlight._engine.trace.trace import Node, bump
+from rushlight._engine.trace.writes import free
 
 Matcher = Callable[[Any, tuple[Any, ...]], Any]
 _SCOPE: dict[str, Any] = {
@@ -38,6 +39,7 @@ _SCOPE: dict[str, Any] = {
     "AccumulateGrad": AccumulateGrad,
     "apart": apart,
     "bump": bump,
+    "free": free,
     "keep_result": keep_result,
     "next_seq": next_seq,
     "version_of": version_of,
@@ -92,14 +94,20 @@ class _Writer:
 
     def __init__(self, region: Any, nodes: list[Node], trail: list[Any]) -> None:
         self.region, self.nodes = region, nodes
-        # Places of which there are several tensors, by where the second was made, and these; nodes that are no
-        # step's, by where they were made.
+        # Places of which there are several tensors, by where the second was made, and these; nodes that are
+        # no step's, by where they were made.
         self.aliased: list[tuple[int, int]] = []
         self.aliases: list[Any] = []
         self.extras: dict[int, list[Any]] = {}
+        # A tensor that takes the place of a result of the call, as it is written to.
+        self.become: Any = None
         for node, what, *rest in trail:
             if what == "node":
                 self.extras.setdefault(id(node), []).append(rest)
+            elif what == "become":
+                if self.become is not None:
+                    raise Unknown
+                self.become = rest
             elif what == "name":
                 self.extras.setdefault(id(node), []).append((rest[1], rest[0], None))
             else:
@@ -155,6 +163,11 @@ class _Writer:
                     self.lines.append(f"{told}._g.__class__ = {what}")
                 else:
                     self.lines.append(f"{what}({told}, {self._extra(operands)})")
+        if self.become is not None:
+            if found is not self.become[0] or self.become[4].place != self.nodes[-1].first:
+                raise Unknown
+            self._become()
+            lasting = True
         result = self._result(found)
         return self._text(given, result, lasting), self.constants
 
@@ -209,6 +222,9 @@ class _Writer:
 
     def _tensor(self, t: Any, name: str) -> None:
         place, conditions = self.region.place_of(t), self.conditions
+        if self.become is not None and t is self.become[0]:
+            self._target(t, name)
+            return
         entering = place in self.entered
         self.given.setdefault(id(t), name)
         conditions.append(f"{name}.__class__ is {self.constant(t.__class__)}")
@@ -241,11 +257,43 @@ class _Writer:
                 raise Unknown
             conditions.append(f"{name}._hidden is {self.constant(hidden)}")
 
+    def _target(self, t: Any, name: str) -> None:
+        """What is written to: a result of this stretch which nobody else sees (writes.py)."""
+        old, place = self.become[2], self.become[2].place
+        self.conditions += [
+            f"{name}.__class__ is Tensor and {name}._hidden is {self.constant(old)}",
+            f"{name}._g is {'None' if self.become[1]._g is None else 'not None'}",
+            f"{name}._g.__class__ is not AccumulateGrad",
+            f"not LOCAL.transforms and {place} not in region.shares and free(region, {name})",
+        ]
+        if id(t) in self.given:
+            return
+        self.given[id(t)] = name
+        stand = self.names[place] = self._fresh("t")
+        self.shells.append(stand)
+        self.lines += [
+            f"{stand} = new(Tensor)",
+            f"{stand}._k, {stand}._g, {stand}._i = {name}._k, {name}._g, {name}._i",
+            f"{stand}._s, {stand}._hidden = None, {name}._hidden",
+        ]
+
+    def _become(self) -> None:
+        target, _, _, first, hidden, tracked = self.become
+        name = self.given[id(target)]
+        if tracked:
+            self.lines.append(f"{name}._g, {name}._i = {self.names[first]}._g, {self.names[first]}._i")
+        self.lines += [
+            f"{name}._hidden = {self.constant(hidden)}",
+            f"bump({name}, 1)",
+            f"region.private[id({name})] = ref({name})",
+        ]
+        self.shells.append(name)
+
     # --- what is made ----------------------------------------------------------------------------------
 
     def _needed(self, found: Any) -> set[int]:
         """Places whose tensors somebody will see."""
-        needed = set(self._places(found))
+        needed = set(self._places(found)) if self.become is None else {self.become[3]}
         for n in reversed(self.nodes):
             step: Any = n.step
             made = range(n.first, n.count)

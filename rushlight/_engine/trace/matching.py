@@ -31,7 +31,7 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.attributes import PLAINLY, SEQUENCES
 from rushlight._engine.trace.ear import Ear
-from rushlight._engine.trace.matchers import build, either
+from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, root
 from rushlight._engine.trace.stretch import RUNNING, Path, Program, seen
 from rushlight._engine.trace.trace import Node, Step, Unit, bump, tracked
@@ -39,8 +39,6 @@ from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a stretch has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
-# How many ways a call is known to be matched from one node.
-MOST_MATCHERS = 8
 _slot, _hidden = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
 # Of stretches, as they begin.
@@ -82,7 +80,7 @@ class Trace:
         return region is not None and other.__class__ is Tensor and region.also(t, other)
 
 
-class Region(Writes):
+class Region(Learning, Writes):
     """One pass through a trace: an interpreter in the dispatcher of this thread."""
 
     def __init__(self, trace: Trace, begin: Node) -> None:
@@ -161,73 +159,6 @@ class Region(Writes):
             modes.append(self)
         return self.learnt(formula, mark, values, found)
 
-    def mark(self, door: Any) -> tuple[Node, int, Any]:
-        """Where the region stands before a call, and the trail of one that is to be learnt."""
-        node = self.node
-        times = node.tries.get(door, 0)
-        learns = (
-            0 < times < MOST_MATCHERS
-            and self.trail is None
-            and not self.recording
-            and TRACES.record is None
-            and self.mine()
-        )
-        if not times:
-            node.tries[door] = 1
-        if not learns:
-            return node, self.events, None
-        self.trail = []
-        TRACES.add(self._trailed)
-        TRACES.asked, TRACES.told = True, self._renamed
-        return node, self.events, self.trail
-
-    def learnt(self, door: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
-        """What a call gave. From the third time that it is matched, it is taken at once."""
-        start, events, trail = mark
-        if trail is None or self.trail is not trail:
-            return found
-        self._unwatch()
-        if not self.recording:
-            start.tries[door] += 1
-        if not self.recording and self.node is not start and events == self.events:
-            made = build(self, start, self.node, values, found, trail)
-            if made is not None:
-                known = start.known.get(door)
-                start.known[door] = made if known is None else either(made, known)
-        return found
-
-    def _unwatch(self) -> None:
-        """The call that is watched is over, or is not to be learnt."""
-        if self.trail is not None:
-            self.trail = None
-            TRACES.remove(self._trailed)
-            TRACES.asked, TRACES.told = False, None
-
-    def _renamed(self, t: Any) -> None:
-        """A result's node got another class, or (None) nodes were told to last."""
-        if not self.mine():
-            return
-        if self.unit is not None:
-            if t is None:
-                self.unit.fail("nodes keep what they saved")
-            else:
-                self.unit.renamed.append((t, t._g.__class__))
-        elif t is None or self.trail is None:
-            self.events += 1
-        else:
-            self.trail.append((self.node, "name", t, t._g.__class__))
-
-    def _trailed(self, node: Any) -> None:
-        """A node was made beside those of steps."""
-        if self.unit is not None:
-            return
-        how, TRACES.how = TRACES.how, None
-        if self.trail is not None and not self.making and self.mine():
-            if how is None or node.__class__ is AccumulateGrad:
-                self.events += 1
-            else:
-                self.trail.append((self.node, "node", *how))
-
     def late(self, shells: tuple[Tensor, ...]) -> bool:
         """After another thread had computed while an op was matched: whether the op was among what it did."""
         with self.lock:
@@ -293,7 +224,7 @@ class Region(Writes):
     def eagerly(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run it as if no region were there, after what was put off."""
         self.events += 1
-        self._unwatch()
+        self.unwatch()
         self.settle()
         with self._away():
             return call(*args, **kwargs)
@@ -301,7 +232,7 @@ class Region(Writes):
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
         self.events += 1
-        self._unwatch()
+        self.unwatch()
         with self._away():
             return call(*args)
 
@@ -701,7 +632,7 @@ class Region(Writes):
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         try:
-            self._unwatch()
+            self.unwatch()
             self.settle()
         except Exception:
             if error is None:

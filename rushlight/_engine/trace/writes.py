@@ -17,7 +17,7 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array
 from rushlight._engine.trace.trace import Step, bump
 
-_slot = Tensor.__dict__["_a"].__get__
+_slot, _base = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_b"].__get__
 _new = object.__new__
 
 
@@ -28,6 +28,17 @@ def filled(t: Tensor) -> bool:
     except AttributeError:
         return False
     return True
+
+
+def free(region: Any, t: Tensor) -> bool:
+    """Whether a pending tensor is no view, and has a storage that nobody else has."""
+    try:
+        if _base(t) is not None:
+            return False
+    except AttributeError:
+        pass
+    own = region.private.get(id(t))
+    return t._s is None or (own is not None and own() is t)
 
 
 def _nothing(a: Array) -> Array:
@@ -45,11 +56,9 @@ class Writes:
             target.__class__ is not Tensor
             or row is None
             or row.kind != "pointwise"
-            or (not self.pending(target) or getattr(target, "_b", None) is not None)
+            or not self.pending(target)
+            or not free(self, target)
         ):
-            return None
-        own = self.private.get(id(target))
-        if target._s is not None and (own is None or own() is not target):
             return None
         if (
             LOCAL.transforms
@@ -73,7 +82,7 @@ class Writes:
             or (made._k, made._l.shape, made._l.strides) != (target._k, target._l.shape, target._l.strides)
         ):
             return None
-        self._become(target, made)
+        self._become(target, made, stand)
         return target
 
     def _stand(self: Any, target: Tensor) -> Tensor:
@@ -88,10 +97,10 @@ class Writes:
         self.know(t, self.place_of(target))
         return t
 
-    def _become(self: Any, target: Tensor, made: Tensor) -> None:
+    def _become(self: Any, target: Tensor, made: Tensor, stand: Tensor) -> None:
         if made._g is not None:
             target._g, target._i = made._g, made._i
-        self.events += 1
+        first, tracked = self.place_of(made), made._g is not None
         if self.shared(self.place_of(made)):  # its node keeps it: a later write is not to reach that
             before, LOCAL.enabled = LOCAL.enabled, False
             try:
@@ -99,6 +108,11 @@ class Writes:
             finally:
                 LOCAL.enabled = before
         hidden, place = getattr(made, "_hidden", None), self.place_of(made)
+        if self.trail is None or hidden is None:
+            self.events += 1
+        else:
+            old = target._hidden
+            self.trail.append((self.node, "become", target, stand, old, first, hidden, tracked))
         if hidden is None:
             target._a = made._a
         else:
