@@ -502,6 +502,8 @@ def differ(theirs: Any, mine: Any, strides: bool = False, values: bool = False, 
     """How two results differ; an empty text where they do not."""
     if isinstance(theirs, Exception) or isinstance(mine, Exception):
         a, b = (type(v).__name__.lstrip("_") if isinstance(v, Exception) else "" for v in (theirs, mine))
+        if (a, b) == ("AttributeError", "TypeError") and "object has no attribute" in str(theirs):
+            return ""  # PyTorch stumbled over what has another type
         said = " ".join(str(theirs if a else mine).split())[:110]
         what = "refuses" if not a else "accepts" if not b else "another exception"
         return "" if a == b else f"{what}: {a} {b} {said}"
