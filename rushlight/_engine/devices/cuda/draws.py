@@ -48,12 +48,7 @@ def _made(home: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[Any, 
     there.
     """
     made: DeviceArray = home.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
-    room = home.outline(made)
-
-    def work() -> None:
-        room[...] = draw(room)
-
-    home._submit(work, what, uses, (made,))
+    home.fill_late(made, draw, what, uses)
     return made
 
 

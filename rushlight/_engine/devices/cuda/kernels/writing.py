@@ -60,7 +60,7 @@ def vector_width(meaning: Meaning) -> int:
 
 @lru_cache(maxsize=1024)
 def pointwise(
-    meaning: Meaning, target: str, rank: int = 0, width: int = 1, values: frozenset[str] = frozenset()
+    meaning: Meaning, rank: int = 0, width: int = 1, values: frozenset[str] = frozenset(), target: str = "nvptx"
 ) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers) for expressions over arrays of a common shape.
 
