@@ -45,6 +45,7 @@ class Simulated(Rows):
         super().__init__(platform, index, card, Memory(card.memory, min(CONTEXT, card.memory // 8)))
         if self.check is not None:
             self.allocator.on_free = self.check.freed
+        self._failed = np.zeros(1, np.int64)
         # What calls gave: a description of their results by function and operands' geometry.
         self._known: dict[Any, Any] = {}
 
@@ -296,11 +297,14 @@ class Simulated(Rows):
         """Queue the grid; in strict mode it runs twice, in two orders of threads, which must agree."""
         kernel = simulator.compiled(source)
         addresses = [a.address + self.memory.shift for a in (*operands, *results)]
-        fresh = not any(r.handle is o.handle for r in results for o in operands)
+        fresh = bool(results) and not any(r.handle is o.handle for r in results for o in operands)
         rooms = [self.outline(r) for r in results]
 
         def work() -> None:
             kernel.run(*grid, addresses, numbers)
+            if self._failed[0]:
+                self._failed[0] = 0
+                raise IndexError("index out of bounds")
             if self.check is not None and fresh:
                 first = [room.copy() for room in rooms]
                 kernel.run(*grid, addresses, numbers, turned=True)
@@ -309,6 +313,11 @@ class Simulated(Rows):
 
         self._submit(work, what, operands, results)
 
+    @property
+    def failed(self) -> int:
+        """The address that kernels write to that meet a wrong index."""
+        return int(self._failed.ctypes.data)
+
     def brought(self, found: Array) -> DeviceArray:
         return self.adopt(found, [])  # type: ignore[no-any-return]
 
@@ -316,6 +325,10 @@ class Simulated(Rows):
         """(blocks, threads) for so many pieces of work: few, since they take turns."""
         threads = min(THREADS, -(-count // 32) * 32)
         return min(BLOCKS, -(-count // threads)), threads
+
+    def blocks(self, count: int, n: int) -> tuple[int, int]:
+        """(blocks, threads) for so many blocks' work, each of which has `n` elements."""
+        return max(min(BLOCKS, count), 1), 32 if n <= 128 else THREADS
 
     # --- rows -----------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -17,16 +18,30 @@ from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import symbol
 
+# (input, axis whose coordinate it is), and (input, the values that it must lie between).
+Axes = tuple[tuple[str, int], ...]
+Ranges = tuple[tuple[str, str, str], ...]
 # The most dims that a kernel's layout has.
 MOST = 12
 
 
 @cache
-def source(meaning: Meaning, rank: int, width: int, values: frozenset[str]) -> Source:
+def source(
+    meaning: Meaning,
+    rank: int,
+    width: int,
+    values: frozenset[str],
+    axes: Axes = (),
+    checked: Ranges = (),
+    placed: bool = False,
+    bases: tuple[str, ...] = (),
+) -> Source:
     """The kernel of a meaning for arrays of `rank` dims, 0 for contiguous ones."""
-    arrays = len(meaning.inputs) - len(values) + len(meaning.outputs)
-    numbers = 1 + rank * (1 + arrays) + len(values)
-    return Source(writing.pointwise, (meaning, rank, width, values), arrays, numbers)
+    arrays = len(meaning.inputs) - len(values) - len(axes) - len(bases)
+    arrays += 0 if placed else len(meaning.outputs)
+    numbers = 1 + rank * (1 + arrays) + len(values) + bool(checked)
+    arguments = (meaning, rank, width, values, axes, checked, placed, bases)
+    return Source(writing.pointwise, arguments, len(bases) + arrays, numbers)
 
 
 def pointwise(
@@ -54,49 +69,102 @@ def into(
     shape = results[0].shape
     if 0 in shape:
         return
-    values = frozenset(
-        name for (name, _), a in zip(meaning.inputs, arrays, strict=True) if a.__class__ is not DeviceArray
-    )
+    values = _numbers_of(meaning.inputs, arrays)
     there = [a for a in arrays if a.__class__ is DeviceArray]
-    flat, every = _flattened(shape, [*there, *results])
+    every = [*there, *results]
+    flat = _merged(_dims(shape, every), every)
     width = writing.vector_width(meaning) if not flat else 1
     if results[0].size % width or any(a.address % writing.ACCESS for a in every):
         width = 1
-    rank = len(flat)
-    if rank > MOST:
-        raise NotServed(f"a layout of {rank} dims")
-    kernel = source(meaning, rank, width, values)
-    numbers = [results[0].size // width]
-    if rank:
-        numbers += [n for n, _ in flat] + [steps[k] for k in range(len(every)) for _, steps in flat]
+    kernel = source(meaning, _rank(flat), width, values)
+    numbers = [results[0].size // width, *_layout(flat, len(every))]
     numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
     home.launch(kernel, home.grid(numbers[0]), there, results, numbers, what)
 
 
-def _flattened(
-    shape: tuple[int, ...], arrays: Sequence[DeviceArray]
-) -> tuple[list[tuple[int, tuple[int, ...]]], Sequence[DeviceArray]]:
-    """(dims as (size, strides of each array), arrays): none where all are contiguous.
+def by_coordinates(
+    home: Any,
+    meaning: Meaning,
+    arrays: Sequence[Any],
+    results: Sequence[DeviceArray],
+    what: str,
+    shape: tuple[int, ...] = (),
+    axes: Axes = (),
+    checked: Ranges = (),
+    bases: Sequence[tuple[str, DeviceArray]] = (),
+) -> None:
+    """Compute where an element's coordinates count: `axes` are inputs that stand behind those of `arrays`,
+    and behind them the addresses of arrays, `bases`.
 
-    Dims of size 1 are dropped; neighbours that lie without gaps in every array are one.
+    results: none where the second output is the address at which the first is stored; then `shape` is walked.
+    checked: (input, low, high): inputs that must lie in [low, high), which are others.
     """
+    placed = not results
+    shape = shape if placed else results[0].shape
+    if 0 in shape:
+        return
+    given = meaning.inputs[: len(arrays)]
+    values = _numbers_of(given, arrays)
+    there = [a for a in arrays if a.__class__ is DeviceArray]
+    every = [*there, *results]
+    dims = _dims(shape, every) or [(1, (0,) * len(every))]
+    kernel = source(meaning, _rank(dims), 1, values, axes, checked, placed, tuple([n for n, _ in bases]))
+    numbers = [math.prod(shape), *_layout(dims, len(every))]
+    numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+    numbers += [home.failed] if checked else []
+    given_bases = [a for _, a in bases]
+    home.launch(kernel, home.grid(numbers[0]), [*given_bases, *there], results, numbers, what)
+
+
+def _numbers_of(inputs: Any, arrays: Sequence[Any]) -> frozenset[str]:
+    return frozenset(
+        name for (name, _), a in zip(inputs, arrays, strict=True) if a.__class__ is not DeviceArray
+    )
+
+
+Dims = list[tuple[int, tuple[int, ...]]]
+
+
+def _dims(shape: tuple[int, ...], arrays: Sequence[DeviceArray]) -> Dims:
+    """The dims as (size, strides of each array, 0 where it is broadcast)."""
     places = []
     for a in arrays:
         steps = [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
         places.append([0] * (len(shape) - len(steps)) + steps)
-    dims: list[tuple[int, tuple[int, ...]]] = []
-    for axis in sorted(range(len(shape)), key=lambda i: -abs(places[-1][i])):
-        n, steps = shape[axis], tuple([p[axis] for p in places])
+    return [(n, tuple([p[axis] for p in places])) for axis, n in enumerate(shape)]
+
+
+def _merged(dims: Dims, arrays: Sequence[DeviceArray]) -> Dims:
+    """Dims that matter: none where all arrays are contiguous.
+
+    Dims of size 1 are dropped; neighbours that lie without gaps in every array are one.
+    """
+    found: Dims = []
+    for n, steps in sorted(dims, key=_outermost):
         if n == 1:
             continue
-        if dims and all(before == n * now for before, now in zip(dims[-1][1], steps, strict=True)):
-            dims[-1] = dims[-1][0] * n, steps
+        if found and all(before == n * now for before, now in zip(found[-1][1], steps, strict=True)):
+            found[-1] = found[-1][0] * n, steps
         else:
-            dims.append((n, steps))
-    if not dims or (len(dims) == 1 and dims[0][1] == tuple([a.itemsize for a in arrays])):
-        # One element is contiguous, unless an operand were of another shape.
-        return [], arrays
-    return dims, arrays
+            found.append((n, steps))
+    if not found or (len(found) == 1 and found[0][1] == tuple([a.itemsize for a in arrays])):
+        return []
+    return found
+
+
+def _outermost(dim: tuple[int, tuple[int, ...]]) -> int:
+    return -abs(dim[1][-1])
+
+
+def _rank(dims: Dims) -> int:
+    if len(dims) > MOST:
+        raise NotServed(f"a layout of {len(dims)} dims")
+    return len(dims)
+
+
+def _layout(dims: Dims, arrays: int) -> list[int]:
+    """Sizes, then each array's strides."""
+    return [n for n, _ in dims] + [steps[k] for k in range(arrays) for _, steps in dims]
 
 
 def bits(a: Any) -> int:
