@@ -22,10 +22,16 @@ from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
 
 Array = np.ndarray[Any, Any]
+# How many of the host's arrays a device keeps for its kernels.
+MOST_KEPT = 64
 
 
 class Rows(Device):
     """A device, with the ways that each kind of row takes there."""
+
+    def __init__(self, platform: Any, index: int, card: Any, memory: Any) -> None:
+        super().__init__(platform, index, card, memory)
+        self._kept: dict[Any, DeviceArray] = {}
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
@@ -112,6 +118,15 @@ class Rows(Device):
         if found.size:
             self.copy(made, found, False, False)
         return made
+
+    def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
+        """A host's array on the device, which is copied there once for its key."""
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) > MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[key] = self.brought(make())
+        return found
 
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
