@@ -162,6 +162,10 @@ def _filled(value: Any) -> Callable[..., Any]:
     return like
 
 
+def _full_like(home: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
+    return _filled(value)(home, a, dtype)  # type: ignore[no-any-return]
+
+
 def _contiguous(home: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:
     return launches.contiguous(home, a if dtype is None else as_dtype(home, a, np.dtype(dtype)))
 
@@ -176,4 +180,5 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.zeros_like: _filled(0),
     np.ones_like: _filled(1),
     np.empty_like: _filled(None),
+    np.full_like: _full_like,
 }

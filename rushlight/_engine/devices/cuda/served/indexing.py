@@ -262,6 +262,43 @@ def _scatter_reduce(
     return _written(home, _REDUCE[reduce], a, dim, index, src)
 
 
+# --- losses ---------------------------------------------------------------------------------------
+
+
+@cache
+def _counted(of: str, by: str, weighted: bool) -> tuple[Meaning, Meaning]:
+    """(a target, or 0 where it is ignored; the loss and the share of what was picked there)."""
+    target, ignored = m.cast(symbol("target"), arg="int64"), symbol("ignored")
+    counts = m.ne(target, ignored)
+    safe = Meaning(
+        (m.where(counts, target, whole(0)),), (("target", by), ("ignored", "int64")), ("int64",), "int64"
+    )
+    zero, one = symbol("zero"), symbol("share") if weighted else symbol("one")
+    loss = m.where(counts, m.neg(symbol("picked")) * one, zero), m.where(counts, one, zero)
+    names = [("picked", of), ("target", by), ("ignored", "int64"), ("zero", of)]
+    names.append(("share" if weighted else "one", of))
+    return safe, Meaning(loss, tuple(names), (of, of), dt.opmath(dt.BY_NAME[of]).name)
+
+
+def _nll(home: Any, a: DeviceArray, target: DeviceArray, weight: Any, ignore_index: int) -> Any:
+    """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
+    rows, places = (a[None], target.reshape(1)) if a.ndim == 1 else (a, target)
+    of = dt.from_numpy_dtype(a.dtype)
+    if not of.is_floating_point or target.dtype.kind not in "iu" or rows.ndim != places.ndim + 1:
+        raise NotServed("a loss of this kind")
+    safe, losses = _counted(of.name, dt.from_numpy_dtype(target.dtype).name, weight is not None)
+    ignored, zero = integer(ignore_index), np.zeros((), a.dtype)
+    inside = launches.pointwise(home, safe, (places, ignored), None, np.dtype(np.int64), "nll_loss")
+    kept = [(d, d if d == 0 else d - 1) for d in range(rows.ndim) if d != 1]
+    picked = read_at(home, rows, [(1, inside)], kept, places.shape, "nll_loss", False)
+    share: Any = np.ones((), a.dtype)
+    if weight is not None:
+        share = read_at(home, weight, [(0, inside)], [], places.shape, "nll_loss", False)
+    made = [home.empty(places.shape, a.dtype, None, poison=False) for _ in range(2)]
+    launches.into(home, losses, (picked, places, ignored, zero, share), made, "nll_loss")
+    return tuple([x.reshape(target.shape) for x in made])
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "gather": _gather,
     "index_select": _index_select,
@@ -272,4 +309,5 @@ ROWS: dict[str, Callable[..., Any]] = {
     "scatter": _scatter,
     "scatter_add": _scatter_add,
     "scatter_reduce": _scatter_reduce,
+    "_nll": _nll,
 }
