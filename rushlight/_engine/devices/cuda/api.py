@@ -273,8 +273,4 @@ def _not_there(name: str, instead: str) -> Any:
     return refused
 
 
-_EAGER = "run the function itself, which gives the same numbers"
-CUDAGraph, graph, graph_pool_handle = (
-    _not_there(name, _EAGER) for name in ("CUDAGraph", "graph", "graph_pool_handle")
-)
 MemPool = _not_there("MemPool", "all memory is the caching allocator's")

@@ -24,6 +24,8 @@ def copy(home: Any, target: Any, source: Any, non_blocking: bool, pinned: bool) 
     pinned: whether the host's memory is page-locked.
     """
     late = non_blocking and pinned
+    if home.capture is not None and not late and np.ndarray in (source.__class__, target.__class__):
+        raise home.capture.refused("a copy that the host waits for")
     if source.__class__ is np.ndarray:
         given = source if late else source.copy("K")
         room = home.outline(target)

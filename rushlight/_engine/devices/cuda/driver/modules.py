@@ -60,13 +60,13 @@ class Modules:
 
     def __init__(self, driver: Driver, capability: tuple[int, int]) -> None:
         self.driver, self.architecture = driver, architecture(capability)
-        self._functions: dict[Any, Function] = {}
+        self.loaded: dict[Any, Function] = {}
 
     def function(self, source: Any) -> Function:
         """The kernel of a Source. NotServed where there is no code for it."""
-        found = self._functions.get(source)
+        found = self.loaded.get(source)
         if found is None:
-            found = self._functions[source] = self._loaded(source)
+            found = self.loaded[source] = self._loaded(source)
         return found
 
     def _loaded(self, source: Any) -> Function:

@@ -174,7 +174,10 @@ class Real(Rows):
     ) -> None:
         self.alive()
         self.enter()
-        function = self.modules.function(source)
+        function = self.modules.loaded.get(source)
+        if function is None:
+            with self.uncaptured():
+                function = self.modules.function(source)
         addresses = [a.address for a in (*operands, *results)]
         function.launch(grid, self.stream.handle, [*addresses, *numbers])
         if self.platform.blocking:
@@ -314,6 +317,26 @@ class Real(Rows):
         room[...] = draw(room)
         if made.size:
             self._to_device(made.relaid((made.size * made.itemsize,), (1,), 0, np.dtype(np.uint8)), flat, True)
+
+    def brought(self, found: Array) -> DeviceArray:
+        made = self.empty(found.shape, found.dtype)
+        if self.capture is None or not found.size:
+            return super().brought(found) if found.size else made
+        kept = np.array(found, order="C")
+        self.capture.kept.append(kept)  # which replays read
+        self.enter()
+        self.driver(
+            "cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle
+        )
+        return made
+
+    def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:
+        """Launch an executable graph on the current stream."""
+        self.enter()
+        self.driver("cuGraphLaunch", graph, self.stream.handle)
+        if self.platform.blocking:
+            self.stream.run()
+            self.alive()
 
     @property
     def blas(self) -> Any:
