@@ -39,7 +39,6 @@ if accelerator.platform() is not None:
         _there = vars(_import(f"rushlight._engine.devices.cuda.{_module}"))
         globals().update({n: f for n, f in _there.items() if n in _names or n in _MORE})
 
-
     def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
         """Callables whose forward and backward are CUDA graphs: graphed_callables.py."""
         return _import("rushlight.cuda.graphed_callables").make_graphed_callables(*args, **kwargs)

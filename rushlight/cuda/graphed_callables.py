@@ -20,17 +20,22 @@ def make_graphed_callables(
 ) -> Any:
     """Callables (functions or modules, one or a tuple) whose work is captured once, forward and backward.
 
-    sample_args: a tuple of tensors for each, of the shapes and requires_grad that all calls will have. They are
+    sample_args: a tuple of tensors for each, of the shapes and requires_grad that all calls will have. They
+    are
     the graphs' own memory from now on: a call copies its arguments there. Capture follows on
     `num_warmup_iters` runs. RuntimeError for modules with hooks, and for buffers that require gradients.
     """
     if torch.is_autocast_enabled() and torch.is_autocast_cache_enabled():
-        raise RuntimeError("make_graphed_callables does not support the autocast caching. Please set `cache_enabled=False`.")
+        raise RuntimeError(
+            "make_graphed_callables does not support the autocast caching. Please set `cache_enabled=False`."
+        )
     single = not isinstance(callables, tuple)
     functions = (callables,) if single else callables
     samples = (sample_args,) if single else sample_args
     if len(functions) != len(samples):
-        raise RuntimeError(f"expected a tuple of arguments for each of {len(functions)} callables, got {len(samples)}")
+        raise RuntimeError(
+            f"expected a tuple of arguments for each of {len(functions)} callables, got {len(samples)}"
+        )
     pool = torch.cuda.graph_pool_handle() if pool is None else pool
     made = [_Graphed(f, tuple(s)) for f, s in zip(functions, samples, strict=True)]
     stream = torch.cuda.Stream()
@@ -57,18 +62,21 @@ class _Graphed:
         if is_module:
             if any(getattr(function, name) for name in _REFUSED):
                 raise RuntimeError(
-                    "Modules must not have hooks registered at the time they are passed. However, registering "
+                    "Modules must not have hooks registered at the time they are passed. However, "
+                    "registering "
                     "hooks on modules after passing them through make_graphed_callables is allowed."
                 )
             if any(b.requires_grad for b in function.buffers()):
                 raise RuntimeError(
-                    "In any :class:`~torch.nn.Module` passed to :func:`~make_graphed_callables`, only parameters "
+                    "In any :class:`~torch.nn.Module` passed to :func:`~make_graphed_callables`, only "
+                    "parameters "
                     "may be trainable. All buffers must have ``requires_grad=False``."
                 )
         flat, self.shape = tree.tree_flatten(sample)
         if not all(isinstance(t, torch.Tensor) for t in flat):
             raise TypeError(
-                "In the beta API, sample_args for each callable must contain only Tensors. Other types are not allowed."
+                "In the beta API, sample_args for each callable must contain only Tensors. Other types "
+                "are not allowed."
             )
         self.sample, self.given = sample, len(flat)
         self.inputs = (*flat, *(tuple(function.parameters()) if is_module else ()))

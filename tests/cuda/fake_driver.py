@@ -225,9 +225,7 @@ class FakeDriver:
     def _cuMemcpyDtoDAsync_v2(self, target: int, source: int, size: int, stream: Any) -> int:
         return self._copied(target, source, size, stream)
 
-    def _cuMemcpyPeerAsync(
-        self, target: int, one: int, source: int, two: int, size: int, stream: Any
-    ) -> int:
+    def _cuMemcpyPeerAsync(self, target: int, one: int, source: int, two: int, size: int, stream: Any) -> int:
         return self._copied(target, source, size, stream)
 
     def _cuMemsetD8Async(self, target: int, value: int, size: int, stream: Any) -> int:
@@ -279,7 +277,9 @@ class FakeDriver:
         if not self._is(event, "event"):
             return INVALID_HANDLE
         what = self.live[event][1]
-        what.update(time=time.perf_counter(), captured=(stream or 0) if (stream or 0) in self.captures else None)
+        what.update(
+            time=time.perf_counter(), captured=(stream or 0) if (stream or 0) in self.captures else None
+        )
         return 0
 
     def _cuEventQuery(self, event: int) -> int:
@@ -303,7 +303,9 @@ class FakeDriver:
         log = ctypes.cast(values[0], ctypes.POINTER(ctypes.c_char))
         _put(place, self._new("link", {"log": log}))
 
-    def _cuLinkAddData_v2(self, state: Any, kind: int, data: bytes, size: int, name: bytes, *more: Any) -> int:
+    def _cuLinkAddData_v2(
+        self, state: Any, kind: int, data: bytes, size: int, name: bytes, *more: Any
+    ) -> int:
         """Takes any PTX with an entry."""
         if not self._is(state.value, "link") or b".entry" not in data or len(data) != size:
             return 218
@@ -335,7 +337,7 @@ class FakeDriver:
         return 0
 
     def _cuLaunchKernel(self, function: int, *given: Any) -> int:
-        blocks, _, _, threads, _, _, shared, stream, places, extra = given
+        blocks, _, _, threads, _, _, _, stream, places, _ = given
         if not self._is(function, "function") or not 1 <= threads <= 1024 or blocks < 1:
             return INVALID_VALUE
         name, source, kernel = self.live[function][1]
@@ -473,5 +475,5 @@ class _Illegal(Exception):
 
 def install(driver: Any) -> None:
     """Let the process's libcuda be this one; None: the real one again."""
-    Library.stand_in = driver
+    Library.stand_in, Library.made = driver, None
     Stand.library = None if driver is None else FakeBlas(driver)

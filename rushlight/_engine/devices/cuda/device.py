@@ -31,7 +31,9 @@ class _Current(threading.local):
 
 
 class Device:
-    """A device of a platform; `where` is its torch.device. `memory` has reserve, release, seen, address_of."""
+    """A device of a platform; `where` is its torch.device. `memory` has reserve, release, seen,
+    address_of.
+    """
 
     # The strict mode's checker, where there is one.
     check: Any = None

@@ -17,7 +17,6 @@ from rushlight._engine.devices.cuda import copies, draws, words
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
-from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
 
@@ -55,9 +54,10 @@ class Rows(Device):
             from rushlight._engine.devices.cuda import served
 
             kernel = served.row(row.name)
-            if kernel is not None:
+            if kernel is not None and not any(map(_of_the_host, values)):
+                given = [self.brought(v) if v.__class__ is np.ndarray else v for v in values]
                 try:
-                    return kernel(self, *values)
+                    return kernel(self, *given)
                 except NotServed:
                     pass
         draw = draws.ROWS.get(row.name)
@@ -193,9 +193,11 @@ class Rows(Device):
     moved = copies.moved
 
 
-def read_on_host(a: Array, indices: Sequence[Any]) -> Array:
-    """a[indices] by the host."""
-    return advanced_indexing.read(a, list(indices))  # type: ignore[no-any-return]
+def _of_the_host(value: Any) -> bool:
+    """Whether it is, or holds, an array of the host's that is no number."""
+    if value.__class__ in (list, tuple):
+        return any(map(_of_the_host, value))
+    return value.__class__ is np.ndarray and value.ndim > 0
 
 
 def _wrap(array: Any, of: Any) -> Any:

@@ -141,7 +141,9 @@ class Simulated(Rows):
         return self.adopt(found, operands)
 
     def _captured(self, function: Any, args: Any, named: Any, key: Any, what: str) -> Any:
-        """A call of a new kind while a graph is captured: what it gives is learnt from the memory as it is."""
+        """A call of a new kind while a graph is captured: what it gives is learnt from the memory as it
+        is.
+        """
         if key is None or self._known.get(key) is _SOON:
             raise self.capture.refused(what)
         given, more = self._seen(list(args), []), self._seen(named, [])
@@ -276,7 +278,9 @@ class Simulated(Rows):
         return self.outline(a)
 
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
-        """target[...] = source, of one dtype and shape; one of them may be of another device or the host's."""
+        """target[...] = source, of one dtype and shape; one of them may be of another device or the
+        host's.
+        """
         copies.copy(self, target, source, non_blocking, pinned)
 
     def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:

@@ -89,7 +89,9 @@ class Stand:
 
 
 def _places() -> list[str]:
-    """Where cuBLASLt may be: in the wheels nvidia-cublas and nvidia-cublas-cu12, then where the system says."""
+    """Where cuBLASLt may be: in the wheels nvidia-cublas and nvidia-cublas-cu12, then where the system
+    says.
+    """
     found = []
     for version in _VERSIONS:
         name = f"cublasLt64_{version}.dll" if sys.platform == "win32" else f"libcublasLt.so.{version}"
@@ -101,9 +103,7 @@ def _places() -> list[str]:
 
 
 @cache
-def _library(_: int) -> Any:
-    if Stand.library is not None:
-        return Stand.library
+def _installed() -> Any:
     told = ""
     for place in _places():
         try:
@@ -146,7 +146,7 @@ class Products:
     """A device's matrix products. RuntimeError where cuBLAS is not installed."""
 
     def __init__(self, device: Any) -> None:
-        self.device, self.library = device, _library(id(Stand.library))
+        self.device, self.library = device, _installed() if Stand.library is None else Stand.library
         self.handle = self._made("cublasLtCreate")
         self._plans: dict[Any, Plan] = {}
         self._rooms: Any = weakref.WeakKeyDictionary()

@@ -10,7 +10,6 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from rushlight._engine.devices.cuda.allocator import DriverOutOfMemory
@@ -199,7 +198,9 @@ class Driver:
             from rushlight._engine.devices.cuda import words
 
             self.dead = f"first seen by {name} at {words.place()}"
-        more = f"\nThe context of the device is lost, {self.dead}; start the process anew" if self.dead else ""
+        more = (
+            f"\nThe context of the device is lost, {self.dead}; start the process anew" if self.dead else ""
+        )
         error = DriverError(
             f"CUDA error: {self.told(code)} (error {code} of {name})\nCUDA kernel errors might be "
             "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\n"
@@ -257,16 +258,15 @@ class Driver:
 
 
 class Library:
-    """Which library is used, libcuda if None: tests put an imitation here."""
+    """Which library is used, libcuda if None: tests put an imitation here. `made`: the driver over it."""
 
     stand_in: Any = None
-
-
-@cache
-def _driver(_: int) -> Driver:
-    return Driver(find() if Library.stand_in is None else Library.stand_in)
+    made: Driver | None = None
 
 
 def driver() -> Driver:
     """The process's driver, initialised. NoDriver where there is none."""
-    return _driver(id(Library.stand_in))
+    made, wanted = Library.made, Library.stand_in
+    if made is None or (wanted is not None and made.library is not wanted):
+        made = Library.made = Driver(find() if wanted is None else wanted)
+    return made

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
@@ -48,7 +47,9 @@ def cards() -> tuple[Card, ...]:
 
 
 class _Entered(threading.local):
-    context = 0
+    """The device whose context is this thread's."""
+
+    device: Any = None
 
 
 _entered = _Entered()
@@ -120,9 +121,9 @@ class Real(Rows):
 
     def enter(self) -> None:
         """Make the device's context this thread's."""
-        if _entered.context != self.context:
+        if _entered.device is not self:
             self.driver("cuCtxSetCurrent", self.context)
-            _entered.context = self.context
+            _entered.device = self
 
     def uncaptured(self) -> _Uncaptured:
         """A `with` block whose calls are no part of a graph that is being captured."""
@@ -218,7 +219,8 @@ class Real(Rows):
     def refused(self, what: str, error: Exception | str) -> NotImplementedError:
         """The error for what no kernel serves."""
         return NotImplementedError(
-            f"Could not run '{what}' on {self.where}: the real CUDA device has no kernel for it yet ({error}). "
+            f"Could not run '{what}' on {self.where}: the real CUDA device has no kernel for it yet "
+            f"({error}). "
             "Move the operands to the host with .cpu(), or run under RUSHLIGHT_CUDA=simulated, which serves "
             "every op; docs/cuda.md tells which rows have kernels"
         )
@@ -316,7 +318,9 @@ class Real(Rows):
         room = np.ndarray(made.shape, made.dtype, flat, 0, dense)
         room[...] = draw(room)
         if made.size:
-            self._to_device(made.relaid((made.size * made.itemsize,), (1,), 0, np.dtype(np.uint8)), flat, True)
+            self._to_device(
+                made.relaid((made.size * made.itemsize,), (1,), 0, np.dtype(np.uint8)), flat, True
+            )
 
     def brought(self, found: Array) -> DeviceArray:
         made = self.empty(found.shape, found.dtype)
@@ -325,9 +329,7 @@ class Real(Rows):
         kept = np.array(found, order="C")
         self.capture.kept.append(kept)  # which replays read
         self.enter()
-        self.driver(
-            "cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle
-        )
+        self.driver("cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle)
         return made
 
     def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:

@@ -47,7 +47,9 @@ def source(
 def pointwise(
     home: Any, meaning: Meaning, arrays: Sequence[Any], out: Any, of: Any, what: str
 ) -> DeviceArray:
-    """The one result of a pointwise kernel, of NumPy's dtype `of`, queued. NotServed where no kernel serves."""
+    """The one result of a pointwise kernel, of NumPy's dtype `of`, queued. NotServed where no kernel
+    serves.
+    """
     if any(a.__class__ is not DeviceArray and a.ndim for a in arrays) or len(meaning.outputs) != 1:
         raise NotServed("operands of the host")
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
@@ -188,6 +190,8 @@ _MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 def convert(home: Any, target: DeviceArray, given: Any, what: str = "copy") -> None:
     """target[...] = given, an array of the device or a number of the host's, converted and broadcast."""
+    if given.__class__ is not DeviceArray and given.ndim:
+        raise NotServed("an array of the host's")
     if given.__class__ is DeviceArray and given.dtype == target.dtype:
         target, given = _as_numbers(target), _as_numbers(given)
     one, two = (dt.from_numpy_dtype(a.dtype).name for a in (given, target))

@@ -1,7 +1,8 @@
 """The text of reductions over some dims of an array of any strides.
 
 Either a block's threads take the elements of one result (where the innermost dim is reduced, so that
-neighbours read neighbours), or each thread takes one result (where it is not). The elements of a result may be
+neighbours read neighbours), or each thread takes one result (where it is not). The elements of a result may
+be
 shared out over `parts`, whose results a second reduction combines. The tree depends on the sizes alone.
 """
 
@@ -47,7 +48,14 @@ class _Reduction:
     """A reduction being written."""
 
     def __init__(
-        self, how: str, mapped: Meaning, finish: Meaning | None, kept: int, reduced: int, block: bool, target: str
+        self,
+        how: str,
+        mapped: Meaning,
+        finish: Meaning | None,
+        kept: int,
+        reduced: int,
+        block: bool,
+        target: str,
     ) -> None:
         self.how, self.mapped, self.finish, self.block = how, mapped, finish, block
         ((_, self.source),) = mapped.inputs
@@ -91,7 +99,9 @@ class _Reduction:
         total = f.var(literal(kind, identity(self.how, self.d)), kind)
         begin = f.i64("add", start, self.me) if self.block else start
         with strided(f, begin, self.threads if self.block else "1", end) as j:
-            place = f.at(base, offset_of(f, decomposed(f, j, self.reduced), [f"%rs{r[2:]}" for r in self.reduced]))
+            place = f.at(
+                base, offset_of(f, decomposed(f, j, self.reduced), [f"%rs{r[2:]}" for r in self.reduced])
+            )
             total.set(one(f, combine(self.how, self.d, f.splat(kind, total.get()), self._element(place))))
         found = total.get()
         if self.block:
@@ -147,7 +157,8 @@ def _computed(d: str) -> str:
 def first_of(how: str, of: str, kept: int, target: str) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers): the "max" or "min" of a row and where it lies first; nan wins.
 
-    A thread has a row. Pointers: the array, values, positions (int64), both without gaps. Numbers: `outs`, `n`,
+    A thread has a row. Pointers: the array, values, positions (int64), both without gaps. Numbers: `outs`,
+    `n`,
     the stride of the reduced dim, sizes of the kept dims, their strides (bytes).
     """
     sizes, strides = [f"%k{i}" for i in range(kept)], [f"%ks{i}" for i in range(kept)]

@@ -74,68 +74,100 @@ def pointwise(
 
     values: the inputs that are one number, handed over by its bits and not by an address.
     axes: the inputs that are an element's coordinate along an axis.
-    checked: (input, low, high), whose elements must lie in [low, high), which are values; one that does not is
+    checked: (input, low, high), whose elements must lie in [low, high), which are values; one that does not
+    is
     told at the address that is the last number.
     placed: the second of two outputs is the address at which the first is stored.
     bases: the inputs that are the address of an array, for fetches and stores.
-    The parameters: `bases`; addresses of the other inputs and of the outputs; `n`; the bits of `values`, in order.
+    The parameters: `bases`; addresses of the other inputs and of the outputs; `n`; the bits of `values`, in
+    order.
     rank 0: all arrays are contiguous; `n` counts elements in `width`s, which a thread takes at once.
     rank r: `n` elements; before the bits sizes, then for each array its strides in bytes.
     Unsupported for atoms or dtypes without code.
     """
-    types = meaning.types()
-    _checked(meaning, types)
-    along = dict(axes)
-    apart = {*values, *along, *bases}
-    inputs = [(name, d) for name, d in meaning.inputs if name not in apart]
-    stored = meaning.out_dtypes[:0] if placed else meaning.out_dtypes
-    storage = [*[d for _, d in inputs], *stored]
-    pointers = [f"p{k}" for k in range(len(storage))]
-    given = [(name, d) for name, d in meaning.inputs if name in values]
-    numbers = [
-        "n",
-        *[f"d{i}" for i in range(rank)],
-        *[f"s{k}_{i}" for k in range(len(storage)) for i in range(rank)],
-        *[f"x{k}" for k in range(len(given))],
-        *(["failed"] if checked else []),
-    ]
-    module = Module(fma=True)
-    bare = [f"b{k}" for k in range(len(bases))]
-    f: Thread = TARGETS[target](module, "kernel", [*bare, *pointers], numbers, width)
-    f.begin()
-    first, step = f.place()
-    nodes = {n.arg: n for n in types if n.op == "in"}
-    body, ins = ThreadBody(f, meaning, types), len(inputs)
-    for pointer, name in zip(bare, bases, strict=True):
-        body.give(nodes[name], f.splat("i64", f.op(f"ptrtoint ptr %{pointer} to i64")), True)
-    for k, (name, d) in enumerate(given):
-        if name in nodes:
-            body.give(nodes[name], _from_bits(f, f"%x{k}", d), True)
-    f.mark_early()
-    with strided(f, first, step, "%n") as i:
-        coordinates = decomposed(f, i, [f"%d{axis}" for axis in range(rank)])
-        places = _places(f, i, coordinates, storage, width)
-        for name, axis in axes:
+    return _Pointwise(meaning, rank, width, values, axes, checked, placed, bases, target).text()
+
+
+class _Pointwise:
+    """A pointwise kernel being written."""
+
+    def __init__(
+        self,
+        meaning: Meaning,
+        rank: int,
+        width: int,
+        values: frozenset[str],
+        axes: Sequence[tuple[str, int]],
+        checked: Sequence[tuple[str, str, str]],
+        placed: bool,
+        bases: Sequence[str],
+        target: str,
+    ) -> None:
+        self.meaning, self.rank, self.axes, self.checked = meaning, rank, axes, checked
+        self.placed, self.bases = placed, bases
+        self.types = meaning.types()
+        _checked(meaning, self.types)
+        apart = {*values, *dict(axes), *bases}
+        self.inputs = [(name, d) for name, d in meaning.inputs if name not in apart]
+        self.values = [(name, d) for name, d in meaning.inputs if name in values]
+        self.storage = [*[d for _, d in self.inputs], *(() if placed else meaning.out_dtypes)]
+        count = len(self.storage)
+        pointers = [*[f"b{k}" for k in range(len(bases))], *[f"p{k}" for k in range(count)]]
+        numbers = [
+            "n",
+            *[f"d{i}" for i in range(rank)],
+            *[f"s{k}_{i}" for k in range(count) for i in range(rank)],
+            *[f"x{k}" for k in range(len(self.values))],
+            *(["failed"] if checked else []),
+        ]
+        self.module = Module(fma=True)
+        self.f: Thread = TARGETS[target](self.module, "kernel", pointers, numbers, width)
+        self.nodes = {n.arg: n for n in self.types if n.op == "in"}
+
+    def text(self) -> tuple[str, int]:
+        """(the module, its barriers)."""
+        f = self.f
+        f.begin()
+        first, step = f.place()
+        self.body = ThreadBody(f, self.meaning, self.types)
+        for k, name in enumerate(self.bases):
+            self._give(name, f.splat("i64", f.op(f"ptrtoint ptr %b{k} to i64")), True)
+        for k, (name, d) in enumerate(self.values):
+            self._give(name, _from_bits(f, f"%x{k}", d), True)
+        f.mark_early()
+        with strided(f, first, step, "%n") as i:
+            self._element(i)
+        f.emit("ret void")
+        f.finish()
+        return self.module.text(), f.barriers
+
+    def _give(self, name: str, value: Lane, invariant: bool = False) -> None:
+        if name in self.nodes:
+            self.body.give(self.nodes[name], value, invariant)
+
+    def _element(self, i: str) -> None:
+        """What a thread does with element number i."""
+        f, body, nodes, meaning = self.f, self.body, self.nodes, self.meaning
+        coordinates = decomposed(f, i, [f"%d{axis}" for axis in range(self.rank)])
+        places = _places(f, i, coordinates, self.storage, f.width)
+        for name, axis in self.axes:
+            self._give(name, f.splat("i64", coordinates[axis]))
+        for pointer, (name, d) in zip(places, self.inputs, strict=False):
             if name in nodes:
-                body.give(nodes[name], f.splat("i64", coordinates[axis]))
-        for pointer, (name, d) in zip(places, inputs, strict=False):
-            if name in nodes:
-                body.give(nodes[name], _vector_load(f, pointer, d))
-        for name, low, high in checked:
-            index = convert(body.values[nodes[name]], types[nodes[name]], "int64")
+                self._give(name, _vector_load(f, pointer, d))
+        for name, low, high in self.checked:
+            index = convert(body.values[nodes[name]], self.types[nodes[name]], "int64")
             told(f, index, *[body.values[nodes[n]] for n in (low, high)])
         body.compute(meaning.outputs)
-        if placed:
+        if self.placed:
             value, address = meaning.outputs
             found = result(body, value, meaning.out_dtypes[0])
             at = f.op(f"extractelement {body.values[address]!r}, i64 0")
             store(f, found, f.op(f"inttoptr i64 {at} to ptr"), meaning.out_dtypes[0])
-        else:
-            for pointer, root, d in zip(places[ins:], meaning.outputs, meaning.out_dtypes, strict=True):
-                _vector_store(f, result(body, root, d), pointer, d)
-    f.emit("ret void")
-    f.finish()
-    return module.text(), f.barriers
+            return
+        outputs = zip(places[len(self.inputs) :], meaning.outputs, meaning.out_dtypes, strict=True)
+        for pointer, root, d in outputs:
+            _vector_store(f, result(body, root, d), pointer, d)
 
 
 class ThreadBody(Body):
@@ -260,14 +292,14 @@ def across(f: Thread, how: str, d: str, value: str, me: str, threads: str, room:
 
 
 @lru_cache(maxsize=1024)
-def rows(
-    meaning: Meaning, roles: tuple[str, ...], values: frozenset[str], target: str
-) -> tuple[str, int]:
+def rows(meaning: Meaning, roles: tuple[str, ...], values: frozenset[str], target: str) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers) for row expressions; `roles` are "vector" or "scalar".
 
     values: the scalars that are the same number for all rows, handed over by its bits.
-    Pointers: the other inputs, then outputs, whose rows lie without gaps. Numbers: `rows`, `n`, for each array
-    the bytes from a row to the next, the bits of `values`. Blocks stride over the rows; a block has whole warps.
+    Pointers: the other inputs, then outputs, whose rows lie without gaps. Numbers: `rows`, `n`, for each
+    array
+    the bytes from a row to the next, the bits of `values`. Blocks stride over the rows; a block has whole
+    warps.
     """
     return _Rows(meaning, roles, values, target).text()
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda.array import DeviceArray, basic
@@ -100,14 +101,38 @@ def masked(home: Any, target: DeviceArray, place: Any, value: Any) -> None:
     launches.into(home, meaning, (mask, value, target), (target,), "masked fill")
 
 
-def all_of(home: Any, a: DeviceArray) -> DeviceArray:
-    """Whether all elements of a bool array are set: an array of no dims."""
-    from rushlight._engine.devices.cuda.served import reductions
+def _reduced(how: str) -> Callable[..., Any]:
+    """NumPy's sum, max, min, any or all."""
 
-    made: DeviceArray = home.empty((), np.dtype(bool), None, poison=False)
-    mapped = Meaning((symbol("input"),), (("input", "bool"),), ("bool",), "bool")
-    reductions.into(home, "all", mapped, None, a, tuple(range(a.ndim)), made, "all")
-    return made
+    def run(
+        home: Any,
+        a: DeviceArray,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+    ):  # type: ignore[no-untyped-def]
+        from rushlight._engine.devices.cuda.served import reductions
+
+        if out is not None or a.dtype.kind == "c" or (not a.size and how in ("max", "min")):
+            raise NotServed(f"NumPy's {how} of these elements")
+        with np.errstate(all="ignore"):
+            of = np.asarray(
+                _NUMPY[how](np.ones(1, a.dtype), dtype=dtype) if dtype else _NUMPY[how](np.ones(1, a.dtype))
+            ).dtype
+        axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+        shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes])
+        made: DeviceArray = home.empty(shape, of, None, poison=False)
+        given, work = _name(a.dtype), _name(a.dtype) if how in ("any", "all", "max", "min") else _name(of)
+        root = symbol("input") if given == work else m.cast(symbol("input"), arg=work)
+        mapped = Meaning((root,), (("input", given),), (_name(of),), dt.opmath(dt.BY_NAME[work]).name)
+        reductions.into(home, how, mapped, None, a, axes, made, how)
+        return made
+
+    return run
+
+
+_NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np.any, "all": np.all}
 
 
 # --- copies ---------------------------------------------------------------------------------------
@@ -181,4 +206,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.ones_like: _filled(1),
     np.empty_like: _filled(None),
     np.full_like: _full_like,
+    **{function: _reduced(how) for how, function in _NUMPY.items()},
+    np.ndarray.sum: _reduced("add"),
+    np.ndarray.max: _reduced("max"),
+    np.ndarray.min: _reduced("min"),
+    np.ndarray.any: _reduced("any"),
+    np.ndarray.all: _reduced("all"),
 }

@@ -73,7 +73,8 @@ def read_at(
     wrap: bool = True,
 ) -> DeviceArray:
     """An array of a shape: `a` at positions along the dims `picked`, which broadcast to the shape, and at the
-    result's own coordinate of an axis along the dims `kept` (dim, axis). wrap: negative ones count from the end.
+    result's own coordinate of an axis along the dims `kept` (dim, axis). wrap: negative ones count from the
+    end.
     """
     if any(dt.from_numpy_dtype(i.dtype).name not in _POSITIONS for _, i in picked):
         raise NotServed("positions of this dtype")
@@ -102,7 +103,9 @@ def read_at(
     return made
 
 
-def _gather(home: Any, a: DeviceArray, dim: int, index: DeviceArray, sparse_grad: bool = False) -> DeviceArray:
+def _gather(
+    home: Any, a: DeviceArray, dim: int, index: DeviceArray, sparse_grad: bool = False
+) -> DeviceArray:
     if not a.ndim or index.ndim != a.ndim:
         raise NotServed("gather of unlike dims")
     d = wrap_dim(dim, a.ndim)
@@ -117,14 +120,21 @@ def _index_select(home: Any, a: DeviceArray, dim: int, index: DeviceArray) -> De
         raise NotServed("index_select of no dims")
     d = wrap_dim(dim, a.ndim)
     n = index.size
-    turned = index.relaid((n, *[1] * (a.ndim - d - 1)), (index.strides[0] if index.ndim else 0, *[0] * (a.ndim - d - 1)))
+    turned = index.relaid(
+        (n, *[1] * (a.ndim - d - 1)), (index.strides[0] if index.ndim else 0, *[0] * (a.ndim - d - 1))
+    )
     shape = (*a.shape[:d], n, *a.shape[d + 1 :])
     kept = [(i, i) for i in range(a.ndim) if i != d]
     return read_at(home, a, [(d, turned)], kept, shape, "index_select", False)
 
 
 def _embedding(
-    home: Any, weight: DeviceArray, indices: DeviceArray, padding_idx: int = -1, by_freq: bool = False, sparse: bool = False
+    home: Any,
+    weight: DeviceArray,
+    indices: DeviceArray,
+    padding_idx: int = -1,
+    by_freq: bool = False,
+    sparse: bool = False,
 ) -> DeviceArray:
     if weight.ndim != 2:
         raise NotServed("a table of other dims")
@@ -232,7 +242,9 @@ def _written(
             raise NotServed("a source that is smaller")
         given = source
     else:
-        value = source if source.__class__ is DeviceArray else home.brought(np.asarray(source).astype(a.dtype))
+        value = (
+            source if source.__class__ is DeviceArray else home.brought(np.asarray(source).astype(a.dtype))
+        )
         given = _broadcast(functions.as_dtype(home, value, a.dtype), shape)
     write_along(home, how, made, d, index, given, shape, wrap)
     return made

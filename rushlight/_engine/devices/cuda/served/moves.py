@@ -93,17 +93,22 @@ def _repeat(home: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
 
 def _pad(home: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
     sizes = as_tuple(pad)
-    if len(sizes) % 2 or len(sizes) > 2 * a.ndim or min(sizes, default=0) < 0 or a.dtype.kind == "c":
+    if len(sizes) % 2 or len(sizes) > 2 * a.ndim or a.dtype.kind == "c":
         raise NotServed("a padding of this kind")
-    before, after = [0] * a.ndim, [0] * a.ndim
-    for k in range(len(sizes) // 2):
-        before[a.ndim - 1 - k], after[a.ndim - 1 - k] = sizes[2 * k], sizes[2 * k + 1]
-    shape = tuple([b + n + c for b, n, c in zip(before, a.shape, after, strict=True)])
     if a.ndim in (4, 5) and not a.flags.c_contiguous:
         raise NotServed("a padding in another memory format")
-    made: DeviceArray = home.empty(shape, a.dtype, None, poison=False)
+    shape, there, here = list(a.shape), [slice(None)] * a.ndim, [slice(None)] * a.ndim
+    for k in range(len(sizes) // 2):
+        d, before, behind = a.ndim - 1 - k, sizes[2 * k], sizes[2 * k + 1]
+        shape[d] += before + behind
+        # Negative sizes cut elements off.
+        there[d] = slice(max(before, 0), shape[d] - max(behind, 0))
+        here[d] = slice(max(-before, 0), a.shape[d] - max(-behind, 0))
+    if min(shape, default=0) < 0:
+        raise NotServed("a padding that leaves less than nothing")
+    made: DeviceArray = home.empty(tuple(shape), a.dtype, None, poison=False)
     launches.convert(home, made, np.asarray(value or 0).astype(a.dtype))
-    launches.convert(home, made[tuple([slice(b, b + n) for b, n in zip(before, a.shape, strict=True)])], a)
+    launches.convert(home, made[tuple(there)], a[tuple(here)])
     return made
 
 
@@ -149,7 +154,7 @@ def _equal(home: Any, a: DeviceArray, b: DeviceArray) -> Any:
     if a.shape != b.shape or a.dtype != b.dtype or not a.size:
         raise NotServed("equal of unlike operands")
     same = functions.ufunc(home, np.equal, (a, b), {})
-    return bool(home.read(functions.all_of(home, same)))
+    return bool(home.read(functions.FUNCTIONS[np.all](home, same)))
 
 
 ROWS: dict[str, Callable[..., Any]] = {

@@ -8,6 +8,7 @@ from typing import Any
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.results import named
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import launches, lines
@@ -33,7 +34,7 @@ def _along(how: str) -> Callable[..., Any]:
         if keepdim:
             key = (slice(None),) * d + (None,)
             values, places = values[key], places[key]
-        return values, places
+        return named(how)(values, places)
 
     return serve
 

@@ -80,11 +80,17 @@ def into(
     result = mapped.out_dtypes[0] if finish is not None else dt.from_numpy_dtype(made.dtype).name
     if parts > 1:
         partial = "bool" if how in ("any", "all") else wide(how, mapped.work)
-        target, last, result = home.empty((outs, parts), dt.BY_NAME[partial].np, None, poison=False), None, partial
+        target, last, result = (
+            home.empty((outs, parts), dt.BY_NAME[partial].np, None, poison=False),
+            None,
+            partial,
+        )
     stored = Meaning(mapped.outputs, mapped.inputs, (result,), mapped.work)
     _launch(home, how, stored, last, a, kept, axes, (outs, n, parts), block, target, what, n)
     if parts > 1:
-        again = Meaning((symbol("input"),), (("input", result),), (dt.from_numpy_dtype(made.dtype).name,), result)
+        again = Meaning(
+            (symbol("input"),), (("input", result),), (dt.from_numpy_dtype(made.dtype).name,), result
+        )
         _launch(home, how, again, finish, target, [0], (1,), (outs, parts, 1), False, made, what, n)
 
 
@@ -159,7 +165,9 @@ def first_of(home: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceArray
     places = home.empty(shape, np.dtype(np.int64), None, poison=False)
     dims = _dims(a, kept)
     outs = math.prod(shape)
-    source = Source(reducing.first_of, (how, dt.from_numpy_dtype(a.dtype).name, len(dims)), 3, 3 + 2 * len(dims))
+    source = Source(
+        reducing.first_of, (how, dt.from_numpy_dtype(a.dtype).name, len(dims)), 3, 3 + 2 * len(dims)
+    )
     numbers = [outs, a.shape[dim] if a.ndim else 1, a.strides[dim] if a.ndim else 0]
     numbers += [size for size, _ in dims] + [stride for _, stride in dims]
     home.launch(source, home.grid(outs), (a,), (values, places), numbers, f"arg{how}")

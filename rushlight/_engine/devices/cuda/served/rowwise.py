@@ -79,7 +79,10 @@ def _in_rows(home: Any, a: DeviceArray, lead: tuple[int, ...], vector: bool) -> 
     if own != lead:
         target = (*lead, n) if vector else lead
         steps = (0,) * (len(target) - a.ndim) + tuple(
-            [0 if size == 1 and want != 1 else s for size, s, want in zip(a.shape, a.strides, target[len(target) - a.ndim :], strict=True)]
+            [
+                0 if size == 1 and want != 1 else s
+                for size, s, want in zip(a.shape, a.strides, target[len(target) - a.ndim :], strict=True)
+            ]
         )
         a = a.relaid(target, steps)
     return launches.contiguous(home, a), n * a.itemsize
@@ -111,9 +114,7 @@ def _of_row(kernel: RowKernel, what: str) -> Callable[..., Any]:
 def _normalize_rows(home: Any, a: Any, eps: float, weight: Any = None, bias: Any = None) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
     number = np.asarray(eps, np.float32 if a.itemsize <= 2 else a.dtype)
-    hat, center, rstd = run(
-        home, normalization._forward[*more,], (a, number, *more.values()), "layer norm"
-    )
+    hat, center, rstd = run(home, normalization._forward[*more,], (a, number, *more.values()), "layer norm")
     return hat, center[..., None], rstd[..., None]
 
 

@@ -258,7 +258,14 @@ def _share(home: Any, *how: Any) -> Any:
 
 
 def _avg_pool_back(
-    home: Any, g: DeviceArray, space: Ints, kernel: Ints, stride: Ints, pad: Ints, count_pad: bool, divisor: Any
+    home: Any,
+    g: DeviceArray,
+    space: Ints,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    count_pad: bool,
+    divisor: Any,
 ) -> DeviceArray:
     n = len(kernel)
     out, lead = g.shape[g.ndim - n :], g.shape[: g.ndim - n]
