@@ -106,8 +106,8 @@ class _Functions:
             raise AttributeError(name)
         import rushlight as torch
 
-        for room in (torch.nn.utils.rnn, torch.ops.aten, torch.nn.functional):
-            found = getattr(room, name, None)
+        for namespace in (torch.nn.utils.rnn, torch.ops.aten, torch.nn.functional):
+            found = getattr(namespace, name, None)
             if found is not None:
                 setattr(self, name, found)
                 return found

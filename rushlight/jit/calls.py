@@ -96,8 +96,8 @@ class Calls(Indexing):
         if isinstance(function, Builtin):
             return self.call_builtin(function.kind, [*function.args, *args], kwargs, node)
         if isinstance(function, Value) and function.type.kind == "Class":
-            name = "forward" if function.type.home.is_module else "__call__"
-            function = self.member(function, function.type.home, name, node)
+            name = "forward" if function.type.cls.is_module else "__call__"
+            function = self.member(function, function.type.cls, name, node)
         if isinstance(function, Method):
             return self.call_method(function, args, kwargs, node)
         if isinstance(function, Function):
@@ -329,15 +329,15 @@ class Calls(Indexing):
         if t == DEVICE:
             return self.call_builtin("aten::device", args, kwargs, node)  # type: ignore[no-any-return]
         if t.kind == "Tuple":
-            given = dict(zip(t.home._fields, args, strict=False)) | kwargs
-            given = {**getattr(t.home, "_field_defaults", {}), **given}
+            given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
+            given = {**getattr(t.cls, "_field_defaults", {}), **given}
             values = [
                 given[f] if isinstance(given[f], Value) else self.constant(node, given[f])
-                for f in t.home._fields
+                for f in t.cls._fields
             ]
             return self.emit(node, "prim::TupleConstruct", values, t).output
         made = self.emit(node, "prim::CreateObject", (), t).output
-        self.call_method(Method(made, t.home, "__init__"), args, kwargs, node)
+        self.call_method(Method(made, t.cls, "__init__"), args, kwargs, node)
         return made
 
     def call_annotate(self, node: ast.Call, wanted: Any) -> Any:
@@ -422,7 +422,7 @@ def _is_true(value: Any) -> bool:
 def declaration(function: Function) -> str:
     """The signature of a function, as in errors: f(Tensor x, int n=2) -> Tensor."""
     parts = [
-        f"{t.home.qualname if t.kind == 'Class' else t.short()} {name}"
+        f"{t.cls.qualname if t.kind == 'Class' else t.short()} {name}"
         + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
         for name, t, d in function.arguments
     ]

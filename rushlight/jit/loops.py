@@ -68,7 +68,7 @@ class Loops(Conditions):
             if name in ("range", "enumerate", "zip"):
                 return getattr(self, f"over_{name}")(node)
         found = self.sugar(node)
-        if isinstance(found, Value) and found.type.kind == "Class" and found.type.home.is_module:
+        if isinstance(found, Value) and found.type.kind == "Class" and found.type.cls.is_module:
             return self.names.children(found, node, self)
         if isinstance(found, Items):
             return found.items

@@ -73,12 +73,12 @@ def trace_module(
     **more: Any,
 ) -> Any:
     """Record methods of a module: inputs is {"forward": example inputs, ...}."""
-    home = _home(mod)
+    owner = _class_of(mod)
     for name, given in inputs.items():
-        function = Function(f"{home.qualname}.{name}", [], None, owner=home)
+        function = Function(f"{owner.qualname}.{name}", [], None, owner=owner)
         _record(getattr(mod, name) if name != "forward" else mod, function, mod, _inputs(given), strict)
-        home.methods[name] = function
-    made = _wrapped(mod, home)
+        owner.methods[name] = function
+    made = _wrapped(mod, owner)
     for each in [inputs, *(check_inputs or ())] * check_trace:
         for name, given in each.items():
             kept = [(b, b.detach().clone()) for b in mod.buffers()]
@@ -190,29 +190,29 @@ def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) ->
             )
 
 
-def _home(module: Any) -> ClassType:
+def _class_of(module: Any) -> ClassType:
     """A type of its own for a traced module: parameters, buffers and modules."""
     if isinstance(module, ScriptModule):
         return module._type
-    home = ClassType(unique(qualified(type(module))), True)
+    owner = ClassType(unique(qualified(type(module))), True)
     for kind, table in (("parameter", module._parameters), ("buffer", module._buffers)):
         for name, value in table.items():
-            home.fields[name], home.kinds[name] = (NONE if value is None else TENSOR), kind
-    home.fields["training"], home.kinds["training"] = BOOL, "attribute"
+            owner.fields[name], owner.kinds[name] = (NONE if value is None else TENSOR), kind
+    owner.fields["training"], owner.kinds["training"] = BOOL, "attribute"
     for name, child in module._modules.items():
         if child is not None:
-            home.fields[name], home.kinds[name] = Type("Class", home=_home(child)), "module"
-    return home
+            owner.fields[name], owner.kinds[name] = Type("Class", cls=_class_of(child)), "module"
+    return owner
 
 
-def _wrapped(module: Any, home: ClassType) -> Any:
+def _wrapped(module: Any, owner: ClassType) -> Any:
     values = {
-        name: _wrapped(module._modules[name], home.fields[name].home)
-        if home.kinds[name] == "module"
+        name: _wrapped(module._modules[name], owner.fields[name].cls)
+        if owner.kinds[name] == "module"
         else getattr(module, name)
-        for name in home.fields
+        for name in owner.fields
     }
-    return instance(home, values, TopLevelTracedModule)
+    return instance(owner, values, TopLevelTracedModule)
 
 
 __all__ = ["TracerWarning", "TracingCheckError", "trace", "trace_module"]

@@ -176,8 +176,8 @@ class Tracer(TorchFunctionMode):
         self.alive: list[Any] = []
         self.places: dict[int, str] = {}
         if module is not None:
-            home = function.owner
-            self.self = function.block.param(Type("Class", home=home), "self")
+            owner = function.owner
+            self.self = function.block.param(Type("Class", cls=owner), "self")
             self.places = {
                 id(t): name
                 for name, t in (
@@ -236,7 +236,7 @@ class Tracer(TorchFunctionMode):
         else:
             value = self.self
             for name in path.split("."):
-                value = self.compiler.member(value, value.type.home, name, _AT)
+                value = self.compiler.member(value, value.type.cls, name, _AT)
         self.values[id(found)] = value
         return value
 

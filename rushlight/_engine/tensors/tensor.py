@@ -25,7 +25,7 @@ from rushlight._engine.tensors.conversion import Conversion
 from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
-from rushlight._engine.tensors.lazy_views import elsewhere, shared, values
+from rushlight._engine.tensors.lazy_views import hidden_memory, shared, values
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
@@ -90,7 +90,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         if name == "_a":
             return values(self)
         if name == "_m" or name == "_l":  # a wrapped tensor's `_a` is no slot
-            return elsewhere(self, name) if hasattr(self, "_hidden") else self._a
+            return hidden_memory(self, name) if hasattr(self, "_hidden") else self._a
         if name not in _UNSET and lookup("Tensor", name) is not None:
             getattr(Tensor, name)
             return getattr(self, name)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._engine.devices.cuda import words
-from rushlight._engine.devices.cuda.api import home
+from rushlight._engine.devices.cuda.api import backend
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
 from rushlight._engine.names.absent_devices import AcceleratorError
 
@@ -166,7 +166,7 @@ class CUDAGraph:
                 f"Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got "
                 f"{capture_error_mode}"
             )
-        device = home()
+        device = backend()
         if self._done is not None:
             raise RuntimeError(
                 "This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new "
@@ -269,7 +269,7 @@ class graph:
     ) -> None:
         cls = type(self)
         kept = cls.default_capture_stream
-        if stream is None and (kept is None or kept._queue.device is not home()):
+        if stream is None and (kept is None or kept._queue.device is not backend()):
             kept = cls.default_capture_stream = Stream()
         self.capture_stream = kept if stream is None else stream
         self.cuda_graph, self.pool, self.capture_error_mode = cuda_graph, pool, capture_error_mode
@@ -278,9 +278,9 @@ class graph:
     def __enter__(self) -> None:
         import gc
 
-        home().synchronize()
+        backend().synchronize()
         gc.collect()
-        home().allocator.empty()
+        backend().allocator.empty()
         self.stream_ctx.__enter__()
         try:
             self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)

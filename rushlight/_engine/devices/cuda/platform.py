@@ -93,7 +93,7 @@ class Platform:
 
         return Simulated(self, index, self.cards[index])
 
-    def home(self, where: TorchDevice) -> Device:
+    def backend(self, where: TorchDevice) -> Device:
         """The device that a torch.device of type cuda names."""
         return self.device(where.index)
 

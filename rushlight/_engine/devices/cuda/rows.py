@@ -1,4 +1,4 @@
-"""How a device serves the table's rows: what runners ask of a `Device` (dispatch/away.py).
+"""How a device serves the table's rows: what runners ask of a `Device` (dispatch/off_cpu.py).
 
 First come the device's own kernels (`served/`), where it uses them; what they do not serve raises NotServed,
 and is the business of `library_row` and its like: a simulated device lets the host compute it, a real one

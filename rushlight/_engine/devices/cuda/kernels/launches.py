@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.layout import result_room
+from rushlight._engine.core.layout import result_memory
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import writing
@@ -45,7 +45,7 @@ def source(
 
 
 def pointwise(
-    home: Any, meaning: Meaning, arrays: Sequence[Any], out: Any, of: Any, what: str
+    backend: Any, meaning: Meaning, arrays: Sequence[Any], out: Any, of: Any, what: str
 ) -> DeviceArray:
     """The one result of a pointwise kernel, of NumPy's dtype `of`, queued. NotServed where no kernel
     serves.
@@ -56,16 +56,16 @@ def pointwise(
     there = [a for a in arrays if a.__class__ is DeviceArray]
     made = out
     if out is None:
-        room = result_room([home.outline(a) for a in there], of, ()) if there else None
-        made = home.empty(shape, of, None if room is None else room.strides, poison=False)
+        room = result_memory([backend.outline(a) for a in there], of, ()) if there else None
+        made = backend.empty(shape, of, None if room is None else room.strides, poison=False)
     elif made.shape != shape:
         raise NotServed("a result of another shape")
-    into(home, meaning, arrays, (made,), what)
+    into(backend, meaning, arrays, (made,), what)
     return made  # type: ignore[no-any-return]
 
 
 def into(
-    home: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
+    backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
 ) -> None:
     """Compute into arrays of one shape, which operands broadcast to; host's operands are numbers."""
     shape = results[0].shape
@@ -81,11 +81,11 @@ def into(
     kernel = source(meaning, _rank(flat), width, values)
     numbers = [results[0].size // width, *_layout(flat, len(every))]
     numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
-    home.launch(kernel, home.grid(numbers[0]), there, results, numbers, what)
+    backend.launch(kernel, backend.grid(numbers[0]), there, results, numbers, what)
 
 
 def by_coordinates(
-    home: Any,
+    backend: Any,
     meaning: Meaning,
     arrays: Sequence[Any],
     results: Sequence[DeviceArray],
@@ -113,9 +113,9 @@ def by_coordinates(
     kernel = source(meaning, _rank(dims), 1, values, axes, checked, placed, tuple([n for n, _ in bases]))
     numbers = [math.prod(shape), *_layout(dims, len(every))]
     numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
-    numbers += [home.failed] if checked else []
+    numbers += [backend.failed] if checked else []
     given_bases = [a for _, a in bases]
-    home.launch(kernel, home.grid(numbers[0]), [*given_bases, *there], results, numbers, what)
+    backend.launch(kernel, backend.grid(numbers[0]), [*given_bases, *there], results, numbers, what)
 
 
 def _numbers_of(inputs: Any, arrays: Sequence[Any]) -> frozenset[str]:
@@ -188,14 +188,14 @@ def conversion(source: str, to: str) -> Meaning:
 _MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
-def convert(home: Any, target: DeviceArray, given: Any, what: str = "copy") -> None:
+def convert(backend: Any, target: DeviceArray, given: Any, what: str = "copy") -> None:
     """target[...] = given, an array of the device or a number of the host's, converted and broadcast."""
     if given.__class__ is not DeviceArray and given.ndim:
         raise NotServed("an array of the host's")
     if given.__class__ is DeviceArray and given.dtype == target.dtype:
         target, given = _as_numbers(target), _as_numbers(given)
     one, two = (dt.from_numpy_dtype(a.dtype).name for a in (given, target))
-    into(home, conversion(one, two), (given,), (target,), what)
+    into(backend, conversion(one, two), (given,), (target,), what)
 
 
 def _as_numbers(a: DeviceArray) -> DeviceArray:
@@ -206,13 +206,13 @@ def _as_numbers(a: DeviceArray) -> DeviceArray:
     return a.relaid(a.shape, a.strides, 0, np.dtype(_MOVED[item]))
 
 
-def copied(home: Any, a: DeviceArray, strides: Any = None) -> DeviceArray:
+def copied(backend: Any, a: DeviceArray, strides: Any = None) -> DeviceArray:
     """A new array with the elements of `a`, contiguous or with these strides."""
-    made: DeviceArray = home.empty(a.shape, a.dtype, strides, poison=False)
-    convert(home, made, a)
+    made: DeviceArray = backend.empty(a.shape, a.dtype, strides, poison=False)
+    convert(backend, made, a)
     return made
 
 
-def contiguous(home: Any, a: DeviceArray) -> DeviceArray:
+def contiguous(backend: Any, a: DeviceArray) -> DeviceArray:
     """The array itself where it lies row by row, else a copy that does."""
-    return a if a.flags.c_contiguous else copied(home, a)
+    return a if a.flags.c_contiguous else copied(backend, a)

@@ -36,39 +36,39 @@ def names() -> set[str]:
     return set(_rows)
 
 
-def call(home: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Any:
+def call(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Any:
     """A function of NumPy's on the device's arrays."""
     from rushlight._engine.devices.cuda.served import functions
 
     served = functions.FUNCTIONS.get(function)
     if served is not None:
-        return served(home, *args, **named)
+        return served(backend, *args, **named)
     if isinstance(function, np.ufunc):
-        return functions.ufunc(home, function, args, named)
+        return functions.ufunc(backend, function, args, named)
     raise NotServed(f"NumPy's {getattr(function, '__name__', function)}")
 
 
-def write(home: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> None:
+def write(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> None:
     """A function of NumPy's that writes into an array of the device."""
     from rushlight._engine.devices.cuda.served import functions
 
     if function is np.ndarray.__setitem__:
         target, place, value = args
         if not basic(place):
-            functions.masked(home, target, place, value)
+            functions.masked(backend, target, place, value)
             return
-        assign(home, target[place], value)
+        assign(backend, target[place], value)
     elif function is np.ndarray.fill:
-        assign(home, args[0], args[1])
+        assign(backend, args[0], args[1])
     elif function is np.copyto:
-        assign(home, args[0], args[1], **named)
+        assign(backend, args[0], args[1], **named)
     elif isinstance(function, np.ufunc):
-        functions.ufunc(home, function, args, named)
+        functions.ufunc(backend, function, args, named)
     else:
         raise NotServed(f"NumPy's {getattr(function, '__name__', function)}")
 
 
-def assign(home: Any, target: Any, value: Any, casting: str = "same_kind", where: Any = True) -> None:
+def assign(backend: Any, target: Any, value: Any, casting: str = "same_kind", where: Any = True) -> None:
     """target[...] = value."""
     if where is not True:
         raise NotServed("a copy with a mask")
@@ -77,7 +77,7 @@ def assign(home: Any, target: Any, value: Any, casting: str = "same_kind", where
         if host.size == 1:
             value = host.reshape(()).astype(target.dtype)
         else:
-            room = home.empty(host.shape, target.dtype, poison=False)
-            home.copy(room, host.astype(target.dtype), False, False)
+            room = backend.empty(host.shape, target.dtype, poison=False)
+            backend.copy(room, host.astype(target.dtype), False, False)
             value = room
-    launches.convert(home, target, value)
+    launches.convert(backend, target, value)

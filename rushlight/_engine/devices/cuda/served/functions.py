@@ -40,7 +40,7 @@ def _meaning(atom: str, inputs: tuple[str, ...], work: str, result: str) -> Mean
     return Meaning((root,), tuple(zip(_NAMES, inputs, strict=False)), (result,), work)
 
 
-def ufunc(home: Any, function: np.ufunc, args: Sequence[Any], named: dict[str, Any]) -> Any:
+def ufunc(backend: Any, function: np.ufunc, args: Sequence[Any], named: dict[str, Any]) -> Any:
     """A ufunc of the device's arrays and the host's numbers."""
     atom = _atoms().get(function)
     out, of = named.get("out"), named.get("dtype")
@@ -56,10 +56,10 @@ def ufunc(home: Any, function: np.ufunc, args: Sequence[Any], named: dict[str, A
     given = [a if a.__class__ is DeviceArray else np.asarray(a, work) for a in args]
     meaning = _meaning(atom, tuple([_name(a.dtype) for a in given]), _name(work), _name(sample.dtype))
     if out is None:
-        return launches.pointwise(home, meaning, given, None, sample.dtype, function.__name__)
+        return launches.pointwise(backend, meaning, given, None, sample.dtype, function.__name__)
     (target,) = out
     meaning = _meaning(atom, tuple([_name(a.dtype) for a in given]), _name(work), _name(target.dtype))
-    return launches.pointwise(home, meaning, given, target, target.dtype, function.__name__)
+    return launches.pointwise(backend, meaning, given, target, target.dtype, function.__name__)
 
 
 # --- conditions -----------------------------------------------------------------------------------
@@ -73,21 +73,21 @@ def choice(of: str) -> Meaning:
     return Meaning((m.where(symbol("c"), symbol("a"), symbol("b")),), names, (of,), work)
 
 
-def where(home: Any, condition: Any, a: Any, b: Any) -> Any:
+def where(backend: Any, condition: Any, a: Any, b: Any) -> Any:
     """np.where."""
     of = np.result_type(*[x.dtype if hasattr(x, "dtype") else x for x in (a, b)])
-    given = [as_dtype(home, x, of) for x in (a, b)]
-    return launches.pointwise(home, choice(_name(of)), (condition, *given), None, of, "where")
+    given = [as_dtype(backend, x, of) for x in (a, b)]
+    return launches.pointwise(backend, choice(_name(of)), (condition, *given), None, of, "where")
 
 
-def as_dtype(home: Any, a: Any, of: Any) -> Any:
+def as_dtype(backend: Any, a: Any, of: Any) -> Any:
     """An operand in a dtype."""
     if a.__class__ is not DeviceArray:
         return np.asarray(a).astype(of)
-    return a if a.dtype == of else astype(home, a, of)
+    return a if a.dtype == of else astype(backend, a, of)
 
 
-def masked(home: Any, target: DeviceArray, place: Any, value: Any) -> None:
+def masked(backend: Any, target: DeviceArray, place: Any, value: Any) -> None:
     """target[mask] = value, a number."""
     if basic(place) or place.__class__ is not DeviceArray or place.dtype.kind != "b" or np.ndim(value):
         raise NotServed("an assignment by index")
@@ -98,14 +98,14 @@ def masked(home: Any, target: DeviceArray, place: Any, value: Any) -> None:
         (*place.strides, *[0] * (target.ndim - place.ndim)),
     )
     meaning = choice(_name(target.dtype))
-    launches.into(home, meaning, (mask, value, target), (target,), "masked fill")
+    launches.into(backend, meaning, (mask, value, target), (target,), "masked fill")
 
 
 def _reduced(how: str) -> Callable[..., Any]:
     """NumPy's sum, max, min, any or all."""
 
     def run(
-        home: Any,
+        backend: Any,
         a: DeviceArray,
         axis: Any = None,
         dtype: Any = None,
@@ -122,11 +122,11 @@ def _reduced(how: str) -> Callable[..., Any]:
             ).dtype
         axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
         shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes])
-        made: DeviceArray = home.empty(shape, of, None, poison=False)
+        made: DeviceArray = backend.empty(shape, of, None, poison=False)
         given, work = _name(a.dtype), _name(a.dtype) if how in ("any", "all", "max", "min") else _name(of)
         root = symbol("input") if given == work else m.cast(symbol("input"), arg=work)
         mapped = Meaning((root,), (("input", given),), (_name(of),), dt.opmath(dt.BY_NAME[work]).name)
-        reductions.into(home, how, mapped, None, a, axes, made, how)
+        reductions.into(backend, how, mapped, None, a, axes, made, how)
         return made
 
     return run
@@ -138,61 +138,61 @@ _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np
 # --- copies ---------------------------------------------------------------------------------------
 
 
-def astype(home: Any, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True):  # type: ignore[no-untyped-def]
+def astype(backend: Any, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True):  # type: ignore[no-untyped-def]
     """ndarray.astype."""
     of = np.dtype(of)
     if a.dtype == of and not copy:
         return a
     strides = tuple([s // a.itemsize * of.itemsize for s in a.strides]) if a.dense and order == "K" else None
-    made = home.empty(a.shape, of, strides, poison=False)
-    launches.convert(home, made, a)
+    made = backend.empty(a.shape, of, strides, poison=False)
+    launches.convert(backend, made, a)
     return made
 
 
-def copy(home: Any, a: DeviceArray, order: str = "C") -> DeviceArray:
+def copy(backend: Any, a: DeviceArray, order: str = "C") -> DeviceArray:
     """ndarray.copy."""
-    return launches.copied(home, a, a.strides if order == "K" and a.dense else None)
+    return launches.copied(backend, a, a.strides if order == "K" and a.dense else None)
 
 
-def reshape(home: Any, a: DeviceArray, *shape: Any, **how: Any) -> Any:
+def reshape(backend: Any, a: DeviceArray, *shape: Any, **how: Any) -> Any:
     """ndarray.reshape of what needs a copy."""
     if how:
         raise NotServed("a reshape in another order")
-    return launches.copied(home, a).reshape(*shape)
+    return launches.copied(backend, a).reshape(*shape)
 
 
-def concatenate(home: Any, arrays: Sequence[DeviceArray], axis: int = 0) -> DeviceArray:
+def concatenate(backend: Any, arrays: Sequence[DeviceArray], axis: int = 0) -> DeviceArray:
     """np.concatenate."""
     first = arrays[0]
     axis %= first.ndim
     of = np.result_type(*[a.dtype for a in arrays])
     shape = list(first.shape)
     shape[axis] = sum(a.shape[axis] for a in arrays)
-    made: DeviceArray = home.empty(tuple(shape), of, None, poison=False)
+    made: DeviceArray = backend.empty(tuple(shape), of, None, poison=False)
     at = 0
     for a in arrays:
         there = made[(slice(None),) * axis + (slice(at, at + a.shape[axis]),)]
-        launches.convert(home, there, a, "cat")
+        launches.convert(backend, there, a, "cat")
         at += a.shape[axis]
     return made
 
 
 def _filled(value: Any) -> Callable[..., Any]:
-    def like(home: Any, a: DeviceArray, dtype: Any = None, **how: Any) -> DeviceArray:
-        made: DeviceArray = home.empty(a.shape, dtype or a.dtype, None, poison=False)
+    def like(backend: Any, a: DeviceArray, dtype: Any = None, **how: Any) -> DeviceArray:
+        made: DeviceArray = backend.empty(a.shape, dtype or a.dtype, None, poison=False)
         if value is not None:
-            launches.convert(home, made, np.asarray(value).astype(made.dtype))
+            launches.convert(backend, made, np.asarray(value).astype(made.dtype))
         return made
 
     return like
 
 
-def _full_like(home: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
-    return _filled(value)(home, a, dtype)  # type: ignore[no-any-return]
+def _full_like(backend: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
+    return _filled(value)(backend, a, dtype)  # type: ignore[no-any-return]
 
 
-def _contiguous(home: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:
-    return launches.contiguous(home, a if dtype is None else as_dtype(home, a, np.dtype(dtype)))
+def _contiguous(backend: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:
+    return launches.contiguous(backend, a if dtype is None else as_dtype(backend, a, np.dtype(dtype)))
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

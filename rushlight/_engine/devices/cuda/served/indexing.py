@@ -64,7 +64,7 @@ def _reading(of: str, indices: tuple[str, ...], kept: tuple[int, ...]) -> tuple[
 
 
 def read_at(
-    home: Any,
+    backend: Any,
     a: DeviceArray,
     picked: Sequence[tuple[int, DeviceArray]],
     kept: Sequence[tuple[int, int]],
@@ -80,7 +80,7 @@ def read_at(
         raise NotServed("positions of this dtype")
     if a.itemsize > 8:
         raise NotServed("a read of complex128")
-    made: DeviceArray = home.empty(shape, a.dtype, None, poison=False)
+    made: DeviceArray = backend.empty(shape, a.dtype, None, poison=False)
     if not made.size:
         return made
     if not a.size:
@@ -98,13 +98,13 @@ def read_at(
     target = made.relaid(made.shape, made.strides, 0, np.dtype(of))
     arrays = (*[i for _, i in picked], *numbers)
     launches.by_coordinates(
-        home, meaning, arrays, (target,), what, axes=axes, checked=checks, bases=(("base", a),)
+        backend, meaning, arrays, (target,), what, axes=axes, checked=checks, bases=(("base", a),)
     )
     return made
 
 
 def _gather(
-    home: Any, a: DeviceArray, dim: int, index: DeviceArray, sparse_grad: bool = False
+    backend: Any, a: DeviceArray, dim: int, index: DeviceArray, sparse_grad: bool = False
 ) -> DeviceArray:
     if not a.ndim or index.ndim != a.ndim:
         raise NotServed("gather of unlike dims")
@@ -112,10 +112,10 @@ def _gather(
     if any(i != d and index.shape[i] > a.shape[i] for i in range(a.ndim)):
         raise NotServed("an index that is larger")
     kept = [(i, i) for i in range(a.ndim) if i != d]
-    return read_at(home, a, [(d, index)], kept, index.shape, "gather", False)
+    return read_at(backend, a, [(d, index)], kept, index.shape, "gather", False)
 
 
-def _index_select(home: Any, a: DeviceArray, dim: int, index: DeviceArray) -> DeviceArray:
+def _index_select(backend: Any, a: DeviceArray, dim: int, index: DeviceArray) -> DeviceArray:
     if not a.ndim or index.ndim > 1:
         raise NotServed("index_select of no dims")
     d = wrap_dim(dim, a.ndim)
@@ -125,11 +125,11 @@ def _index_select(home: Any, a: DeviceArray, dim: int, index: DeviceArray) -> De
     )
     shape = (*a.shape[:d], n, *a.shape[d + 1 :])
     kept = [(i, i) for i in range(a.ndim) if i != d]
-    return read_at(home, a, [(d, turned)], kept, shape, "index_select", False)
+    return read_at(backend, a, [(d, turned)], kept, shape, "index_select", False)
 
 
 def _embedding(
-    home: Any,
+    backend: Any,
     weight: DeviceArray,
     indices: DeviceArray,
     padding_idx: int = -1,
@@ -139,15 +139,15 @@ def _embedding(
     if weight.ndim != 2:
         raise NotServed("a table of other dims")
     shape = (*indices.shape, weight.shape[1])
-    return read_at(home, weight, [(0, indices[..., None])], [(1, indices.ndim)], shape, "embedding", False)
+    return read_at(backend, weight, [(0, indices[..., None])], [(1, indices.ndim)], shape, "embedding", False)
 
 
-def _take(home: Any, a: DeviceArray, index: DeviceArray) -> DeviceArray:
-    flat = launches.contiguous(home, a).reshape(-1)
-    return read_at(home, flat, [(0, index)], [], index.shape, "take")
+def _take(backend: Any, a: DeviceArray, index: DeviceArray) -> DeviceArray:
+    flat = launches.contiguous(backend, a).reshape(-1)
+    return read_at(backend, flat, [(0, index)], [], index.shape, "take")
 
 
-def _index(home: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
+def _index(backend: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
     """a[indices] with arrays of positions, as NumPy places their dims."""
     where = [k for k, i in enumerate(indices) if i is not None]
     given = []
@@ -156,7 +156,7 @@ def _index(home: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
         if i.__class__ is not DeviceArray:
             if i.dtype.kind not in "iu" or i.dtype == np.uint8:
                 raise NotServed("a mask")
-            i = home.brought(np.ascontiguousarray(i))
+            i = backend.brought(np.ascontiguousarray(i))
         given.append(i)
     if not where or any(dt.from_numpy_dtype(i.dtype).name not in _POSITIONS for i in given):
         raise NotServed("a mask")
@@ -167,14 +167,14 @@ def _index(home: Any, a: DeviceArray, indices: Sequence[Any]) -> DeviceArray:
     behind = len(rest) - front
     picked = [(d, i[(..., *[None] * behind)]) for d, i in zip(where, given, strict=True)]
     kept = [(d, k if k < front else k + len(common)) for k, d in enumerate(rest)]
-    return read_at(home, a, picked, kept, shape, "index")
+    return read_at(backend, a, picked, kept, shape, "index")
 
 
 # --- writes ---------------------------------------------------------------------------------------
 
 
 def write_along(
-    home: Any,
+    backend: Any,
     how: str,
     target: DeviceArray,
     d: int,
@@ -193,15 +193,15 @@ def write_along(
         raise NotServed("a sum of bools")
     others = [i for i in range(len(shape)) if i != d]
     count, n, size = math.prod(shape[i] for i in others), shape[d], target.shape[d]
-    parts = max(1, min(size, home.card.processors * 512 // max(count, 1))) if n >= 64 else 1
+    parts = max(1, min(size, backend.card.processors * 512 // max(count, 1))) if n >= 64 else 1
     span = -(-size // parts)
     kernel = Source(lines.writes, (how, of, by, len(others)), 3, len(lines.NUMBERS) + 4 * len(others) + 1)
     numbers = [count, n, parts, span, -size if wrap else 0, size]
     numbers += [a.strides[d] if a.shape[d] != 1 or shape[d] == 1 else 0 for a in (index, source)]
     numbers += [target.strides[d], *[shape[i] for i in others]]
     numbers += [0 if a.shape[i] == 1 else a.strides[i] for a in (index, source, target) for i in others]
-    numbers.append(home.failed)
-    home.launch(kernel, home.grid(count * parts), (index, source), (target,), numbers, f"write {how}")
+    numbers.append(backend.failed)
+    backend.launch(kernel, backend.grid(count * parts), (index, source), (target,), numbers, f"write {how}")
 
 
 def _broadcast(a: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
@@ -210,27 +210,27 @@ def _broadcast(a: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
 
 
 def _dense_backward(
-    home: Any, grad: DeviceArray, indices: DeviceArray, rows: int, padding_idx: int, by_freq: bool
+    backend: Any, grad: DeviceArray, indices: DeviceArray, rows: int, padding_idx: int, by_freq: bool
 ) -> DeviceArray:
     if by_freq:
         raise NotServed("scale_grad_by_freq")
     width = grad.shape[-1]
-    made: DeviceArray = home.empty((rows, width), grad.dtype, None, poison=False)
-    launches.convert(home, made, np.zeros((), grad.dtype))
-    places = launches.contiguous(home, indices).reshape(-1)
-    given = launches.contiguous(home, grad).reshape(-1, width)
+    made: DeviceArray = backend.empty((rows, width), grad.dtype, None, poison=False)
+    launches.convert(backend, made, np.zeros((), grad.dtype))
+    places = launches.contiguous(backend, indices).reshape(-1)
+    given = launches.contiguous(backend, grad).reshape(-1, width)
     shape = given.shape
-    write_along(home, "add", made, 0, _broadcast(places[:, None], shape), given, shape)
+    write_along(backend, "add", made, 0, _broadcast(places[:, None], shape), given, shape)
     if padding_idx >= 0:
-        launches.convert(home, made[padding_idx], np.zeros((), grad.dtype))
+        launches.convert(backend, made[padding_idx], np.zeros((), grad.dtype))
     return made
 
 
 def _written(
-    home: Any, how: str, a: DeviceArray, dim: int, index: Any, source: Any, wrap: bool = False
+    backend: Any, how: str, a: DeviceArray, dim: int, index: Any, source: Any, wrap: bool = False
 ) -> DeviceArray:
     """A copy of `a` that is written to."""
-    made = launches.copied(home, a)
+    made = launches.copied(backend, a)
     if index.__class__ is not DeviceArray or not a.ndim or index.ndim != a.ndim:
         raise NotServed("a write of unlike dims")
     d = wrap_dim(dim, a.ndim)
@@ -243,10 +243,10 @@ def _written(
         given = source
     else:
         value = (
-            source if source.__class__ is DeviceArray else home.brought(np.asarray(source).astype(a.dtype))
+            source if source.__class__ is DeviceArray else backend.brought(np.asarray(source).astype(a.dtype))
         )
-        given = _broadcast(functions.as_dtype(home, value, a.dtype), shape)
-    write_along(home, how, made, d, index, given, shape, wrap)
+        given = _broadcast(functions.as_dtype(backend, value, a.dtype), shape)
+    write_along(backend, how, made, d, index, given, shape, wrap)
     return made
 
 
@@ -254,24 +254,24 @@ _REDUCE = {"add": "add", "multiply": "mul", "sum": "add", "prod": "mul", "amax":
 
 
 def _scatter(
-    home: Any, a: Any, dim: int, index: Any, src: Any = None, value: Any = None, reduce: Any = None
+    backend: Any, a: Any, dim: int, index: Any, src: Any = None, value: Any = None, reduce: Any = None
 ) -> DeviceArray:
     how = "set" if reduce is None else _REDUCE.get(reduce)
     if how is None:
         raise NotServed(f"scatter by {reduce}")
-    return _written(home, how, a, dim, index, value if src is None else src)
+    return _written(backend, how, a, dim, index, value if src is None else src)
 
 
-def _scatter_add(home: Any, a: Any, dim: int, index: Any, src: Any) -> DeviceArray:
-    return _written(home, "add", a, dim, index, src)
+def _scatter_add(backend: Any, a: Any, dim: int, index: Any, src: Any) -> DeviceArray:
+    return _written(backend, "add", a, dim, index, src)
 
 
 def _scatter_reduce(
-    home: Any, a: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
+    backend: Any, a: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
 ) -> DeviceArray:
     if reduce not in _REDUCE or not include_self:
         raise NotServed(f"scatter_reduce by {reduce}")
-    return _written(home, _REDUCE[reduce], a, dim, index, src)
+    return _written(backend, _REDUCE[reduce], a, dim, index, src)
 
 
 # --- losses ---------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ def _counted(of: str, by: str, weighted: bool) -> tuple[Meaning, Meaning]:
     return safe, Meaning(loss, tuple(names), (of, of), dt.opmath(dt.BY_NAME[of]).name)
 
 
-def _nll(home: Any, a: DeviceArray, target: DeviceArray, weight: Any, ignore_index: int) -> Any:
+def _nll(backend: Any, a: DeviceArray, target: DeviceArray, weight: Any, ignore_index: int) -> Any:
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows, places = (a[None], target.reshape(1)) if a.ndim == 1 else (a, target)
     of = dt.from_numpy_dtype(a.dtype)
@@ -300,14 +300,14 @@ def _nll(home: Any, a: DeviceArray, target: DeviceArray, weight: Any, ignore_ind
         raise NotServed("a loss of this kind")
     safe, losses = _counted(of.name, dt.from_numpy_dtype(target.dtype).name, weight is not None)
     ignored, zero = integer(ignore_index), np.zeros((), a.dtype)
-    inside = launches.pointwise(home, safe, (places, ignored), None, np.dtype(np.int64), "nll_loss")
+    inside = launches.pointwise(backend, safe, (places, ignored), None, np.dtype(np.int64), "nll_loss")
     kept = [(d, d if d == 0 else d - 1) for d in range(rows.ndim) if d != 1]
-    picked = read_at(home, rows, [(1, inside)], kept, places.shape, "nll_loss", False)
+    picked = read_at(backend, rows, [(1, inside)], kept, places.shape, "nll_loss", False)
     share: Any = np.ones((), a.dtype)
     if weight is not None:
-        share = read_at(home, weight, [(0, inside)], [], places.shape, "nll_loss", False)
-    made = [home.empty(places.shape, a.dtype, None, poison=False) for _ in range(2)]
-    launches.into(home, losses, (picked, places, ignored, zero, share), made, "nll_loss")
+        share = read_at(backend, weight, [(0, inside)], [], places.shape, "nll_loss", False)
+    made = [backend.empty(places.shape, a.dtype, None, poison=False) for _ in range(2)]
+    launches.into(backend, losses, (picked, places, ignored, zero, share), made, "nll_loss")
     return tuple([x.reshape(target.shape) for x in made])
 
 

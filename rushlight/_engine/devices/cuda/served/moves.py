@@ -20,32 +20,32 @@ from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.ops.expressions import m, symbol
 
 
-def _copy(home: Any, a: DeviceArray, of: Any, memory_format: Any) -> DeviceArray:
+def _copy(backend: Any, a: DeviceArray, of: Any, memory_format: Any) -> DeviceArray:
     steps = [s // a.itemsize for s in copies._strides(a, memory_format)]
-    made: DeviceArray = home.empty(a.shape, of, tuple([s * of.itemsize for s in steps]), poison=False)
-    launches.convert(home, made, a)
+    made: DeviceArray = backend.empty(a.shape, of, tuple([s * of.itemsize for s in steps]), poison=False)
+    launches.convert(backend, made, a)
     return made
 
 
-def _clone(home: Any, a: DeviceArray, memory_format: Any = None) -> DeviceArray:
-    return _copy(home, a, a.dtype, memory_format)
+def _clone(backend: Any, a: DeviceArray, memory_format: Any = None) -> DeviceArray:
+    return _copy(backend, a, a.dtype, memory_format)
 
 
-def _to_dtype(home: Any, a: DeviceArray, of: Any, memory_format: Any = None) -> DeviceArray:
+def _to_dtype(backend: Any, a: DeviceArray, of: Any, memory_format: Any = None) -> DeviceArray:
     if a.dtype.kind == "c" or np.dtype(of.np).kind == "c":
         raise NotServed("a conversion of complex numbers")
-    return _copy(home, a, np.dtype(of.np), memory_format)
+    return _copy(backend, a, np.dtype(of.np), memory_format)
 
 
-def _overwritten(home: Any, a: DeviceArray, source: DeviceArray) -> DeviceArray:
+def _overwritten(backend: Any, a: DeviceArray, source: DeviceArray) -> DeviceArray:
     if a.dtype.kind == "c" or source.dtype.kind == "c" or source.__class__ is not DeviceArray:
         raise NotServed("a conversion of complex numbers")
-    made: DeviceArray = home.empty(a.shape, a.dtype, None, poison=False)
-    launches.convert(home, made, source)
+    made: DeviceArray = backend.empty(a.shape, a.dtype, None, poison=False)
+    launches.convert(backend, made, source)
     return made
 
 
-def _cat(home: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
+def _cat(backend: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
     taken = [t for t in tensors if t.shape != (0,)]
     if len(taken) < len(tensors) or len({t.ndim for t in taken}) != 1 or len({t.dtype for t in taken}) != 1:
         raise NotServed("cat of tensors of unlike dims")
@@ -54,31 +54,31 @@ def _cat(home: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
         raise NotServed("cat of tensors of unlike shapes")
     if any(t.ndim in (4, 5) and not t.flags.c_contiguous for t in taken):
         raise NotServed("cat in another memory format")
-    return functions.concatenate(home, taken, d)
+    return functions.concatenate(backend, taken, d)
 
 
-def _stack(home: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
+def _stack(backend: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArray:
     first = tensors[0]
     if len({(t.shape, t.dtype) for t in tensors}) != 1:
         raise NotServed("stack of tensors of unlike shapes")
     d = wrap_dim(dim, first.ndim + 1)
-    return functions.concatenate(home, [t[(slice(None),) * d + (None,)] for t in tensors], d)
+    return functions.concatenate(backend, [t[(slice(None),) * d + (None,)] for t in tensors], d)
 
 
-def _flip(home: Any, a: DeviceArray, dims: Any) -> DeviceArray:
+def _flip(backend: Any, a: DeviceArray, dims: Any) -> DeviceArray:
     axes = wrap_dims(as_tuple(dims), a.ndim) if as_tuple(dims) else ()
-    made: DeviceArray = home.empty(a.shape, a.dtype, a.strides if a.dense else None, poison=False)
-    launches.convert(home, made, a[tuple([slice(None, None, -1 if d in axes else 1) for d in range(a.ndim)])])
+    made: DeviceArray = backend.empty(a.shape, a.dtype, a.strides if a.dense else None, poison=False)
+    launches.convert(backend, made, a[tuple([slice(None, None, -1 if d in axes else 1) for d in range(a.ndim)])])
     return made
 
 
-def _repeat(home: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
+def _repeat(backend: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
     times = as_tuple(repeats)
     if len(times) < a.ndim or any(t < 0 for t in times):
         raise NotServed("repeat of fewer dims")
     shape = (1,) * (len(times) - a.ndim) + a.shape
     steps = (0,) * (len(times) - a.ndim) + a.strides
-    made: DeviceArray = home.empty(
+    made: DeviceArray = backend.empty(
         tuple([t * n for t, n in zip(times, shape, strict=True)]), a.dtype, None, poison=False
     )
     if not made.size:
@@ -87,11 +87,11 @@ def _repeat(home: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
     for t, n, s in zip(times, shape, steps, strict=True):
         wide += [t, n]
         inner += [0, s]
-    launches.convert(home, made.reshape(*wide), a.relaid(tuple(wide), tuple(inner)))
+    launches.convert(backend, made.reshape(*wide), a.relaid(tuple(wide), tuple(inner)))
     return made
 
 
-def _pad(home: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
+def _pad(backend: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
     sizes = as_tuple(pad)
     if len(sizes) % 2 or len(sizes) > 2 * a.ndim or a.dtype.kind == "c":
         raise NotServed("a padding of this kind")
@@ -106,25 +106,25 @@ def _pad(home: Any, a: DeviceArray, pad: Any, value: Any = 0) -> DeviceArray:
         here[d] = slice(max(-before, 0), a.shape[d] - max(-behind, 0))
     if min(shape, default=0) < 0:
         raise NotServed("a padding that leaves less than nothing")
-    made: DeviceArray = home.empty(tuple(shape), a.dtype, None, poison=False)
-    launches.convert(home, made, np.asarray(value or 0).astype(a.dtype))
-    launches.convert(home, made[tuple(there)], a[tuple(here)])
+    made: DeviceArray = backend.empty(tuple(shape), a.dtype, None, poison=False)
+    launches.convert(backend, made, np.asarray(value or 0).astype(a.dtype))
+    launches.convert(backend, made[tuple(there)], a[tuple(here)])
     return made
 
 
-def _masked_fill(home: Any, a: DeviceArray, mask: Any, value: Any) -> DeviceArray:
+def _masked_fill(backend: Any, a: DeviceArray, mask: Any, value: Any) -> DeviceArray:
     if mask.__class__ is not DeviceArray or mask.dtype.kind != "b" or np.ndim(value) or a.dtype.kind == "c":
         raise NotServed("a mask of this kind")
     if value.__class__ is DeviceArray:
-        value = functions.as_dtype(home, value, a.dtype)
+        value = functions.as_dtype(backend, value, a.dtype)
     else:
         value = np.asarray(value).astype(a.dtype)
     meaning = functions.choice(dt.from_numpy_dtype(a.dtype).name)
     shape = np.broadcast_shapes(a.shape, mask.shape)
-    made: DeviceArray = home.empty(
+    made: DeviceArray = backend.empty(
         shape, a.dtype, a.strides if a.dense and shape == a.shape else None, poison=False
     )
-    launches.into(home, meaning, (mask, value, a), (made,), "masked_fill")
+    launches.into(backend, meaning, (mask, value, a), (made,), "masked_fill")
     return made
 
 
@@ -137,31 +137,31 @@ def _triangle_meaning(of: str, upper: bool) -> Meaning:
 
 
 def _triangle(upper: bool) -> Callable[..., Any]:
-    def serve(home: Any, a: DeviceArray, diagonal: int = 0) -> DeviceArray:
+    def serve(backend: Any, a: DeviceArray, diagonal: int = 0) -> DeviceArray:
         if a.ndim < 2 or a.dtype.kind in "cV" or a.itemsize == 2:
             raise NotServed("a triangle of this dtype")
-        made: DeviceArray = home.empty(a.shape, a.dtype, None, poison=False)
+        made: DeviceArray = backend.empty(a.shape, a.dtype, None, poison=False)
         meaning = _triangle_meaning(dt.from_numpy_dtype(a.dtype).name, upper)
         arrays = (a, np.zeros((), a.dtype), np.asarray(diagonal, np.int64))
         axes = (("row", a.ndim - 2), ("column", a.ndim - 1))
-        launches.by_coordinates(home, meaning, arrays, (made,), "triu" if upper else "tril", axes=axes)
+        launches.by_coordinates(backend, meaning, arrays, (made,), "triu" if upper else "tril", axes=axes)
         return made
 
     return serve
 
 
-def _equal(home: Any, a: DeviceArray, b: DeviceArray) -> Any:
+def _equal(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
     if a.shape != b.shape or a.dtype != b.dtype or not a.size:
         raise NotServed("equal of unlike operands")
-    same = functions.ufunc(home, np.equal, (a, b), {})
-    return bool(home.read(functions.FUNCTIONS[np.all](home, same)))
+    same = functions.ufunc(backend, np.equal, (a, b), {})
+    return bool(backend.read(functions.FUNCTIONS[np.all](backend, same)))
 
 
 ROWS: dict[str, Callable[..., Any]] = {
     "clone": _clone,
     "_to_dtype": _to_dtype,
     "_overwritten": _overwritten,
-    "_tensor_of": lambda home, a: a,
+    "_tensor_of": lambda backend, a: a,
     "_cat": _cat,
     "_stack": _stack,
     "flip": _flip,

@@ -25,12 +25,12 @@ def _real(a: DeviceArray) -> None:
 def _along(how: str) -> Callable[..., Any]:
     """(values, positions) of the greatest or least along a dim."""
 
-    def serve(home: Any, a: DeviceArray, dim: int, keepdim: bool = False) -> Any:
+    def serve(backend: Any, a: DeviceArray, dim: int, keepdim: bool = False) -> Any:
         _real(a)
         if not a.ndim:
             raise NotServed("a number")
         d = wrap_dim(dim, a.ndim)
-        values, places = first_of(home, how, a, d)
+        values, places = first_of(backend, how, a, d)
         if keepdim:
             key = (slice(None),) * d + (None,)
             values, places = values[key], places[key]
@@ -40,37 +40,37 @@ def _along(how: str) -> Callable[..., Any]:
 
 
 def _position(how: str) -> Callable[..., Any]:
-    def serve(home: Any, a: DeviceArray, dim: int | None = None, keepdim: bool = False) -> Any:
+    def serve(backend: Any, a: DeviceArray, dim: int | None = None, keepdim: bool = False) -> Any:
         _real(a)
         if dim is None or not a.ndim:
-            flat = launches.contiguous(home, a).reshape(-1)
-            found = first_of(home, how, flat, 0)[1]
+            flat = launches.contiguous(backend, a).reshape(-1)
+            found = first_of(backend, how, flat, 0)[1]
             return found.reshape(*[1] * a.ndim) if keepdim else found
         d = wrap_dim(dim, a.ndim)
-        found = first_of(home, how, a, d)[1]
+        found = first_of(backend, how, a, d)[1]
         return found[(slice(None),) * d + (None,)] if keepdim else found
 
     return serve
 
 
 def _scan(how: str) -> Callable[..., Any]:
-    def serve(home: Any, a: DeviceArray, dim: int, dtype: Any = None) -> Any:
+    def serve(backend: Any, a: DeviceArray, dim: int, dtype: Any = None) -> Any:
         _real(a)
         if not a.ndim:
             raise NotServed("a number")
         given = dt.from_numpy_dtype(a.dtype)
         result = dtype or (given if given.category >= dt.FLOATING else dt.int64)
         if result is not given and dtype is not None:
-            a = functions.as_dtype(home, a, result.np)
+            a = functions.as_dtype(backend, a, result.np)
             given = result
         d = wrap_dim(dim, a.ndim)
-        made = home.empty(a.shape, result.np, None, poison=False)
+        made = backend.empty(a.shape, result.np, None, poison=False)
         others = [i for i in range(a.ndim) if i != d]
         count = math.prod(a.shape[i] for i in others)
         kernel = Source(lines.scan, (how, given.name, result.name, len(others)), 2, 4 + 3 * len(others))
         numbers = [count, a.shape[d], a.strides[d], made.strides[d], *[a.shape[i] for i in others]]
         numbers += [x.strides[i] for x in (a, made) for i in others]
-        home.launch(kernel, home.grid(count), (a,), (made,), numbers, f"cum{how}")
+        backend.launch(kernel, backend.grid(count), (a,), (made,), numbers, f"cum{how}")
         return made
 
     return serve

@@ -32,7 +32,7 @@ def _finished(expression: Expr, work: str, result: str) -> Meaning:
 
 
 def reduce(
-    home: Any,
+    backend: Any,
     reducer: Any,
     a: DeviceArray,
     axes: tuple[int, ...],
@@ -49,17 +49,17 @@ def reduce(
     if how not in ("any", "all") and given != compute.name:
         from rushlight._engine.devices.cuda.served.functions import as_dtype
 
-        a = as_dtype(home, a, compute.np)
+        a = as_dtype(backend, a, compute.np)
         mapped = _mapped(reducer.meaning.map, compute.name, work)
     finish = None if reducer.finish is None else _finished(reducer.finish, work, result.name)
     shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])
-    made: DeviceArray = home.empty(shape, result.np, None, poison=False)
-    into(home, how, mapped, finish, a, axes, made, reducer.row.name)
+    made: DeviceArray = backend.empty(shape, result.np, None, poison=False)
+    into(backend, how, mapped, finish, a, axes, made, reducer.row.name)
     return made
 
 
 def into(
-    home: Any,
+    backend: Any,
     how: str,
     mapped: Meaning,
     finish: Meaning | None,
@@ -75,23 +75,23 @@ def into(
         return
     inner = min((abs(a.strides[i]) for i in kept if a.shape[i] > 1), default=1 << 62)
     block = n >= 32 and _reads_along(a, axes, inner)
-    parts = _parts(home, outs, n, block)
+    parts = _parts(backend, outs, n, block)
     target, last = made, finish
     result = mapped.out_dtypes[0] if finish is not None else dt.from_numpy_dtype(made.dtype).name
     if parts > 1:
         partial = "bool" if how in ("any", "all") else wide(how, mapped.work)
         target, last, result = (
-            home.empty((outs, parts), dt.BY_NAME[partial].np, None, poison=False),
+            backend.empty((outs, parts), dt.BY_NAME[partial].np, None, poison=False),
             None,
             partial,
         )
     stored = Meaning(mapped.outputs, mapped.inputs, (result,), mapped.work)
-    _launch(home, how, stored, last, a, kept, axes, (outs, n, parts), block, target, what, n)
+    _launch(backend, how, stored, last, a, kept, axes, (outs, n, parts), block, target, what, n)
     if parts > 1:
         again = Meaning(
             (symbol("input"),), (("input", result),), (dt.from_numpy_dtype(made.dtype).name,), result
         )
-        _launch(home, how, again, finish, target, [0], (1,), (outs, parts, 1), False, made, what, n)
+        _launch(backend, how, again, finish, target, [0], (1,), (outs, parts, 1), False, made, what, n)
 
 
 def _reads_along(a: DeviceArray, axes: tuple[int, ...], inner: int) -> bool:
@@ -99,15 +99,15 @@ def _reads_along(a: DeviceArray, axes: tuple[int, ...], inner: int) -> bool:
     return min((abs(a.strides[i]) for i in axes if a.shape[i] > 1), default=1 << 62) < inner
 
 
-def _parts(home: Any, outs: int, n: int, block: bool) -> int:
+def _parts(backend: Any, outs: int, n: int, block: bool) -> int:
     """Into how many parts the elements of a result are shared out: only where results are few."""
     chunk = BLOCK_CHUNK if block else THREAD_CHUNK
-    busy = home.card.processors * (4 if block else 512)
+    busy = backend.card.processors * (4 if block else 512)
     return 1 if n <= chunk or outs >= busy else min(-(-n // chunk), -(-busy // outs))
 
 
 def _launch(
-    home: Any,
+    backend: Any,
     how: str,
     mapped: Meaning,
     finish: Meaning | None,
@@ -126,8 +126,8 @@ def _launch(
     numbers = [outs, n, parts, -(-n // parts), count]
     for dims in (keep, gone):
         numbers += [size for size, _ in dims] + [stride for _, stride in dims]
-    grid = home.blocks(outs * parts, n) if block else home.grid(outs * parts)
-    home.launch(source, grid, (a,), (made,), numbers, what)
+    grid = backend.blocks(outs * parts, n) if block else backend.grid(outs * parts)
+    backend.launch(source, grid, (a,), (made,), numbers, what)
 
 
 @cache
@@ -155,14 +155,14 @@ def _dims(a: DeviceArray, axes: Any) -> list[tuple[int, int]]:
 # --- the first of the greatest ---------------------------------------------------------------------
 
 
-def first_of(home: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceArray, DeviceArray]:
+def first_of(backend: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceArray, DeviceArray]:
     """(values, positions) of the greatest or least along a dim, without the dim."""
     kept = [i for i in range(a.ndim) if i != dim]
     shape = tuple([a.shape[i] for i in kept])
     if not a.size:
         raise NotServed("the greatest of nothing")
-    values = home.empty(shape, a.dtype, None, poison=False)
-    places = home.empty(shape, np.dtype(np.int64), None, poison=False)
+    values = backend.empty(shape, a.dtype, None, poison=False)
+    places = backend.empty(shape, np.dtype(np.int64), None, poison=False)
     dims = _dims(a, kept)
     outs = math.prod(shape)
     source = Source(
@@ -170,5 +170,5 @@ def first_of(home: Any, how: str, a: DeviceArray, dim: int) -> tuple[DeviceArray
     )
     numbers = [outs, a.shape[dim] if a.ndim else 1, a.strides[dim] if a.ndim else 0]
     numbers += [size for size, _ in dims] + [stride for _, stride in dims]
-    home.launch(source, home.grid(outs), (a,), (values, places), numbers, f"arg{how}")
+    backend.launch(source, backend.grid(outs), (a,), (values, places), numbers, f"arg{how}")
     return values, places

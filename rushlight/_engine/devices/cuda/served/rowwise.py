@@ -37,7 +37,7 @@ def _meaning(
 
 
 def run(
-    home: Any, kernel: RowKernel, arrays: Sequence[Any], what: str, kept: tuple[int, ...] | None = None
+    backend: Any, kernel: RowKernel, arrays: Sequence[Any], what: str, kept: tuple[int, ...] | None = None
 ) -> list[DeviceArray]:
     """A row kernel along the last dim: vectors are (..., n), scalars (...), or one number of the host's."""
     first = next(a for a, n in zip(arrays, kernel.inputs, strict=True) if n not in kernel.scalars)
@@ -53,24 +53,24 @@ def run(
     given, steps = list[DeviceArray](), list[int]()
     for a, role in zip(arrays, roles, strict=True):
         if a.__class__ is DeviceArray:
-            a, step = _in_rows(home, a, lead, role == "vector")
+            a, step = _in_rows(backend, a, lead, role == "vector")
             given.append(a)
             steps.append(step)
     made = []
     for o in range(len(meaning.outputs)):
         shape = (*lead, n) if o in vectors else lead
-        made.append(home.empty(shape, of.np, None, poison=False))
+        made.append(backend.empty(shape, of.np, None, poison=False))
         steps.append(of.itemsize * (n if o in vectors else 1))
     count = math.prod(lead)
     numbers = [count, n, *steps]
     numbers += [launches.bits(a) for a in arrays if a.__class__ is not DeviceArray]
     pointers = len(given) + len(made)
     source = Source(writing.rows, (meaning, roles, values), pointers, 2 + pointers + len(values))
-    home.launch(source, home.blocks(count, n), given, made, numbers, what)
+    backend.launch(source, backend.blocks(count, n), given, made, numbers, what)
     return made
 
 
-def _in_rows(home: Any, a: DeviceArray, lead: tuple[int, ...], vector: bool) -> tuple[DeviceArray, int]:
+def _in_rows(backend: Any, a: DeviceArray, lead: tuple[int, ...], vector: bool) -> tuple[DeviceArray, int]:
     """(the array, or a copy, whose rows lie at equal distances; the distance in bytes)."""
     own = a.shape[:-1] if vector else a.shape
     n = a.shape[-1] if vector else 1
@@ -85,10 +85,10 @@ def _in_rows(home: Any, a: DeviceArray, lead: tuple[int, ...], vector: bool) -> 
             ]
         )
         a = a.relaid(target, steps)
-    return launches.contiguous(home, a), n * a.itemsize
+    return launches.contiguous(backend, a), n * a.itemsize
 
 
-def along(home: Any, kernel: RowKernel, dim: int, arrays: Sequence[Any], what: str) -> list[DeviceArray]:
+def along(backend: Any, kernel: RowKernel, dim: int, arrays: Sequence[Any], what: str) -> list[DeviceArray]:
     """A row kernel along a dim; scalars have a size of 1 there."""
     first = arrays[0]
     if not first.ndim:
@@ -100,28 +100,28 @@ def along(home: Any, kernel: RowKernel, dim: int, arrays: Sequence[Any], what: s
         a[..., 0] if n in kernel.scalars and a.__class__ is DeviceArray and a.ndim == first.ndim else a
         for n, a in zip(kernel.inputs, turned, strict=True)
     ]
-    found = run(home, kernel, rows, what)
-    return found if last else [launches.contiguous(home, f.swapaxes(dim, -1)) for f in found]
+    found = run(backend, kernel, rows, what)
+    return found if last else [launches.contiguous(backend, f.swapaxes(dim, -1)) for f in found]
 
 
 def _of_row(kernel: RowKernel, what: str) -> Callable[..., Any]:
-    def serve(home: Any, *values: Any) -> Any:
-        return along(home, kernel, values[-1], values[:-1], what)[0]
+    def serve(backend: Any, *values: Any) -> Any:
+        return along(backend, kernel, values[-1], values[:-1], what)[0]
 
     return serve
 
 
-def _normalize_rows(home: Any, a: Any, eps: float, weight: Any = None, bias: Any = None) -> Any:
+def _normalize_rows(backend: Any, a: Any, eps: float, weight: Any = None, bias: Any = None) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
     number = np.asarray(eps, np.float32 if a.itemsize <= 2 else a.dtype)
-    hat, center, rstd = run(home, normalization._forward[*more,], (a, number, *more.values()), "layer norm")
+    hat, center, rstd = run(backend, normalization._forward[*more,], (a, number, *more.values()), "layer norm")
     return hat, center[..., None], rstd[..., None]
 
 
-def _rows_backward(home: Any, g: Any, x: Any, center: Any, rstd: Any, weight: Any = None) -> Any:
+def _rows_backward(backend: Any, g: Any, x: Any, center: Any, rstd: Any, weight: Any = None) -> Any:
     given = () if weight is None else ("weight",)
     arrays = (g, x, center[..., 0], rstd[..., 0], *(() if weight is None else (weight,)))
-    return run(home, normalization._backward[given], arrays, "layer norm backward")[0]
+    return run(backend, normalization._backward[given], arrays, "layer norm backward")[0]
 
 
 ROWS: dict[str, Callable[..., Any]] = {

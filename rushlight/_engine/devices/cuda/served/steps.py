@@ -13,7 +13,7 @@ from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.kernels.loops.multi_tensor import Multi
 
 
-def step(home: Any, kernel: Any, arrays: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
+def step(backend: Any, kernel: Any, arrays: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
     """Update every tensor in place: (parameter, gradient, states ...) of each."""
     if not isinstance(kernel, Multi):
         raise NotServed("a step of this kind")
@@ -25,4 +25,4 @@ def step(home: Any, kernel: Any, arrays: Sequence[Sequence[Any]], numbers: Seque
             raise NotServed("complex parameters")
         of = kernel.kernel(each[0].dtype)
         results = [each[k] for k in of.targets]
-        launches.into(home, of._meaning(), (*each, *scalars), results, "optimizer step")
+        launches.into(backend, of._meaning(), (*each, *scalars), results, "optimizer step")

@@ -31,38 +31,38 @@ def _number(a: DeviceArray, value: Any) -> Any:
     return np.asarray(value).astype(a.dtype)
 
 
-def _padded(home: Any, a: DeviceArray, pads: Sequence[tuple[int, int]], value: Any = 0) -> DeviceArray:
+def _padded(backend: Any, a: DeviceArray, pads: Sequence[tuple[int, int]], value: Any = 0) -> DeviceArray:
     """The last dims extended by (before, behind) elements."""
     if not any(p != (0, 0) for p in pads):
         return a
     lead = a.ndim - len(pads)
     sizes = [n + low + high for n, (low, high) in zip(a.shape[lead:], pads, strict=True)]
-    made: DeviceArray = home.empty((*a.shape[:lead], *sizes), a.dtype, None, poison=False)
-    launches.convert(home, made, _number(a, value))
+    made: DeviceArray = backend.empty((*a.shape[:lead], *sizes), a.dtype, None, poison=False)
+    launches.convert(backend, made, _number(a, value))
     inside = [slice(low, low + n) for n, (low, _) in zip(a.shape[lead:], pads, strict=True)]
-    launches.convert(home, made[(..., *inside)], a)
+    launches.convert(backend, made[(..., *inside)], a)
     return made
 
 
-def _formatted(home: Any, found: DeviceArray, last: bool) -> DeviceArray:
+def _formatted(backend: Any, found: DeviceArray, last: bool) -> DeviceArray:
     if not last:
         return found
     strides = tuple([s * found.itemsize for s in channels_last_strides(found.shape)])
-    return launches.copied(home, found, strides)
+    return launches.copied(backend, found, strides)
 
 
 # --- convolutions ---------------------------------------------------------------------------------
 
 
 def _columns(
-    home: Any, x: DeviceArray, kernel: Ints, how: tuple[Ints, Ints, Ints], groups: int, out: Ints
+    backend: Any, x: DeviceArray, kernel: Ints, how: tuple[Ints, Ints, Ints], groups: int, out: Ints
 ) -> DeviceArray:
     """(N, groups, C / groups * prod(k), prod(out)) of windows."""
     stride, padding, dilation = how
     n, c = x.shape[:2]
     if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
-        return launches.contiguous(home, x).reshape(n, groups, c // groups, math.prod(out))
-    x = _padded(home, x, [(p, p) for p in padding])
+        return launches.contiguous(backend, x).reshape(n, groups, c // groups, math.prod(out))
+    x = _padded(backend, x, [(p, p) for p in padding])
     steps = x.strides[2:]
     view = x.relaid(
         (n, c, *kernel, *out),
@@ -72,49 +72,49 @@ def _columns(
             *[s * t for s, t in zip(steps, stride, strict=True)],
         ),
     )
-    return launches.copied(home, view).reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
+    return launches.copied(backend, view).reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
 
 
 def _add_windows(
-    home: Any, columns: DeviceArray, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints
+    backend: Any, columns: DeviceArray, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints
 ) -> DeviceArray:
     """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
     n = len(kernel)
     lead, out = columns.shape[: columns.ndim - 2 * n], columns.shape[columns.ndim - n :]
     pads = reach(space, kernel, stride, pad, dilation, out)
     sizes = [size + a + b for size, (a, b) in zip(space, pads, strict=True)]
-    into: DeviceArray = home.empty((*lead, *sizes), columns.dtype, None, poison=False)
-    launches.convert(home, into, _number(into, 0))
+    into: DeviceArray = backend.empty((*lead, *sizes), columns.dtype, None, poison=False)
+    launches.convert(backend, into, _number(into, 0))
     taps = itertools.product(*map(range, kernel))
     for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
         part = into[cut]
-        functions.ufunc(home, np.add, (part, columns[(*[slice(None)] * len(lead), *place)]), {"out": (part,)})
+        functions.ufunc(backend, np.add, (part, columns[(*[slice(None)] * len(lead), *place)]), {"out": (part,)})
     inside = [slice(p, p + size) for p, size in zip(pad, space, strict=True)]
-    return launches.contiguous(home, into[(..., *inside)])
+    return launches.contiguous(backend, into[(..., *inside)])
 
 
-def _blas(home: Any, a: DeviceArray, b: DeviceArray) -> Any:
-    if home.simulated:
+def _blas(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
+    if backend.simulated:
         raise NotServed("a library call")
     if a.dtype != b.dtype or not a.size or not b.size:
         raise NotServed("a convolution of nothing, or of two dtypes")
-    return home.blas
+    return backend.blas
 
 
 def _convolution(
-    home: Any, x: DeviceArray, w: DeviceArray, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    backend: Any, x: DeviceArray, w: DeviceArray, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> DeviceArray:
-    blas, kernel = _blas(home, x, w), w.shape[2:]
+    blas, kernel = _blas(backend, x, w), w.shape[2:]
     sizes = zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)
     out = tuple([out_size(*of) for of in sizes])
-    columns = _columns(home, x, kernel, (stride, padding, dilation), groups, out)
-    weight = launches.contiguous(home, w).reshape(groups, w.shape[0] // groups, -1)
+    columns = _columns(backend, x, kernel, (stride, padding, dilation), groups, out)
+    weight = launches.contiguous(backend, w).reshape(groups, w.shape[0] // groups, -1)
     found = blas.product(weight, columns).reshape(x.shape[0], w.shape[0], *out)
-    return _formatted(home, found, convolves_last(x, w))
+    return _formatted(backend, found, convolves_last(x, w))
 
 
 def _convolution_input(
-    home: Any,
+    backend: Any,
     g: DeviceArray,
     w: DeviceArray,
     space: Ints,
@@ -123,17 +123,17 @@ def _convolution_input(
     dilation: Ints,
     groups: int,
 ) -> DeviceArray:
-    blas, (n, _, *out), (outs, channels, *kernel) = _blas(home, g, w), g.shape, w.shape
-    weight = launches.contiguous(home, w).reshape(groups, outs // groups, channels * math.prod(kernel))
-    given = launches.contiguous(home, g).reshape(n, groups, outs // groups, math.prod(out))
+    blas, (n, _, *out), (outs, channels, *kernel) = _blas(backend, g, w), g.shape, w.shape
+    weight = launches.contiguous(backend, w).reshape(groups, outs // groups, channels * math.prod(kernel))
+    given = launches.contiguous(backend, g).reshape(n, groups, outs // groups, math.prod(out))
     columns = blas.product(weight.swapaxes(1, 2), given)
     columns = columns.reshape(n, groups * channels, *kernel, *out)
-    found = _add_windows(home, columns, tuple(space), tuple(kernel), stride, padding, dilation)
-    return _formatted(home, found, convolves_last(g, w))
+    found = _add_windows(backend, columns, tuple(space), tuple(kernel), stride, padding, dilation)
+    return _formatted(backend, found, convolves_last(g, w))
 
 
 def _convolution_weight(
-    home: Any,
+    backend: Any,
     g: DeviceArray,
     x: DeviceArray,
     kernel: Ints,
@@ -143,13 +143,13 @@ def _convolution_weight(
     groups: int,
 ) -> DeviceArray:
     """Samples stand side by side in one product: (outs, N * places) by (N * places, C * prod(k))."""
-    blas, (n, outs), out = _blas(home, g, x), g.shape[:2], g.shape[2:]
-    columns = _columns(home, x, tuple(kernel), (stride, padding, dilation), groups, out)
-    given = launches.contiguous(home, g).reshape(n, groups, outs // groups, math.prod(out))
-    left = launches.copied(home, given.transpose(1, 2, 0, 3)).reshape(groups, outs // groups, -1)
-    right = launches.copied(home, columns.transpose(1, 0, 3, 2)).reshape(groups, n * math.prod(out), -1)
+    blas, (n, outs), out = _blas(backend, g, x), g.shape[:2], g.shape[2:]
+    columns = _columns(backend, x, tuple(kernel), (stride, padding, dilation), groups, out)
+    given = launches.contiguous(backend, g).reshape(n, groups, outs // groups, math.prod(out))
+    left = launches.copied(backend, given.transpose(1, 2, 0, 3)).reshape(groups, outs // groups, -1)
+    right = launches.copied(backend, columns.transpose(1, 0, 3, 2)).reshape(groups, n * math.prod(out), -1)
     found = blas.product(left, right).reshape(outs, x.shape[1] // groups, *kernel)
-    return _formatted(home, found, convolves_last(x, g))
+    return _formatted(backend, found, convolves_last(x, g))
 
 
 # --- pools ----------------------------------------------------------------------------------------
@@ -173,12 +173,12 @@ def _maxima(count: int, of: str, wide: str, places: bool) -> Meaning:
 
 
 def _views(
-    home: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints, value: Any
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints, value: Any
 ) -> list[DeviceArray]:
     if math.prod(kernel) > MOST or a.dtype.kind == "c" or a.dtype.kind in "iu" or not a.size:
         raise NotServed("a pool of this kind")
     lead = a.ndim - len(kernel)
-    wide = _padded(home, a, reach(a.shape[lead:], kernel, stride, pad, dilation, out), value)
+    wide = _padded(backend, a, reach(a.shape[lead:], kernel, stride, pad, dilation, out), value)
     return [wide[cut] for cut in offsets(kernel, stride, dilation, out)]
 
 
@@ -187,44 +187,44 @@ def _last(a: DeviceArray) -> bool:
 
 
 def _greatest(
-    home: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> DeviceArray:
-    views = _views(home, a, kernel, stride, pad, dilation, out, -np.inf)
+    views = _views(backend, a, kernel, stride, pad, dilation, out, -np.inf)
     of = dt.from_numpy_dtype(a.dtype)
     meaning = _maxima(len(views), of.name, dt.opmath(of).name, False)
-    made: DeviceArray = home.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
-    launches.into(home, meaning, views, (made,), "max pool")
-    return _formatted(home, made, _last(a))
+    made: DeviceArray = backend.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
+    launches.into(backend, meaning, views, (made,), "max pool")
+    return _formatted(backend, made, _last(a))
 
 
 def _max_pool(
-    home: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
 ) -> Any:
     if any(pad):
         raise NotServed("places of padded windows")
-    views = _views(home, a, kernel, stride, pad, dilation, out, -np.inf)
+    views = _views(backend, a, kernel, stride, pad, dilation, out, -np.inf)
     of = dt.from_numpy_dtype(a.dtype)
     meaning = _maxima(len(views), of.name, dt.opmath(of).name, True)
     shape = (*a.shape[: -len(out)], *out)
-    made: DeviceArray = home.empty(shape, a.dtype, None, poison=False)
-    places: DeviceArray = home.empty(shape, np.dtype(np.int64), None, poison=False)
-    table = _places(home, a.shape[a.ndim - len(out) :], kernel, stride, dilation, out)
-    launches.into(home, meaning, [*views, *table], (made, places), "max pool")
-    return _formatted(home, made, _last(a)), _formatted(home, places, _last(a))
+    made: DeviceArray = backend.empty(shape, a.dtype, None, poison=False)
+    places: DeviceArray = backend.empty(shape, np.dtype(np.int64), None, poison=False)
+    table = _places(backend, a.shape[a.ndim - len(out) :], kernel, stride, dilation, out)
+    launches.into(backend, meaning, [*views, *table], (made, places), "max pool")
+    return _formatted(backend, made, _last(a)), _formatted(backend, places, _last(a))
 
 
 def _places(
-    home: Any, space: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints
+    backend: Any, space: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints
 ) -> list[DeviceArray]:
     """For each element of a window, where in the space it lies: views of the numbers 0, 1, 2, ..."""
-    numbers = home.kept(("places", space), lambda: np.arange(math.prod(space)).reshape(space))
+    numbers = backend.kept(("places", space), lambda: np.arange(math.prod(space)).reshape(space))
     return [numbers[cut] for cut in offsets(kernel, stride, dilation, out)]
 
 
-def _spread(home: Any, a: DeviceArray, places: DeviceArray, size: int) -> DeviceArray:
-    made: DeviceArray = home.empty((*a.shape[:-1], size), a.dtype, None, poison=False)
-    launches.convert(home, made, _number(a, 0))
-    write_along(home, "add", made, a.ndim - 1, places, a, a.shape)
+def _spread(backend: Any, a: DeviceArray, places: DeviceArray, size: int) -> DeviceArray:
+    made: DeviceArray = backend.empty((*a.shape[:-1], size), a.dtype, None, poison=False)
+    launches.convert(backend, made, _number(a, 0))
+    write_along(backend, "add", made, a.ndim - 1, places, a, a.shape)
     return made
 
 
@@ -238,27 +238,27 @@ def _means(count: int, of: str, wide: str) -> Meaning:
 
 
 def _avg_pool(
-    home: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool, divisor: Any
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool, divisor: Any
 ) -> DeviceArray:
-    views = _views(home, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
+    views = _views(backend, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
     of = dt.from_numpy_dtype(a.dtype)
     wide = dt.opmath(of)
-    share = _share(home, a.shape[a.ndim - len(out) :], kernel, stride, pad, out, count_pad, divisor, wide.np)
-    made: DeviceArray = home.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
-    launches.into(home, _means(len(views), of.name, wide.name), [*views, share], (made,), "avg pool")
-    return _formatted(home, made, len(kernel) == 2 and _last(a))
+    share = _share(backend, a.shape[a.ndim - len(out) :], kernel, stride, pad, out, count_pad, divisor, wide.np)
+    made: DeviceArray = backend.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
+    launches.into(backend, _means(len(views), of.name, wide.name), [*views, share], (made,), "avg pool")
+    return _formatted(backend, made, len(kernel) == 2 and _last(a))
 
 
-def _share(home: Any, *how: Any) -> Any:
+def _share(backend: Any, *how: Any) -> Any:
     """What windows' sums are divided by: a number, or an array of the windows' shape."""
     share = pooling._shares(*how)
     if (share == share.flat[0]).all():
         return np.asarray(share.flat[0], share.dtype)
-    return home.kept(("shares", *how), lambda: share)
+    return backend.kept(("shares", *how), lambda: share)
 
 
 def _avg_pool_back(
-    home: Any,
+    backend: Any,
     g: DeviceArray,
     space: Ints,
     kernel: Ints,
@@ -269,12 +269,12 @@ def _avg_pool_back(
 ) -> DeviceArray:
     n = len(kernel)
     out, lead = g.shape[g.ndim - n :], g.shape[: g.ndim - n]
-    share = _share(home, tuple(space), kernel, stride, pad, out, count_pad, divisor, g.dtype)
-    part = functions.ufunc(home, np.divide, (g, share if share.ndim else share.item()), {})
-    part = launches.contiguous(home, part)
+    share = _share(backend, tuple(space), kernel, stride, pad, out, count_pad, divisor, g.dtype)
+    part = functions.ufunc(backend, np.divide, (g, share if share.ndim else share.item()), {})
+    part = launches.contiguous(backend, part)
     wide = part.relaid((*lead, *kernel, *out), (*part.strides[: g.ndim - n], *(0,) * n, *part.strides[-n:]))
-    found = _add_windows(home, wide, tuple(space), kernel, stride, pad, (1,) * n)
-    return _formatted(home, found, n == 2 and _last(g))
+    found = _add_windows(backend, wide, tuple(space), kernel, stride, pad, (1,) * n)
+    return _formatted(backend, found, n == 2 and _last(g))
 
 
 ROWS: dict[str, Callable[..., Any]] = {
