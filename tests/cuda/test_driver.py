@@ -306,6 +306,7 @@ def test_a_graph_is_one_launch(fake: FakeDriver) -> None:
         return found
 
     side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         step()
     torch.cuda.current_stream().wait_stream(side)

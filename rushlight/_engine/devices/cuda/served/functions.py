@@ -138,7 +138,9 @@ _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np
 # --- copies ---------------------------------------------------------------------------------------
 
 
-def astype(backend: Any, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True):  # type: ignore[no-untyped-def]
+def astype(
+    backend: Any, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
+):  # type: ignore[no-untyped-def]
     """ndarray.astype."""
     of = np.dtype(of)
     if a.dtype == of and not copy:

@@ -68,7 +68,9 @@ def _stack(backend: Any, tensors: Sequence[DeviceArray], dim: int) -> DeviceArra
 def _flip(backend: Any, a: DeviceArray, dims: Any) -> DeviceArray:
     axes = wrap_dims(as_tuple(dims), a.ndim) if as_tuple(dims) else ()
     made: DeviceArray = backend.empty(a.shape, a.dtype, a.strides if a.dense else None, poison=False)
-    launches.convert(backend, made, a[tuple([slice(None, None, -1 if d in axes else 1) for d in range(a.ndim)])])
+    launches.convert(
+        backend, made, a[tuple([slice(None, None, -1 if d in axes else 1) for d in range(a.ndim)])]
+    )
     return made
 
 

@@ -114,7 +114,9 @@ def _of_row(kernel: RowKernel, what: str) -> Callable[..., Any]:
 def _normalize_rows(backend: Any, a: Any, eps: float, weight: Any = None, bias: Any = None) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
     number = np.asarray(eps, np.float32 if a.itemsize <= 2 else a.dtype)
-    hat, center, rstd = run(backend, normalization._forward[*more,], (a, number, *more.values()), "layer norm")
+    hat, center, rstd = run(
+        backend, normalization._forward[*more,], (a, number, *more.values()), "layer norm"
+    )
     return hat, center[..., None], rstd[..., None]
 
 

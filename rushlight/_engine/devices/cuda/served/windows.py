@@ -88,7 +88,9 @@ def _add_windows(
     taps = itertools.product(*map(range, kernel))
     for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
         part = into[cut]
-        functions.ufunc(backend, np.add, (part, columns[(*[slice(None)] * len(lead), *place)]), {"out": (part,)})
+        functions.ufunc(
+            backend, np.add, (part, columns[(*[slice(None)] * len(lead), *place)]), {"out": (part,)}
+        )
     inside = [slice(p, p + size) for p, size in zip(pad, space, strict=True)]
     return launches.contiguous(backend, into[(..., *inside)])
 
@@ -238,12 +240,21 @@ def _means(count: int, of: str, wide: str) -> Meaning:
 
 
 def _avg_pool(
-    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool, divisor: Any
+    backend: Any,
+    a: DeviceArray,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    out: Ints,
+    count_pad: bool,
+    divisor: Any,
 ) -> DeviceArray:
     views = _views(backend, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
     of = dt.from_numpy_dtype(a.dtype)
     wide = dt.opmath(of)
-    share = _share(backend, a.shape[a.ndim - len(out) :], kernel, stride, pad, out, count_pad, divisor, wide.np)
+    share = _share(
+        backend, a.shape[a.ndim - len(out) :], kernel, stride, pad, out, count_pad, divisor, wide.np
+    )
     made: DeviceArray = backend.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
     launches.into(backend, _means(len(views), of.name, wide.name), [*views, share], (made,), "avg pool")
     return _formatted(backend, made, len(kernel) == 2 and _last(a))
