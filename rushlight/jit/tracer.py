@@ -264,7 +264,7 @@ class Tracer(TorchFunctionMode):
 
     def named(self, row: Any) -> bool:
         """Whether TorchScript has the op or function under the row's name."""
-        return row.name in library()[0] or bool(schemas.named(f"aten::{row.name}"))
+        return row.name in library() or bool(schemas.named(f"aten::{row.name}"))
 
     def as_written(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """An op for which PyTorch's own name is not known: the function that the program called."""
