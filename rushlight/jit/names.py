@@ -25,6 +25,7 @@ from rushlight.jit.library import library
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import (
     DEVICE,
+    GENERICS,
     INT,
     TENSOR,
     ClassType,
@@ -122,6 +123,8 @@ class Names:
             if isinstance(part, ast.Name) and part.id in ("Tensor", "Device"):
                 return {"Tensor": TENSOR, "Device": DEVICE}[part.id]
             found = compiler.sugar(part)
+            if isinstance(found, Known) and any(found.object is g for g in GENERICS):
+                return found.object
             return self.type_of(found.object, node, compiler) if isinstance(found, Known) else None
 
         try:

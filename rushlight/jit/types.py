@@ -49,6 +49,7 @@ TENSOR, INT, FLOAT, BOOL, STR, NONE = map(Type, ("Tensor", "int", "float", "bool
 NUMBER, COMPLEX, DEVICE, ANY, GENERATOR = map(Type, ("number", "complex", "Device", "Any", "Generator"))
 FUNCTION = Type("Function")
 ATOMS = {t.kind: t for t in (TENSOR, INT, FLOAT, BOOL, STR, NONE, NUMBER, COMPLEX, DEVICE, ANY, GENERATOR)}
+GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Optional, typing.Union)  # noqa: UP006
 CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future")
 
 
@@ -190,7 +191,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
     if isinstance(node, ast.Tuple):
         return Type("Tuple", tuple(from_ast(e, name) for e in node.elts))
     if isinstance(node, ast.Subscript):
-        text = ast.unparse(node.value).split(".")[-1].capitalize()
+        text = _constructor(node.value, name)
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         args = tuple(from_ast(e, name) for e in inner)
         if text in ("Final", "Optional", "Tensor"):
@@ -202,6 +203,18 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
             return optional(rest[0] if len(rest) == 1 else Type("Union", rest))
         return Type(text, args)
     return from_python(name(node))
+
+
+def _constructor(node: ast.AST, name: Callable[[ast.AST], Any]) -> str:
+    """What a generic type is called: `List` for `List`, `typing.List`, `list` and what a program calls it."""
+    text = ast.unparse(node).split(".")[-1].capitalize()
+    if text in (*CONTAINERS, "Final", "Optional", "Tensor"):
+        return text
+    try:
+        found = name(node)
+    except TypeError:
+        return text
+    return str(getattr(found, "_name", None) or getattr(found, "__name__", text)).capitalize()
 
 
 def of_value(value: Any) -> Type:
