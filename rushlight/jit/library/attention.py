@@ -62,6 +62,28 @@ class MultiheadAttention:
             return mask.to(query.dtype)
         return torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask, -inf)
 
+    def _weighted(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, batch: int
+    ) -> tuple[Tensor, Tensor]:
+        scores = torch.bmm(q * math.sqrt(1.0 / float(self.head_dim)), k.transpose(-2, -1))
+        if mask is not None:
+            scores = scores + mask
+        probabilities = torch.softmax(scores, -1)
+        if dropout > 0.0:
+            probabilities = torch.dropout(probabilities, dropout, True)
+        return torch.bmm(probabilities, v), probabilities.view([batch, self.num_heads, q.size(1), k.size(1)])
+
+    def _fused(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, batch: int
+    ) -> Tensor:
+        shape = [batch, self.num_heads, -1, self.head_dim]
+        if mask is not None:
+            mask = (
+                mask.unsqueeze(0) if mask.size(0) == 1 else mask.view([batch, self.num_heads, -1, k.size(1)])
+            )
+        found = torch.scaled_dot_product_attention(q.view(shape), k.view(shape), v.view(shape), mask, dropout)
+        return found.reshape([batch * self.num_heads, q.size(1), self.head_dim])
+
     def forward(
         self,
         query: Tensor,
@@ -101,22 +123,10 @@ class MultiheadAttention:
         dropout = self.dropout if self.training else 0.0
         weights = annotate(Optional[Tensor], None)
         if need_weights:
-            scores = torch.bmm(q * math.sqrt(1.0 / float(self.head_dim)), k.transpose(-2, -1))
-            if mask is not None:
-                scores = scores + mask
-            probabilities = torch.softmax(scores, -1)
-            if dropout > 0.0:
-                probabilities = torch.dropout(probabilities, dropout, True)
-            found = torch.bmm(probabilities, v)
-            each = probabilities.view([batch, heads, length, k.size(1)])
+            found, each = self._weighted(q, k, v, mask, dropout, batch)
             weights = each.mean([1]) if average_attn_weights else each
         else:
-            shape = [batch, heads, -1, self.head_dim]
-            if mask is not None:
-                mask = mask.unsqueeze(0) if mask.size(0) == 1 else mask.view([batch, heads, -1, k.size(1)])
-            found = torch.scaled_dot_product_attention(
-                q.view(shape), k.view(shape), v.view(shape), mask, dropout
-            ).reshape([batch * heads, length, self.head_dim])
+            found = self._fused(q, k, v, mask, dropout, batch)
         output = self.out_proj(found.transpose(0, 1).reshape([length, batch, self.embed_dim]))
         if not batched:
             if weights is not None:
