@@ -247,8 +247,11 @@ def named_builtin(found: Any) -> Any:
         return Names(lambda name: None).functional(name)
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
-    if module.startswith("rushlight._engine."):
-        return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
+    if module == "torch._ops.aten" or "." in name:  # an overload of an op; a method that is a function, too
+        name = name.partition(".")[0] if module == "torch._ops.aten" else found.__name__
+    public = module.startswith(("rushlight.", "torch._ops.")) and getattr(torch, name, None) is found
+    if (public or module.startswith("rushlight._engine.")) and schemas.named(f"aten::{name}"):
+        return Builtin(f"aten::{name}")
     return None
 
 

@@ -135,8 +135,12 @@ class functional:
             )
         return torch.ops.aten.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
 
-    def norm(input: Tensor, p: str, dim: int, keepdim: bool = False, dtype: int | None = None):
-        return torch.ops.aten.linalg_vector_norm(input, 2, [dim], keepdim, dtype=dtype)
+    def norm(
+        input: Tensor, p: str = "fro", dim: int | None = None, keepdim: bool = False, dtype: int | None = None
+    ):
+        return torch.ops.aten.linalg_vector_norm(
+            input, 2, None if dim is None else [dim], keepdim, dtype=dtype
+        )
 
     def norm(
         input: Tensor,
