@@ -66,6 +66,11 @@ def _lines() -> dict[str, list[str]]:
     return found
 
 
+def lines(kind: str) -> list[str]:
+    """The text of all signatures of a name."""
+    return _lines().get(kind, [])
+
+
 @cache
 def named(kind: str) -> list[Schema]:
     """All signatures of a name."""

@@ -49,6 +49,7 @@ TENSOR, INT, FLOAT, BOOL, STR, NONE = map(Type, ("Tensor", "int", "float", "bool
 NUMBER, COMPLEX, DEVICE, ANY, GENERATOR = map(Type, ("number", "complex", "Device", "Any", "Generator"))
 FUNCTION = Type("Function")
 ATOMS = {t.kind: t for t in (TENSOR, INT, FLOAT, BOOL, STR, NONE, NUMBER, COMPLEX, DEVICE, ANY, GENERATOR)}
+GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Optional, typing.Union)  # noqa: UP006
 CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future")
 
 
@@ -190,7 +191,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
     if isinstance(node, ast.Tuple):
         return Type("Tuple", tuple(from_ast(e, name) for e in node.elts))
     if isinstance(node, ast.Subscript):
-        text = ast.unparse(node.value).split(".")[-1].capitalize()
+        text = _constructor(node.value, name)
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         args = tuple(from_ast(e, name) for e in inner)
         if text in ("Final", "Optional", "Tensor"):
@@ -204,8 +205,22 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
     return from_python(name(node))
 
 
-def of_value(value: Any) -> Type:
-    """The type of a Python value; TypeError where TorchScript has none for it."""
+def _constructor(node: ast.AST, name: Callable[[ast.AST], Any]) -> str:
+    """What a generic type is called: `List` for `List`, `typing.List`, `list` and what a program calls it."""
+    text = ast.unparse(node).split(".")[-1].capitalize()
+    if text in (*CONTAINERS, "Final", "Optional", "Tensor"):
+        return text
+    try:
+        found = name(node)
+    except TypeError:
+        return text
+    return str(getattr(found, "_name", None) or getattr(found, "__name__", text)).capitalize()
+
+
+def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    """The type of a Python value; TypeError where TorchScript has none for it. `of_class`: asked for the
+    type of instances of other classes.
+    """
     import rushlight as torch
 
     own = getattr(value, "_type", None)
@@ -213,20 +228,25 @@ def of_value(value: Any) -> Type:
         return Type("Class", cls=own)
     if isinstance(value, (list, dict)) or type(value) is tuple:
         if isinstance(value, tuple):
-            return Type("Tuple", tuple(map(of_value, value)))
-        return _container(value)
+            return Type("Tuple", tuple(of_value(v, of_class) for v in value))
+        return _container(value, of_class)
     if value is None:
         return NONE
     if isinstance(value, torch.Tensor):
         return TENSOR
-    return from_python(type(value))
+    try:
+        return from_python(type(value))
+    except TypeError:
+        if of_class is None:
+            raise
+        return of_class(type(value))
 
 
-def _container(value: Any) -> Type:
+def _container(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
     columns = [list(value), list(value.values())] if isinstance(value, dict) else [value]
     found = []
     for column in columns:
-        kinds = list(dict.fromkeys(map(of_value, column))) or [TENSOR]
+        kinds = list(dict.fromkeys(of_value(v, of_class) for v in column)) or [TENSOR]
         whole: Type | None = kinds[0]
         for kind in kinds[1:]:
             whole = whole and unify(whole, kind)

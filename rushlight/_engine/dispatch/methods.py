@@ -369,7 +369,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     return found
 
 
-def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
+def _converter(name: str, dtype: dt.dtype) -> Callable[..., Tensor]:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._k.on_meta:
             return to(self, dtype, memory_format=memory_format)
@@ -377,6 +377,7 @@ def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
         return found
 
     convert.__doc__ = f"to({dtype!r})."
+    convert.__name__ = convert.__qualname__ = name
     return convert
 
 
@@ -586,6 +587,7 @@ def _removed(name: str) -> Callable[..., Any]:
     return refuse
 
 
+type_.__name__ = type_.__qualname__ = "type"
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _removed(name) for name in ("solve", "eig", "symeig", "lstsq")},
     "copy_": copy_,
@@ -609,18 +611,18 @@ METHODS: dict[str, Callable[..., Any]] = {
     "apply_": apply_,
     "map_": map_,
     "map2_": map2_,
-    "float": _converter(dt.float32),
-    "double": _converter(dt.float64),
-    "half": _converter(dt.float16),
-    "bfloat16": _converter(dt.bfloat16),
-    "int": _converter(dt.int32),
-    "long": _converter(dt.int64),
-    "short": _converter(dt.int16),
-    "char": _converter(dt.int8),
-    "byte": _converter(dt.uint8),
-    "bool": _converter(dt.bool_),
-    "cfloat": _converter(dt.complex64),
-    "cdouble": _converter(dt.complex128),
+    "float": _converter("float", dt.float32),
+    "double": _converter("double", dt.float64),
+    "half": _converter("half", dt.float16),
+    "bfloat16": _converter("bfloat16", dt.bfloat16),
+    "int": _converter("int", dt.int32),
+    "long": _converter("long", dt.int64),
+    "short": _converter("short", dt.int16),
+    "char": _converter("char", dt.int8),
+    "byte": _converter("byte", dt.uint8),
+    "bool": _converter("bool", dt.bool_),
+    "cfloat": _converter("cfloat", dt.complex64),
+    "cdouble": _converter("cdouble", dt.complex128),
 }
 # Functions of the same meaning at the top level.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
