@@ -20,7 +20,14 @@ import numpy as np
 
 from rushlight._engine.autograd import hooks
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.node import WALKERS, AccumulateGrad, GradientEdge, Node, freed, listed
+from rushlight._engine.autograd.node import (
+    BACKWARD_RUNNERS,
+    AccumulateGrad,
+    GradientEdge,
+    Node,
+    freed,
+    listed,
+)
 from rushlight._engine.autograd.saved_tensor_hooks import Packed
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import warn_once
@@ -100,27 +107,27 @@ def run(
         wanted is not None, accumulate, partial(_reached, roots, wanted), partial(_order, roots, wanted)
     )
     if TAPE:
-        TAPE[-1].walk()
+        TAPE[-1].backward_begins()
     try:
-        walker = _walker(roots) if WALKERS and not TAPE else None
-        if walker is None:
+        runner = _backward_runner(roots) if BACKWARD_RUNNERS and not TAPE else None
+        if runner is None:
             _run(roots, keep, create, wanted, accumulate)
         else:
-            walker.walk(_run, roots, keep, create, wanted, accumulate)
+            runner.run_backward(_run, roots, keep, create, wanted, accumulate)
         hooks.end_run(current)
     finally:
         LOCAL.enabled = before
         hooks.leave_run(current)
 
 
-def _walker(roots: list[tuple[Node, int, Tensor]]) -> Any:
-    """Who is to be told of the walk of a matched call's graph; None where it is none."""
+def _backward_runner(roots: list[tuple[Node, int, Tensor]]) -> Any:
+    """Who runs the backward pass through a matched call's graph; None where it is no such graph."""
     seen: set[Node] = set()
     stack = [node for node, _, _ in roots]
     while stack:
         node = stack.pop()
-        if node in WALKERS:
-            return WALKERS[node]
+        if node in BACKWARD_RUNNERS:
+            return BACKWARD_RUNNERS[node]
         if node not in seen:
             seen.add(node)
             stack.extend(e[0] for e in node.next if e is not None)
@@ -330,7 +337,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             )
         if LISTENING in WRAPPED:
             return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
-        if t._k.home is not None:
+        if t._k.backend is not None:
             return t._g, t._i, lookup("torch", "ones_like")(t)
         one = _one(t._l.dtype).copy() if not t._l.ndim else np.ones(t._l.shape, t._l.dtype)
         return t._g, t._i, wrap(constant(one), t._k)

@@ -2,7 +2,7 @@
 
 `devices/cuda` registers its `Platform` here when a program first asks for CUDA and there is some: a driver,
 or the setting `cuda`. Until then the interface costs nothing: arrays of a device have a class of their own,
-which only the slow branches ask for, and kinds of a device have a `home`, which is None for the CPU's.
+which only the slow branches ask for, and kinds of a device have a `backend`, which is None for the CPU's.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
 # --- the order of a result's dims -----------------------------------------------------------------
 
 
-def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
+def result_memory(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
     """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway.
 
     copied: the places of operands that PyTorch converts into a dense copy first; none by default.

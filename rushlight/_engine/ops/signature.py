@@ -101,8 +101,8 @@ def reduce_tail(takes_dtype: bool) -> tuple[Param, ...]:
 PLACEMENT = (
     Param("layout", "Any", None, True),
     Param("device", "device | None", None, True),
-    Param("pin_memory", "bool", False, True),
-    Param("requires_grad", "bool", False, True),
+    Param("pin_memory", "bool | None", False, True),
+    Param("requires_grad", "bool | None", False, True),
 )
 
 

@@ -32,7 +32,7 @@ class Pending:
         self.layout, self.owner = layout, owner
 
 
-def elsewhere(t: Any, name: str) -> Array:
+def hidden_memory(t: Any, name: str) -> Array:
     """What `_m` or `_l` of a tensor with an empty slot answers."""
     hidden = t._hidden
     found: Array = hidden
@@ -74,7 +74,7 @@ def values(t: Any) -> Array:
 def _turned_values(t: Any) -> Array:
     """A lazy view's values, in an array that cannot be written to."""
     found: Array = asarray(_turned(t._hidden, t._k))
-    if t._k.home is not None:
+    if t._k.backend is not None:
         return found
     found.setflags(write=False)
     return found

@@ -25,7 +25,7 @@ from rushlight._engine.tensors.conversion import Conversion
 from rushlight._engine.tensors.geometry import Geometry
 from rushlight._engine.tensors.gradient import Gradient
 from rushlight._engine.tensors.kind import CPU_KINDS, Kind, kind
-from rushlight._engine.tensors.lazy_views import elsewhere, shared, values
+from rushlight._engine.tensors.lazy_views import hidden_memory, shared, values
 from rushlight._engine.tensors.operators import Operators
 from rushlight._engine.tensors.storages.storage import INFERRING, Storage, fresh, storage
 
@@ -157,7 +157,7 @@ def _unfilled(self: Any, name: str) -> Any:
     if name == "_a":
         return values(self)
     if name == "_m" or name == "_l":
-        return elsewhere(self, name)
+        return hidden_memory(self, name)
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 

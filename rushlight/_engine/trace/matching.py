@@ -1,10 +1,10 @@
 """compile() by matching: Python runs at every call, and its ops are matched with what is known, not executed.
 
-Inside a region (a compiled call, or the walk of a graph that one left) an op is compared with the next one
-of the trace. If it is that, its result is a tensor whose values are *pending*: its slot is empty, and whoever
-reads it makes the region compute what was put off, as one program (stretch.py). What cannot be told is run as
-ever, after what was put off. The first two calls along a path are run as ever, and recorded (trace.py); the
-second must do what the first did.
+Inside a region (a compiled call, or the backward pass through a graph that one left) an op is compared with
+the next one of the trace. If it is that, its result is a tensor whose values are *pending*: its slot is
+empty, and whoever reads it makes the region compute what was put off, as one program (segment.py). What
+cannot be told is run as ever, after what was put off. The first two calls along a path are run as ever, and
+recorded (trace.py); the second must do what the first did.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
 from rushlight._engine.tensors.lazy_views import Pending, empty
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
-from rushlight._engine.trace.ear import Ear
 from rushlight._engine.trace.recorder import Array, root
-from rushlight._engine.trace.stretch import RUNNING, Path, Program, seen
+from rushlight._engine.trace.region_recorder import RegionRecorder
+from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
 from rushlight._engine.trace.trace import Node, Step, Unit, bump, tracked
 
-# How many ops are known to follow one; how many sets of wanted results a stretch has programs for.
+# How many ops are known to follow one; how many sets of wanted results a segment has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
 # Attributes that are equal only if they mean the same.
 _PLAINLY = frozenset(
@@ -50,7 +50,7 @@ _new = object.__new__
 expect_unfilled()  # shells have no array yet
 
 
-class _Strange(Exception):
+class _Untraceable(Exception):
     """An argument that nothing is known of."""
 
 
@@ -59,7 +59,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.root, self.backward = Node(), Node()
-        # Ops that are heard in parts: for tracked operands (True), others (False).
+        # Ops that are matched in parts: for tracked operands (True), others (False).
         self.inner: dict[Any, set[bool]] = {}
         # Why ops are run as they are: (text, place) -> how often.
         self.reasons: dict[str, int] = {}
@@ -91,7 +91,7 @@ class Region:
     def __init__(self, trace: Trace, begin: Node) -> None:
         self.trace, self.node, self.thread = trace, begin, threading.get_ident()
         self.lock = threading.RLock()
-        self.ear = Ear(self)
+        self.recorder = RegionRecorder(self)
         self.unit: Unit | None = None
         self.recording = self.effects = False
         self.context: ExitStack | None = None
@@ -101,7 +101,7 @@ class Region:
         self._begin()
 
     def _begin(self) -> None:
-        """A stretch begins."""
+        """A segment begins."""
         self.recording = self.effects = False
         self.start = self.node
         # Of tensors, by their ids: (place, a weak reference); of places: who may want its values.
@@ -124,7 +124,7 @@ class Region:
     def run(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op."""
         with self.lock:
-            return self._hear(row, call, args, kwargs)
+            return self._match_op(row, call, args, kwargs)
 
     def matched_formula(self, formula: Any, values: tuple[Any, ...]) -> Any:
         """A formula that is no row: a derived gradient."""
@@ -132,11 +132,11 @@ class Region:
         modes.pop()
         try:
             with self.lock:
-                return self._hear(None, formula, values, {})
+                return self._match_op(None, formula, values, {})
         finally:
             modes.append(self)
 
-    def _hear(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _match_op(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inner = self.trace.inner.get(call)
         if (inner is not None and tracked(args, kwargs) in inner) or (
             row is not None and row.inplace and (kwargs.get("inplace") or any([v is True for v in args]))
@@ -157,10 +157,10 @@ class Region:
                     isinstance(value, Tensor)
                     or (isinstance(value, (tuple, list)) and any([isinstance(v, Tensor) for v in value]))
                 ):
-                    raise _Strange("out= is given")
+                    raise _Untraceable("out= is given")
                 parts.append(name)
                 self._describe(value, tensors, numbers, parts)
-        except _Strange as why:
+        except _Untraceable as why:
             return self._refuse(str(why), row, call, args, kwargs)
         key = tuple(parts)
         child = self.node.next.get(key)
@@ -179,7 +179,7 @@ class Region:
         return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
 
     def note(self, why: str) -> None:
-        """Why a stretch ends, for the report."""
+        """Why a segment ends, for the report."""
         self.trace.reasons[why] = self.trace.reasons.get(why, 0) + 1
 
     def _within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -207,12 +207,12 @@ class Region:
         at = modes.index(self) if self in modes else -1
         if at >= 0:
             del modes[at]
-        TAPE.remove(self.ear)
+        TAPE.remove(self.recorder)
         MODES.remove(self)
         try:
             yield
         finally:
-            TAPE.append(self.ear)
+            TAPE.append(self.recorder)
             MODES.append(self)
             if at >= 0:
                 modes.insert(at, self)
@@ -220,7 +220,12 @@ class Region:
     # --- operands --------------------------------------------------------------------------------------
 
     def _describe(self, value: Any, tensors: list[Tensor], numbers: list[int], parts: list[Any]) -> None:
-        """Add to an op's key what tells this argument apart."""
+        """Add to an op's key what tells this argument apart: a call whose op has another key is recorded
+        there.
+
+        Of a tensor: its place in the segment (~place where it requires grad), or what `_enter` says of one
+        that comes in: dtype, device, sizes, strides, requires_grad.
+        """
         cls = value.__class__
         if cls in PLAIN:
             tensors.append(value)
@@ -246,13 +251,13 @@ class Region:
             for item in (value.start, value.stop, value.step):
                 self._describe(item, tensors, numbers, parts)
         else:
-            raise _Strange(f"an argument is a {cls.__name__}")
+            raise _Untraceable(f"an argument is a {cls.__name__}")
 
     def _enter(self, t: Tensor, parts: list[Any]) -> int:
         """A tensor from elsewhere."""
         of, s = t._k, t._s
         if of.special or of.device.type != "cpu":
-            raise _Strange("an argument is no plain tensor")
+            raise _Untraceable("an argument is no plain tensor")
         a = t._a
         place, self.count = self.count, self.count + 1
         share = None
@@ -293,7 +298,7 @@ class Region:
         return self.unit if self.unit is not None and self.mine() else None
 
     def pending(self, t: Any) -> bool:
-        """Whether a tensor's values are put off here, or were made in this stretch."""
+        """Whether a tensor's values are put off here, or were made in this segment."""
         known = self.places.get(id(t))
         return known is not None and known[1]() is t and known[0] not in self.arrays
 
@@ -421,7 +426,7 @@ class Region:
             step = "a view of memory that others may write to"
         parted = row is not None and row.kind == "composite" and not getattr(call, "writes", False)
         if isinstance(step, str) and parted:
-            self.note(f"{row.name}() is heard in parts: {step}")
+            self.note(f"{row.name}() is matched in parts: {step}")
             self.trace.inner.setdefault(call, set()).add(recorded)
             self.settle()
             return out
@@ -487,7 +492,7 @@ class Region:
     # --- writes ----------------------------------------------------------------------------------------
 
     def _functional(self, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Of an op that writes to a result of this stretch which nobody else sees: another result instead."""
+        """Of an op that writes to a result of this segment which nobody else sees: another result instead."""
         target = args[0] if args else row and kwargs.get(row.params[0].name)
         if (
             target.__class__ is not Tensor
@@ -595,7 +600,7 @@ class Region:
     # --- computing -------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Compute what was put off, and begin another stretch."""
+        """Compute what was put off, and begin another segment."""
         with self.lock:
             if self.unit is not None:
                 return
@@ -607,7 +612,7 @@ class Region:
             self._next()
 
     def _next(self) -> None:
-        """The next stretch."""
+        """The next segment."""
         if self.node.flushed is None:
             self.node.flushed = Node()
         self.node = self.node.flushed
@@ -645,7 +650,7 @@ class Region:
             if len(self.node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
                 self.node.programs.clear()
             program = self.node.programs[order] = Program(Path(self.node), order)
-        with self._away() if self.ear in TAPE else ExitStack(), RUNNING:
+        with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in zip(shells, wanted, strict=True):
             spec = program.path.specs[place]
@@ -659,7 +664,7 @@ class Region:
         self.trace.region = self
         STACK.modes.insert(0, self)
         MODES.append(self)
-        TAPE.append(self.ear)
+        TAPE.append(self.recorder)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -671,7 +676,7 @@ class Region:
         finally:
             STACK.modes.remove(self)
             MODES.remove(self)
-            TAPE.remove(self.ear)
+            TAPE.remove(self.recorder)
             self.trace.region = None
             if self.context is not None:
                 self.context.close()

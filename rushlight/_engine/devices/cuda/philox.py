@@ -33,14 +33,14 @@ _f32 = np.float32
 class Philox:
     """The generator of one device: a seed and an offset, in numbers that each thread has used."""
 
-    def __init__(self, home: Any) -> None:
-        self.home = home
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
         self.initial_seed, self.offset = 0, 0
 
     @property
     def where(self) -> device:
         """The device."""
-        return self.home.where  # type: ignore[no-any-return]
+        return self.backend.where  # type: ignore[no-any-return]
 
     def manual_seed(self, seed: int) -> None:
         """Restart from a seed in [-2^63, 2^64)."""
@@ -72,8 +72,12 @@ class Philox:
 
     def threads(self, count: int) -> int:
         """How many threads a kernel has that draws `count` numbers."""
-        most = self.home.card.processors * (
-            (1024 if self.home.card.capability[0] == 7 and (self.home.card.capability[1] == 5) else 2048)
+        most = self.backend.card.processors * (
+            (
+                1024
+                if self.backend.card.capability[0] == 7 and (self.backend.card.capability[1] == 5)
+                else 2048
+            )
             // BLOCK
         )
         return min(most, -(-count // BLOCK)) * BLOCK  # type: ignore[no-any-return]

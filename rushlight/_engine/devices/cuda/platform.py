@@ -79,7 +79,7 @@ class Platform:
                     found = self._devices[index] = made
         return found
 
-    def home(self, where: TorchDevice) -> Device:
+    def backend(self, where: TorchDevice) -> Device:
         """The device that a torch.device of type cuda names."""
         return self.device(where.index)
 

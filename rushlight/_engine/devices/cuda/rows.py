@@ -1,4 +1,4 @@
-"""How a device serves the table's rows: what runners ask of a `Device` (dispatch/away.py)."""
+"""How a device serves the table's rows: what runners ask of a `Device` (dispatch/off_cpu.py)."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight._engine.core.device import device as _torch_device
-from rushlight._engine.devices.cuda.api import home, platform
+from rushlight._engine.devices.cuda.api import backend, platform
 from rushlight._engine.devices.cuda.streams import Mark, Moment, Stream as Queue
 
 
@@ -22,7 +22,7 @@ class Stream:
             where = platform().device(of["device_index"])
             self._queue = next(q for q in where.streams if q.number == of["stream_id"])
             return
-        self._queue = home(device).new_stream(priority)
+        self._queue = backend(device).new_stream(priority)
 
     @classmethod
     def _of(cls, queue: Queue) -> Stream:
@@ -220,12 +220,12 @@ def set_stream(stream: Stream | None) -> None:
 
 def current_stream(device: Any = None) -> Stream:
     """The stream that this thread's work on a device goes to."""
-    return Stream._of(home(device).stream)
+    return Stream._of(backend(device).stream)
 
 
 def default_stream(device: Any = None) -> Stream:
     """The stream that work goes to at first."""
-    return Stream._of(home(device).default)
+    return Stream._of(backend(device).default)
 
 
 def is_current_stream_capturing() -> bool:

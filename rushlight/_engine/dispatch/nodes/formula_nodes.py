@@ -71,5 +71,5 @@ def fit(g: Tensor, shape: Any, of: Kind) -> Tensor:
     if g._k is not of:
         if g._k.dtype.is_complex and not of.dtype.is_complex:
             g = g.real
-        g = g.to(of.dtype) if g._k.home is of.home else g.to(of.device, of.dtype)
+        g = g.to(of.dtype) if g._k.backend is of.backend else g.to(of.device, of.dtype)
     return g

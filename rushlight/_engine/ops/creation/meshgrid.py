@@ -11,7 +11,7 @@ import numpy as np
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import broadcast_shapes
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
@@ -151,7 +151,9 @@ def _powers(x: Any, count: int) -> Any:
 # --- complex numbers from two parts ---------------------------------------------------------------
 
 
-def _two(a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tuple[Array, ...]]) -> Way:
+def _two(
+    a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tuple[Array, ...]]
+) -> ArrayFunction:
     """The complex numbers of the two parts that parts(a, b) gives."""
     one, two = dt.from_numpy_dtype(a.dtype), dt.from_numpy_dtype(b.dtype)
     if one.name not in allowed or two.name not in allowed:
@@ -180,7 +182,7 @@ def _two(a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tupl
 
 @opaque(name="complex", where=("torch",), out=True)
 @resolved
-def complex_(real, imag) -> Way:
+def complex_(real, imag) -> ArrayFunction:
     """real + i * imag, of two real tensors of one dtype."""
     return _two(real, imag, ("float16", "float32", "float64"), lambda *parts: parts)
 
@@ -195,7 +197,7 @@ complex_.gradient(
 
 @opaque(where=("torch",), out=True)
 @resolved
-def polar(abs, angle) -> Way:
+def polar(abs, angle) -> ArrayFunction:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
     return _two(
         abs, angle, ("float32", "float64"), lambda size, angle: (size * np.cos(angle), size * np.sin(angle))

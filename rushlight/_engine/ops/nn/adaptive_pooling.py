@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.ops.creation.copying import formatted, in_format, tensor_of
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
 from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, mean_weights, parts, tuple_of
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 _F = ("nn.functional",)
@@ -99,7 +99,7 @@ def _by_matrices(x: Any, out: Ints) -> Any:
 
 @opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
 @resolved
-def _adaptive_max(input, out: Ints) -> Way:
+def _adaptive_max(input, out: Ints) -> ArrayFunction:
     """(maxima, their places) of windows that divide the last dims."""
     lead, space = input.shape[: input.ndim - len(out)], input.shape[input.ndim - len(out) :]
     bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]

@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.promotion import promote_types
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
@@ -106,7 +106,7 @@ def stack(tensors: list[Tensor], dim: int = 0):
 
 @opaque(name="_stack", where=("aten",), node="stack", quiet=True)
 @resolved
-def _stack(tensors: list[Tensor], dim: int) -> Way:
+def _stack(tensors: list[Tensor], dim: int) -> ArrayFunction:
     """stack of tensors of one dtype."""
     first = tensors[0].shape
     d = wrap_dim(dim, len(first) + 1)

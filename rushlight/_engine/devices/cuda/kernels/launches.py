@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.layout import result_room
+from rushlight._engine.core.layout import result_memory
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.kernels import writing
 from rushlight._engine.devices.cuda.kernels.simulator import Kernel
@@ -34,7 +34,7 @@ def _compiled(meaning: Meaning, rank: int, width: int, values: frozenset[str]) -
         return None
 
 
-def pointwise(home: Any, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
+def pointwise(backend: Any, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
     """The result of a pointwise kernel, queued; NotImplemented where no kernel serves."""
     meaning = launch.kernel.meaning
     if any(a.__class__ is not DeviceArray and a.ndim for a in arrays):
@@ -49,8 +49,8 @@ def pointwise(home: Any, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
     made = out
     if out is None:
         of = launch.result.np
-        room = result_room([home.outline(a) for a in there], of, ())
-        made = home.empty(shape, of, None if room is None else room.strides, poison=False)
+        room = result_memory([backend.outline(a) for a in there], of, ())
+        made = backend.empty(shape, of, None if room is None else room.strides, poison=False)
     elif made.shape != shape:
         return NotImplemented
     flat = all(a.shape == shape and a.flags.c_contiguous for a in (*there, made))
@@ -63,7 +63,7 @@ def pointwise(home: Any, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
         return NotImplemented
     numbers = _numbers([*there, made], shape, rank, width)
     numbers += [_bits(a) for a in arrays if a.__class__ is not DeviceArray]
-    _queue(home, kernel, there, made, numbers, launch.kernel_name, out is None)
+    _queue(backend, kernel, there, made, numbers, launch.kernel_name, out is None)
     return made
 
 
@@ -84,7 +84,7 @@ def _bits(a: Any) -> int:
 
 
 def _queue(
-    home: Any,
+    backend: Any,
     kernel: Kernel,
     operands: Sequence[DeviceArray],
     made: DeviceArray,
@@ -93,17 +93,17 @@ def _queue(
     fresh: bool,
 ) -> None:
     """Queue the grid; in strict mode it runs twice, in two orders of threads, which must agree."""
-    addresses = [a.address + home.memory.shift for a in (*operands, made)]
+    addresses = [a.address + backend.memory.shift for a in (*operands, made)]
     threads = min(THREADS, -(-numbers[0] // 32) * 32)
     blocks = min(BLOCKS, -(-numbers[0] // threads))
-    room = home.outline(made)
+    room = backend.outline(made)
 
     def work() -> None:
         kernel.run(blocks, threads, addresses, numbers)
-        if home.check is not None and fresh:
+        if backend.check is not None and fresh:
             first = room.copy()
             kernel.run(blocks, threads, addresses, numbers, turned=True)
             if first.tobytes() != room.tobytes():
                 raise RuntimeError("the kernel's result depends on the order of its threads")
 
-    home._submit(work, what, operands, (made,))
+    backend._submit(work, what, operands, (made,))
