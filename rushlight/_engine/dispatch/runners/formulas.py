@@ -134,7 +134,7 @@ class Formula:
         # The generated dispatcher's own table: one kind, or (kind, number class), for same-kind operands.
         self.fast: dict[Any, Entry] = {}
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
-        # By the names of what a node kept: each operand's gradient, and where among (grad, *kept) that has its
+        # By the names of what a node kept: each operand's gradient, and which of (grad, *kept) are its
         # operands; None where it was not asked for yet.
         self.ways: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.
