@@ -145,8 +145,8 @@ def section(results: dict[str, list[float]]) -> str:
     lines = [
         HEADING,
         "",
-        f"`python -m benchmarks.small --write`: {len(results)} calls, one thread, the processor's microseconds,",
-        f"the least of interleaved rounds, on a machine with a load of {os.getloadavg()[0]:.1f}. Geometric mean",
+        f"`python -m benchmarks.small --write`: {len(results)} calls, one thread, the processor's",
+        f"microseconds, the least of interleaved rounds, a load of {os.getloadavg()[0]:.1f}. Geometric mean",
         f"of the ratios {mean(ratios):.2f}; {sum(r > 1.5 for r in ratios)} are above 1.5.",
         "",
         "| call | Rushlight | PyTorch | ratio |",
