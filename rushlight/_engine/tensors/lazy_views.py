@@ -110,8 +110,16 @@ def place(t: Any, array: Array, of: Kind) -> None:
     t._k = of
     t._a = array
     if of.lazy:
-        t._hidden = array
-        del t._a
+        empty(t, array)
+
+
+def empty(t: Any, hidden: Any) -> None:
+    """Let whoever reads the values of `t` ask `values`, which knows what to do with `hidden`."""
+    from rushlight._engine.tensors.tensor import expect_unfilled
+
+    expect_unfilled()
+    t._hidden = hidden
+    del t._a
 
 
 def mark(t: Any, conj: bool, neg: bool) -> Any:

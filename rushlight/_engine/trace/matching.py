@@ -31,9 +31,9 @@ from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.ops.table import ROWS
 from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
-from rushlight._engine.tensors.lazy_views import Pending
+from rushlight._engine.tensors.lazy_views import Pending, empty
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.recorder import Array, root
 from rushlight._engine.trace.region_recorder import RegionRecorder
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
@@ -47,6 +47,7 @@ _PLAINLY = frozenset(
 )
 _slot = Tensor.__dict__["_a"].__get__
 _new = object.__new__
+expect_unfilled()  # shells have no array yet
 
 
 class _Untraceable(Exception):
@@ -593,8 +594,7 @@ class Region:
                 if _filled_slot(t):
                     self.emptied.append((t, a))
                     layout = np.lib.stride_tricks.as_strided(_nothing(a), a.shape, a.strides, writeable=False)
-                    t._hidden = Pending(layout, self.trace)
-                    del t._a
+                    empty(t, Pending(layout, self.trace))
         return True
 
     # --- computing -------------------------------------------------------------------------------------
