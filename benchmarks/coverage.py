@@ -316,8 +316,8 @@ def ratio(build: Callable[[bool], Step]) -> tuple[float, float, str]:
 
 
 def inside(build: Callable[[bool], Step]) -> tuple[float, dict[str, int]]:
-    """The share of the computing of a matched step that programs do, and what ended stretches."""
-    from rushlight._engine.trace import choice, matching, stretch
+    """The share of the computing of a matched step that programs do, and what ended segments."""
+    from rushlight._engine.trace import choice, matching, segment
 
     step, spent, stack = build(True), {True: 0.0, False: 0.0}, [0.0]
 
@@ -340,7 +340,7 @@ def inside(build: Callable[[bool], Step]) -> tuple[float, dict[str, int]]:
         step()
     runner.trace.reasons.clear()
     for owner, name, within in (
-        (stretch.Program, "run", True),
+        (segment.Program, "run", True),
         (matching.Region, "eagerly", False),
         (matching.Region, "_listen", False),
     ):

@@ -32,7 +32,7 @@ _RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}
 
 
 def __getattr__(name: str) -> Any:
-    found = _elsewhere(name)
+    found = _public_name(name)
     if found is None:
         found = import_module("rushlight._engine.dispatch.dispatcher").lookup("torch", name)
     if found is None:
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def _elsewhere(name: str) -> Any:
+def _public_name(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
         found = import_module(f"rushlight.{name if home == '.' else home}")

@@ -363,9 +363,9 @@ def _conj_physical(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = Non
     """The complex conjugate, written out."""
 def _conj_physical_(input: Tensor) -> Tensor:
     """In-place version of _conj_physical."""
-def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
+def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """embedding_bag, with -1 for no padding."""
-def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> Tensor:
+def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0, sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int = -1) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """embedding_bag, with -1 for no padding."""
 def _grid_sampler_2d_cpu_fallback(input: Tensor, grid: Tensor, interpolation_mode: _int, padding_mode: _int, align_corners: _bool) -> Tensor:
     """grid_sampler_2d."""
@@ -465,10 +465,10 @@ def angle(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Whether any element is nonzero."""
 @overload
-def arange(end: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def arange(end: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
 @overload
-def arange(start: _int | _float | _complex, end: _int | _float | _complex, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def arange(start: _int | _float | _complex, end: _int | _float | _complex, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
 def arccos(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The arc cosine."""
@@ -546,7 +546,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _floa
     """beta * input + alpha * (batch1 @ batch2)."""
 def baddbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _int | _float | _complex = 1, alpha: _int | _float | _complex = 1) -> Tensor:
     """In-place version of baddbmm."""
-def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """A triangle."""
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Ones with the probabilities in input (or all with probability p), else zeros."""
@@ -580,7 +580,7 @@ def bitwise_xor(input: Tensor | _int | _float | _complex, other: Tensor | _int |
     """The bits set in exactly one."""
 def bitwise_xor_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of bitwise_xor."""
-def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Two cosines: 0.42 - 0.5 cos + 0.08 cos."""
 def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """The matrices along the diagonal of a matrix of zeros."""
@@ -794,16 +794,16 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
     from, and are empty or zero where it needs none of them.
     """
 @overload
-def empty(*size: _int, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def empty(*size: _int, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Uninitialised memory."""
 @overload
-def empty(size: Sequence[_int], *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def empty(size: Sequence[_int], *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Uninitialised memory."""
-def empty_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Uninitialised memory of input's shape, dtype and strides."""
-def empty_permuted(size: _int | Sequence[_int], physical_layout: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def empty_permuted(size: _int | Sequence[_int], physical_layout: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Uninitialised memory whose dims lie in the order `physical_layout`, outermost first."""
-def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Uninitialised memory with the given strides."""
 def eq(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Whether input equals other."""
@@ -841,7 +841,7 @@ def expm1(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Ten
     """exp(input) - 1, exact near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of expm1."""
-def eye(n: _int, m: _int | None = None, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def eye(n: _int, m: _int | None = None, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """An n x m (n x n) matrix with ones on the diagonal."""
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """alpha_dropout of whole channels."""
@@ -895,9 +895,9 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of frac."""
 def frexp(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> _frexp_result:
     """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
-def full(size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def full(size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """One number everywhere; its type decides the dtype."""
-def full_like(input: Tensor, fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """One number in input's shape, dtype and strides."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
@@ -943,9 +943,9 @@ def gt(input: Tensor, other: Tensor | _int | _float | _complex, *, out: Tensor |
     """Whether input is above other."""
 def gt_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of gt."""
-def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """alpha minus beta times a cosine."""
-def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Half of one minus a cosine."""
 def hardshrink(input: Tensor, lambd: _int | _float | _complex = 0.5) -> Tensor:
     """x, 0 where |x| <= lambd."""
@@ -1037,7 +1037,7 @@ def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part is 0."""
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
     """The signal (..., time) of spectra (..., frequencies, frames), by least squares: the inverse of stft."""
-def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Bessel's i0 of an ellipse of height beta, over i0(beta)."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Kronecker's product: every element of input times the whole of other, block by block."""
@@ -1073,7 +1073,7 @@ def lgamma(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Te
     """The logarithm of |gamma(input)|."""
 def lgamma_(input: Tensor) -> Tensor:
     """In-place version of lgamma."""
-def linspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def linspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """`steps` values from start to end, both included; numbers or 0-d tensors."""
 def log(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The natural logarithm."""
@@ -1121,7 +1121,7 @@ def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | Sequence[Te
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """In-place version of logit."""
-def logspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, base: _float = 10.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def logspace(start: Tensor | _int | _float | _complex, end: Tensor | _int | _float | _complex, steps: _int, base: _float = 10.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """base to the powers linspace(start, end, steps)."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """log(sum(exp(input))) over dims, without overflow."""
@@ -1293,12 +1293,12 @@ def not_equal(input: Tensor, other: Tensor | _int | _float | _complex, *, out: T
 def not_equal_(input: Tensor, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of ne."""
 @overload
-def ones(*size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def ones(*size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Ones."""
 @overload
-def ones(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def ones(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Ones."""
-def ones_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Ones of input's shape, dtype and strides."""
 def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The first columns of the product of the reflections that (input, tau) hold, as geqrf gives them."""
@@ -1359,38 +1359,38 @@ def rad2deg(input: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> T
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of rad2deg."""
 @overload
-def rand(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def rand(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Uniforms of [0, 1)."""
 @overload
-def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def rand(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Uniforms of [0, 1)."""
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, generator: Generator | None = None, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
 @overload
-def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
-def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def randint_like(input: Tensor, low: _int | None = None, high: _int | Tensor | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
 @overload
-def randn(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randn(*size: _int, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Normals of mean 0 and variance 1."""
 @overload
-def randn(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randn(size: Sequence[_int], *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Normals of mean 0 and variance 1."""
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Normals of mean 0 and variance 1 in input's shape, dtype and strides."""
-def randperm(n: _int, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def randperm(n: _int, *, generator: Generator | None = None, dtype: _dtype | None = None, device: str | _int | _device | None = None, layout: StorageLayout | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """0 .. n - 1 in random order."""
-def range(start: _int | _float | _complex = 0, end: _int | _float | _complex | None = None, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def range(start: _int | _float | _complex = 0, end: _int | _float | _complex | None = None, step: _int | _float | _complex = 1, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """start, start + step, ... with end included; deprecated in favour of arange."""
 def ravel(input: Tensor) -> Tensor:
     """All dims as one."""
@@ -1470,7 +1470,7 @@ def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of rsqrt."""
 def rsub(input: Tensor, other: Tensor | _int | _float | _complex, *, alpha: _int | _float | _complex = 1) -> Tensor:
     """other - alpha * input."""
-def scalar_tensor(s: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def scalar_tensor(s: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """One number as a 0-d tensor of the default dtype."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | _int | _float | _complex | None = None, value: _int | _float | _complex | None = None, *, reduce: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
@@ -1660,13 +1660,13 @@ def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | 
     """The elements on and below a diagonal, zeros elsewhere."""
 def tril_(input: Tensor, diagonal: _int = 0) -> Tensor:
     """In-place version of tril."""
-def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype = ..., layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype = ..., layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Row and column numbers of the lower triangle of a row x col matrix, row by row."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The elements on and above a diagonal, zeros elsewhere."""
 def triu_(input: Tensor, diagonal: _int = 0) -> Tensor:
     """In-place version of triu."""
-def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype = ..., layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: _dtype = ..., layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Row and column numbers of the upper triangle of a row x col matrix, row by row."""
 def true_divide(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex, *, rounding_mode: str | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
@@ -1753,12 +1753,12 @@ def xlogy(input: Tensor | _int | _float | _complex, other: Tensor | _int | _floa
 def xlogy_(input: Tensor | _int | _float | _complex, other: Tensor | _int | _float | _complex) -> Tensor:
     """In-place version of xlogy."""
 @overload
-def zeros(*size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def zeros(*size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Zeros."""
 @overload
-def zeros(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def zeros(size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """Zeros."""
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, memory_format: MemoryFormat | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
     """Zeros of input's shape, dtype and strides."""
 def __dir__() -> list[str]: ...
 __all__ = ['Size', 'Tensor', 'device', 'dtype', 'enable_grad', 'get_default_dtype', 'inference_mode',

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight._functorch.interpreters import CInterpreter, TransformType, peek_interpreter_stack
+from rushlight.export.overloads import Overload as OpOverload, Packet as OpOverloadPacket
 from rushlight.library import DispatchKey as DispatchKey
 
 _KERNELS = ("AutogradCPU", "Autograd", "CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
@@ -67,4 +68,11 @@ class HigherOrderOperator:
         )
 
 
-__all__ = ["CInterpreter", "DispatchKey", "HigherOrderOperator", "TransformType"]
+__all__ = [
+    "CInterpreter",
+    "DispatchKey",
+    "HigherOrderOperator",
+    "OpOverload",
+    "OpOverloadPacket",
+    "TransformType",
+]

@@ -6,14 +6,14 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
-from rushlight._engine.core import accelerator as _seam
+from rushlight._engine.core import accelerator as _engine
 from rushlight._engine.names.absent_devices import functions
 
 __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 _names = functions("accelerator")
 globals().update(_names)
-if _seam.platform() is not None:
+if _engine.platform() is not None:
     _there = vars(import_module("rushlight._engine.devices.cuda.any_api"))
     globals().update({name: found for name, found in _there.items() if name in _names})
 
@@ -22,6 +22,6 @@ def device_index(device: int | None, /) -> AbstractContextManager[Any]:
     """A `with` block in which the device of a number is the current one; None changes nothing."""
     if device is None:
         return nullcontext()
-    if _seam.platform() is None:
+    if _engine.platform() is None:
         globals()["set_device_index"](device)
     return import_module("rushlight.cuda").device(device)  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     """The discrete Fourier transform, over one dim."""
 def fft2(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The discrete Fourier transform, over two dims."""
-def fftfreq(n: int, d: float = 1.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | int | _device | None = None, pin_memory: bool = False, requires_grad: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def fftfreq(n: int, d: float = 1.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | int | _device | None = None, pin_memory: bool | None = False, requires_grad: bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The frequencies of fft's results, for n samples d apart."""
 def fftn(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The discrete Fourier transform, over several dims."""
@@ -47,7 +47,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     """The first half of a real operand's fft, which gives the other by conjugation, over one dim."""
 def rfft2(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The first half of a real operand's fft, which gives the other by conjugation, over two dims."""
-def rfftfreq(n: int, d: float = 1.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | int | _device | None = None, pin_memory: bool = False, requires_grad: bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
+def rfftfreq(n: int, d: float = 1.0, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | int | _device | None = None, pin_memory: bool | None = False, requires_grad: bool | None = False, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The frequencies of rfft's results, for n samples d apart."""
 def rfftn(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
     """The first half of a real operand's fft, which gives the other by conjugation, over several dims."""

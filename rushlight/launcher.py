@@ -137,7 +137,7 @@ class _TorchFinder:
         if root not in _ROOTS:
             return None
         if name.startswith("torch.") and name.split(".", 2)[1] in _NOT_PYTORCHS:
-            # Not None: the next finder would look into our folder, and load the room once more.
+            # Not None: the next finder would look into our folder, and load the module once more.
             raise not_found(name)
         other = place(name[6:]) if root == "torch" else None
         real, found = other, _spec(other) if other else None

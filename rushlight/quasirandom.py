@@ -83,15 +83,15 @@ class SobolEngine:
         digits = self.sobolstate.numpy()[:, None] >> places[:, None] & 1
         self.sobolstate = torch.from_numpy(((lower @ digits & 1) << places[:, None]).sum(1))
 
-    def _walk(self, n: int) -> tuple[Any, Any]:
+    def _sequence(self, n: int) -> tuple[Any, Any]:
         """The next n points after the first one, as integers of MAXBIT bits, and where it stands then."""
         start = max(self.num_generated - 1, 0)
         numbers = np.arange(start, start + n)
         # The lowest bit that is 0 says which direction number is next.
         lowest = np.log2(~numbers & (numbers + 1)).astype(np.int64)
         steps = self.sobolstate.numpy()[:, lowest]
-        walked = np.bitwise_xor.accumulate(np.concatenate([self.quasi.numpy()[:, None], steps], 1), 1)
-        return torch.from_numpy(walked[:, 1:].T.copy()), torch.from_numpy(walked[:, -1].copy())
+        found = np.bitwise_xor.accumulate(np.concatenate([self.quasi.numpy()[:, None], steps], 1), 1)
+        return torch.from_numpy(found[:, 1:].T.copy()), torch.from_numpy(found[:, -1].copy())
 
     def draw(self, n: int = 1, out: Any = None, dtype: Any = None) -> Any:
         """The next n points, of shape (n, dimension); dtype: get_default_dtype(). Into `out` if given."""
@@ -102,8 +102,8 @@ class SobolEngine:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {missing}: [{missing}, {self.dimension}]"
             )
-        walked, self.quasi = self._walk(n - first)
-        result = walked.to(dtype) / 2**self.MAXBIT
+        found, self.quasi = self._sequence(n - first)
+        result = found.to(dtype) / 2**self.MAXBIT
         if first:
             result = torch.cat((self._first_point.to(dtype), result), dim=-2)
         self.num_generated += n
@@ -130,7 +130,7 @@ class SobolEngine:
 
     def fast_forward(self, n: int) -> SobolEngine:
         """Past the next n points."""
-        self.quasi.copy_(self._walk(n - (self.num_generated == 0))[1])
+        self.quasi.copy_(self._sequence(n - (self.num_generated == 0))[1])
         self.num_generated += n
         return self
 

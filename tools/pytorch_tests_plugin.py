@@ -270,6 +270,29 @@ def supply_older(source: str) -> None:
                     setattr(holder, alias.name, PassThrough(alias.name))
 
 
+class _OlderLoader(SourceFileLoader):
+    """Loads a module of the tests once what it imports of the helpers is there."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        supply_older(self.get_data(self.path).decode())
+        super().exec_module(module)
+
+
+class _OlderFinder:
+    """Finds modules that lie beside a test file."""
+
+    folder = ""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path)
+        if spec is None or spec.origin is None or not spec.origin.startswith(cls.folder):
+            return None
+        if isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _OlderLoader(name, spec.origin)
+        return spec
+
+
 # --- running ------------------------------------------------------------------------------------
 
 
@@ -320,6 +343,9 @@ def _id(nodeid: str) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> None:
     """Before a test file is imported."""
+    _OlderFinder.folder = f"{module_path.parent}{os.sep}"
+    if _OlderFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _OlderFinder)
     supply_older(module_path.read_text())
 
 

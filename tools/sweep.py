@@ -32,7 +32,19 @@ DTYPES = (
     "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
     "complex128"
 ).split()
-WAYS = "dtypes strides meta vmap jvp trace export sizes dims layouts out inplace cuda".split()
+WAYS = "dtypes strides meta vmap jvp trace export sizes dims layouts out inplace mistyped cuda".split()
+# What stands in turn for each argument of a call, where it has no business or hardly any.
+STRANGERS: dict[str, Any] = {
+    "str": "a",
+    "float": 1.5,
+    "None": None,
+    "object": object(),
+    "list": [],
+    "dict": {},
+    "dtype": torch.int64,
+    "complex": 1j,
+    "strings": ["a"],
+}
 # Operators that draw: on CUDA their numbers are another generator's.
 DRAWS = re.compile(
     "rand|normal|bernoulli|multinomial|dropout|exponential|cauchy|geometric|uniform|rrelu|lowrank|"
@@ -325,6 +337,23 @@ class Sweep:
 
         return self.plain(op, target, changed)
 
+    def mistyped(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """Each argument replaced by something of another type, a keyword that is none, one argument less."""
+
+        def changed(sample: Any) -> Iterator[tuple[str, Any]]:
+            x, args, kwargs = sample.input, sample.args, sample.kwargs
+            for what, stranger in STRANGERS.items():
+                yield f"input={what}", with_input(sample, stranger)
+                for i in range(len(args)):
+                    yield f"args[{i}]={what}", with_input(sample, x, (*args[:i], stranger, *args[i + 1 :]))
+                for name in kwargs:
+                    yield f"{name}={what}", with_input(sample, x, kwargs={**kwargs, name: stranger})
+            yield "unknown=", with_input(sample, x, kwargs={**kwargs, "unknown": 1})
+            if args:
+                yield "missing", with_input(sample, x, args[:-1])
+
+        return self.plain(op, target, changed)
+
     def layouts(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """Inputs laid out otherwise: dims turned round, with gaps, behind others in memory, expanded."""
 
@@ -469,13 +498,20 @@ def with_input(sample: Any, x: Any, args: Any = None, kwargs: Any = None) -> Any
     )
 
 
+def refusals_differ(theirs: Any, mine: Any) -> str:
+    """How two results differ, one of which at least is an exception."""
+    a, b = (type(v).__name__.lstrip("_") if isinstance(v, Exception) else "" for v in (theirs, mine))
+    if (a, b) == ("AttributeError", "TypeError") and "object has no attribute" in str(theirs):
+        return ""  # PyTorch stumbled over what has another type
+    said = " ".join(str(theirs if a else mine).split())[:110]
+    what = "refuses" if not a else "accepts" if not b else "another exception"
+    return "" if a == b else f"{what}: {a} {b} {said}"
+
+
 def differ(theirs: Any, mine: Any, strides: bool = False, values: bool = False, phases: bool = False) -> str:
     """How two results differ; an empty text where they do not."""
     if isinstance(theirs, Exception) or isinstance(mine, Exception):
-        a, b = (type(v).__name__.lstrip("_") if isinstance(v, Exception) else "" for v in (theirs, mine))
-        said = " ".join(str(theirs if a else mine).split())[:110]
-        what = "refuses" if not a else "accepts" if not b else "another exception"
-        return "" if a == b else f"{what}: {a} {b} {said}"
+        return refusals_differ(theirs, mine)
     lefts, rights = (tree_leaves(list(v) if isinstance(v, tuple) else v) for v in (theirs, mine))
     if len(lefts) != len(rights):
         return f"structure {len(lefts)} {len(rights)}"

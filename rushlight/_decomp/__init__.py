@@ -9,7 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.ops.expressions import symbol
+from rushlight._engine.ops.table import ROWS
 from rushlight._torch_dispatch import decompositions as decomposed
+from rushlight._torch_dispatch.formulas import by_atoms
 from rushlight.export.overloads import Overload, Packet, recorded
 
 __all__ = [
@@ -30,8 +33,19 @@ def _clamped(low: Any, high: Any) -> Callable[..., Any]:
     return run
 
 
+def _of_row(name: str) -> Callable[..., Any]:
+    """A pointwise row's formula, in ops for its atoms."""
+
+    def run(*values: Any) -> Any:
+        row = ROWS[name]
+        names = [p.name for p in row.params]
+        return by_atoms(row.body(*map(symbol, names)), dict(zip(names, values, strict=True)))
+
+    return run
+
+
 _OWN: dict[str, Callable[..., Any]] = {
-    "silu.default": lambda x: x * torch.sigmoid(x),
+    "silu.default": _of_row("silu"),
     "hardtanh.default": _clamped(-1.0, 1.0),
     "addmm.default": lambda a, x, y, *, beta=1, alpha=1: (
         (torch.mm(x, y) * alpha if alpha != 1 else torch.mm(x, y)) + (a * beta if beta != 1 else a)

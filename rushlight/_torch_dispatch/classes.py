@@ -70,8 +70,8 @@ def unreal(dtype: dt.dtype, where: str) -> Kind:
     made: Kind = object.__new__(Kind)
     made.dtype, made.device, made.np = dtype, device(where), dtype.np
     made.conj = made.neg = made.lazy = False
-    made.on_meta = made.special = made.away = True
-    made.home = None
+    made.on_meta = made.special = made.off_cpu = True
+    made.backend = None
     made.plain = made
     return made
 

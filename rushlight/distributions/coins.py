@@ -142,7 +142,7 @@ class ContinuousBernoulli(LogOdds, ExponentialFamily):
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
-        return self.icdf(self._room(sample_shape, self.probs).uniform_())
+        return self.icdf(self._empty(sample_shape, self.probs).uniform_())
 
     def log_prob(self, value):
         """The logarithm of the density."""
@@ -199,7 +199,7 @@ class Geometric(LogOdds):
     def _draw(self, sample_shape):
         """By a uniform number's logarithm to the base 1 - probs."""
         least = torch.finfo(self.probs.dtype).tiny
-        drawn = self._room(sample_shape, self.probs).uniform_(least, 1)
+        drawn = self._empty(sample_shape, self.probs).uniform_(least, 1)
         return (drawn.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value):

@@ -68,7 +68,7 @@ class Distribution:
     def _extended_shape(self, sample_shape=()):
         return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _room(self, sample_shape, like):
+    def _empty(self, sample_shape, like):
         """Memory for a sample, of the dtype of `like`, to be filled with random numbers."""
         return torch.empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 

@@ -186,7 +186,7 @@ class GeneralizedPareto(Distribution):
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
-        return self.icdf(self._room(sample_shape, self.loc).uniform_())
+        return self.icdf(self._empty(sample_shape, self.loc).uniform_())
 
     def log_prob(self, value):
         """The logarithm of the density."""

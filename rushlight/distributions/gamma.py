@@ -37,7 +37,7 @@ class Exponential(ExponentialFamily):
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the rate."""
-        return self._room(sample_shape, self.rate).exponential_() / self.rate
+        return self._empty(sample_shape, self.rate).exponential_() / self.rate
 
     def log_prob(self, value):
         return self.rate.log() - self.rate * self._checked(value)
@@ -224,7 +224,7 @@ class StudentT(Distribution):
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
-        drawn = self._room(sample_shape, self.df).normal_()
+        drawn = self._empty(sample_shape, self.df).normal_()
         return self.loc + self.scale * (drawn * torch.rsqrt(self._chi2.rsample(sample_shape) / self.df))
 
     def log_prob(self, value):

@@ -161,7 +161,7 @@ class LKJCholesky(Distribution):
     def _draw(self, sample_shape):
         """Matrices drawn: each row a direction and a length."""
         squared = self._beta.sample(sample_shape).unsqueeze(-1)
-        drawn = self._room(sample_shape, squared).normal_().tril(-1)
+        drawn = self._empty(sample_shape, squared).normal_().tril(-1)
         direction = drawn / drawn.norm(dim=-1, keepdim=True)
         direction[..., 0, :] = 0
         below = squared.sqrt() * direction

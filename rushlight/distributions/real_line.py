@@ -51,7 +51,7 @@ class Normal(_Placed, ExponentialFamily):
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
-        return self.loc + self._room(sample_shape, self.loc).normal_() * self.scale
+        return self.loc + self._empty(sample_shape, self.loc).normal_() * self.scale
 
     def log_prob(self, value):
         """The logarithm of the density."""
@@ -86,7 +86,7 @@ class Cauchy(_Placed):
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
-        return self.loc + self._room(sample_shape, self.loc).cauchy_() * self.scale
+        return self.loc + self._empty(sample_shape, self.loc).cauchy_() * self.scale
 
     def log_prob(self, value):
         """The logarithm of the density."""
@@ -113,7 +113,7 @@ class Laplace(_Placed):
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
         least = torch.finfo(self.loc.dtype).eps - 1
-        drawn = self._room(sample_shape, self.loc).uniform_(least, 1)
+        drawn = self._empty(sample_shape, self.loc).uniform_(least, 1)
         return self.loc - self.scale * drawn.sign() * torch.log1p(-drawn.abs())
 
     def log_prob(self, value):
@@ -163,7 +163,7 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
-        drawn = self._room(sample_shape, self.low).uniform_()
+        drawn = self._empty(sample_shape, self.low).uniform_()
         return self.low + drawn * (self.high - self.low)
 
     def log_prob(self, value):

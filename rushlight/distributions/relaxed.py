@@ -25,7 +25,7 @@ class LogitRelaxedBernoulli(LogOdds):
     def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
         shape = self._extended_shape(sample_shape)
-        drawn = self._room(sample_shape, self.probs).uniform_()
+        drawn = self._empty(sample_shape, self.probs).uniform_()
         odds = probs_to_logits(self.probs.expand(shape), is_binary=True)
         return (probs_to_logits(drawn, is_binary=True) + odds) / self.temperature
 
@@ -64,7 +64,7 @@ class ExpRelaxedCategorical(OfClasses):
 
     def rsample(self, sample_shape=()):
         """Vectors drawn, whose gradient flows into the parameters: logits and Gumbel numbers, normalised."""
-        drawn = clamp_probs(self._room(sample_shape, self.logits).uniform_())
+        drawn = clamp_probs(self._empty(sample_shape, self.logits).uniform_())
         scores = (self.logits - (-drawn.log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, keepdim=True)
 

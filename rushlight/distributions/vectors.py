@@ -136,7 +136,7 @@ class MultivariateNormal(ScaleMatrix):
 
     def rsample(self, sample_shape=()):
         """Vectors drawn, whose gradient flows into the parameters."""
-        drawn = self._room(sample_shape, self.loc).normal_()
+        drawn = self._empty(sample_shape, self.loc).normal_()
         return self.loc + (self._unbroadcasted_scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value):

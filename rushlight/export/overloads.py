@@ -46,6 +46,15 @@ class Param(NamedTuple):
     default: Any
     kwarg_only: bool
 
+    def has_default_value(self) -> bool:
+        """Whether a call may leave it out."""
+        return self.default is not REQUIRED
+
+    @property
+    def default_value(self) -> Any:
+        """The default, None where there is none."""
+        return None if self.default is REQUIRED else self.whole_default
+
     @property
     def whole_default(self) -> Any:
         """The default, a list where lists of a length are meant."""
@@ -65,6 +74,11 @@ class Schema(NamedTuple):
     def writes(self) -> bool:
         """Whether the op writes into what it is given."""
         return "!" in self.text
+
+    @property
+    def is_mutable(self) -> bool:
+        """The same."""
+        return self.writes
 
     def __str__(self) -> str:
         return f"aten::{self.text}"
@@ -153,10 +167,35 @@ def recorded(name: str) -> dict[str, Overload]:
     return found
 
 
+@lru_cache(None)
+def schemas_in_order(name: str) -> list[Schema]:
+    """All signatures of a name: those of TorchScript first, in PyTorch's order, then what has `out=`."""
+    from rushlight.jit.schema import lines
+
+    known = {schema.overload_name: schema for schema in (o._schema for o in recorded(name).values())}
+    scripted = [parsed(line) for line in lines(f"aten::{name}") if "..." not in line and "Future" not in line]
+    first = [known.pop(schema.overload_name) for schema in scripted if schema.overload_name in known]
+    seen = {schema.overload_name for schema in first}
+    return [*first, *known.values(), *(s for s in scripted if s.overload_name not in seen)]
+
+
 def anyone(name: str) -> Overload:
     """The overload of a dotted name, "_softmax.default"."""
     own, _, overload = name.partition(".")
     return recorded(own)[overload]
+
+
+def _override(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An argument of a class that is no tensor and takes functions over, as fx's Proxies do; else None.
+
+    Subclasses of Tensor hear of the row's function, like that function's callers.
+    """
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        several = value if isinstance(value, (list, tuple)) else (value,)
+        for item in several:
+            if not isinstance(item, torch.Tensor) and hasattr(type(item), "__torch_function__"):
+                return item
+    return None
 
 
 class Overload:
@@ -292,6 +331,9 @@ class Overload:
         return {p.name: given.get(p.name, p.whole_default) for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        other = _override(args, kwargs)
+        if other is not None:
+            return type(other).__torch_function__(self, (type(other),), args, kwargs)
         listening = sys.modules.get("rushlight._torch_dispatch.delivery")
         call = listening and listening.running(self, args, kwargs)
         return call.run() if call else self.function(**self.bound(args, kwargs))
@@ -506,6 +548,9 @@ class Packet:
         self._name, self._function = name, function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        other = _override(args, kwargs)
+        if other is not None:
+            return type(other).__torch_function__(self, (type(other),), args, kwargs)
         return (self._function or self._fitting(args, kwargs))(*args, **kwargs)
 
     def _fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ import rushlight as torch
 from rushlight._engine.core.pytree import Tree
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbols import Sym, Symbol, ValueRanges
+from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule, put
 
@@ -132,7 +133,7 @@ class ExportedProgram:
             root._guards_fn = _Guards(self)
             made.call_module("_guards_fn", tuple(values[n] for n, _ in inputs))
         made.output(made.graph_copy(self.graph, values))
-        made._codegen = _Unlifted(self._forward_names, [values[n].target for n, _ in inputs], self._in_spec)
+        made._codegen = _PyTreeCodeGen(_PyTreeInfo(self._forward_names, self._in_spec, self._out_spec))
         root.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         found = _ExportedModule(root, made, "GraphModule")
         found.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
@@ -169,25 +170,6 @@ class _Shown(dict[str, ValueRanges]):
 
     def __repr__(self) -> str:
         return f"{{{', '.join(f'{key}: {value}' for key, value in self.items())}}}"
-
-
-class _Unlifted:
-    """How a module's graph takes arguments, and gives results: structured as the exported module does."""
-
-    def __init__(self, names: list[str], leaves: list[str], spec: Tree) -> None:
-        self.names, self.leaves, self.spec = names, leaves, spec
-
-    def inputs(self, _: list[str], body: list[str]) -> list[str]:
-        """The parameters; a line that takes them apart comes first."""
-        count, keys = len(self.spec.children_specs[0].children_specs), self.spec.children_specs[1].keys
-        given = f"([{', '.join(self.names[:count])}], {{{', '.join(f'{k!r}:{k}' for k in keys)}}})"
-        if self.leaves:
-            body.insert(0, f"{', '.join(self.leaves)}, = fx_pytree.tree_flatten_spec({given}, self._in_spec)")
-        return self.names
-
-    def output(self, shown: str) -> str:
-        """What is returned."""
-        return f"pytree.tree_unflatten({shown}, self._out_spec)"
 
 
 class _ExportedModule(GraphModule):

@@ -251,14 +251,14 @@ def _laid_out_as(primal: Any, tangent: Any) -> Any:
         return tangent.resolve_conj().resolve_neg().clone()
     steps = [s for s, n in zip(primal.stride(), primal.shape, strict=True) if n > 1]
     own = [s for s, n in zip(tangent.stride(), tangent.shape, strict=True) if n > 1]
-    room, offset = _room(primal)
-    if not primal.numel() or (steps, room, offset) == (own, *_room(tangent)) or 0 in steps:
+    size, offset = _memory_of(primal)
+    if not primal.numel() or (steps, size, offset) == (own, *_memory_of(tangent)) or 0 in steps:
         return tangent
-    made = tangent.new_zeros(room).as_strided(primal.shape, primal.stride(), offset)
+    made = tangent.new_zeros(size).as_strided(primal.shape, primal.stride(), offset)
     return made.copy_(tangent)
 
 
-def _room(t: Any) -> tuple[int, int]:
+def _memory_of(t: Any) -> tuple[int, int]:
     """(elements of the storage, which of them is the tensor's first)."""
     return t.untyped_storage().nbytes() // t.element_size(), t.storage_offset()
 

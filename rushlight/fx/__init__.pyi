@@ -5,11 +5,14 @@
 by running it on tensors (see export/).
 """
 
+from rushlight.fx.conventions import CodeGen as CodeGen
 from rushlight.fx.graph import Graph as Graph
 from rushlight.fx.graph_module import GraphModule as GraphModule
 from rushlight.fx.interpreter import Interpreter as Interpreter
 from rushlight.fx.node import Node as Node
+from rushlight.fx.concrete import PH as PH
 from rushlight.fx.proxy import Proxy as Proxy
+from rushlight.fx.concrete import ProxyableClassMeta as ProxyableClassMeta
 from rushlight.fx.codegen import PythonCode as PythonCode
 from rushlight.fx.tracer import Tracer as Tracer
 from rushlight.fx.tracer import TracerBase as TracerBase
@@ -24,6 +27,7 @@ from rushlight.fx import immutable_collections as immutable_collections
 from rushlight.fx import interpreter as interpreter
 from rushlight.fx.node import map_arg as map_arg
 from rushlight.fx import node as node
+from rushlight.fx import operator_schemas as operator_schemas
 from rushlight.fx import passes as passes
 from rushlight.fx import proxy as proxy
 from rushlight.fx.subgraph_rewriter import replace_pattern as replace_pattern

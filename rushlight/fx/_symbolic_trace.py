@@ -1,5 +1,23 @@
 """torch.fx._symbolic_trace: the tracer's names, by PyTorch's module."""
 
-from rushlight.fx.tracer import Tracer, is_fx_tracing, symbolic_trace, wrap
+from rushlight.fx.concrete import PH, PHBase, PHWithMeta, ProxyableClassMeta, _assert_is_none
+from rushlight.fx.tracer import (
+    Tracer,
+    _wrapped_methods_to_patch,
+    is_fx_tracing,
+    symbolic_trace,
+    wrap,
+)
 
-__all__ = ["Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
+__all__ = [
+    "PH",
+    "PHBase",
+    "PHWithMeta",
+    "ProxyableClassMeta",
+    "Tracer",
+    "_assert_is_none",
+    "_wrapped_methods_to_patch",
+    "is_fx_tracing",
+    "symbolic_trace",
+    "wrap",
+]

@@ -8,6 +8,7 @@ text, required arguments count as positional and others as keywords.
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import sys
 import traceback
@@ -61,6 +62,9 @@ class Published:
     def __init__(self, function: Any, module: str, name: str) -> None:
         self._function, self.__doc__, self.__module__ = function, function.__doc__, module
         self.__name__ = self.__qualname__ = name
+        self.__signature__ = inspect.signature(function)
+        if module != _FUNCTIONAL:  # PyTorch has these in Python
+            self.table_row = function.table_row
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -82,7 +86,7 @@ def _looked_up(function: Any, call: ast.expr | None, frame: FrameType | None) ->
         return home, name
     first, *path = ast.unparse(call.func).split(".")
     if not path:
-        aliased = name != first and NAMES.get(("torch", first), (None,))[0] is ROWS.get(function.__name__)
+        aliased = name != first and NAMES.get(("torch", first), (None,))[0] is function.table_row
         return (home, first) if aliased else (home, name)
     owner = frame.f_locals.get(first, frame.f_globals.get(first))
     for part in path[:-1]:
@@ -98,8 +102,8 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """(args, kwargs, function) of a call of an op, as PyTorch's own functions would be told; the function is
     a name where an operator of a tensor's was meant, which PyTorch takes for a method.
     """
-    row = ROWS.get(function.__name__)
-    if row is None:
+    row = getattr(function, "table_row", None) or ROWS.get(function.__name__)
+    if row is None or hasattr(function, "_qualified_op_name") or hasattr(function, "_schema"):
         return args, kwargs, function
     frame = _frame()
     call = _call(frame)
@@ -123,7 +127,9 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         )
     plain = isinstance(call, ast.Call) and not any(isinstance(a, ast.Starred) for a in call.args)
     if not plain or not all(k.arg for k in call.keywords):
-        given = {p.name: given[p.name] for p in row.params if given.get(p.name) is not p.default}
+        given = {
+            p.name: given[p.name] for p in row.params if p.name in given and given[p.name] is not p.default
+        }
         return tuple(given.values()), {}, function
     written = [k.arg for k in call.keywords if k.arg in given]
     others = [v for k, v in given.items() if k not in written]

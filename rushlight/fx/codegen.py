@@ -10,7 +10,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 import rushlight as torch
-from rushlight.fx import _pytree, names
+from rushlight.fx import _pytree, conventions, names
 from rushlight.fx.node import Node
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ class PythonCode(NamedTuple):
 
     src: str
     globals: dict[str, Any]
+
+
+class _Text(str):
+    """Text that stands for itself where a container is shown."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class _Writer:
@@ -161,19 +168,24 @@ class _Writer:
                 body += [f"{self.names[node]} = {raw}"] if raw != self.names[node] else []
                 continue
             if node.op == "output":
-                body.append(f"return {self.result(node.args[0])}")
+                body.append(self.returned(node.args[0]))
                 continue
             body += self.where(node)
             dead = " = ".join(self.names[n] for n in (*last.get(node, ()), *[node] * (not node.users)))
             body.append(self.statement(node) + (f";  {dead} = None" if dead else ""))
         return body or ["pass"]
 
-    def result(self, value: Any) -> str:
-        """What is returned."""
+    def returned(self, value: Any) -> str:
+        """The statement that returns."""
+        return str(conventions.called(self.graph._codegen.generate_output, self.spelled(value), repr_fn=repr))
+
+    def spelled(self, value: Any) -> Any:
+        """The result, whose parts show their text."""
         if isinstance(value, dict):
-            return f"{{{', '.join(f'{k!r}: {self.result(v)}' for k, v in value.items())}}}"
-        shown = self.text(value)
-        return self.graph._codegen.output(shown) if self.graph._codegen else shown
+            return {key: self.spelled(item) for key, item in value.items()}
+        if isinstance(value, list) or (isinstance(value, tuple) and not hasattr(value, "_fields")):
+            return (list if isinstance(value, list) else tuple)(map(self.spelled, value))
+        return _Text(self.text(value))
 
     def where(self, node: Node) -> list[str]:
         """A comment that says where the program does this, when that changes."""
@@ -200,10 +212,14 @@ def python_code(graph: Graph, root_module: str, verbose: bool) -> PythonCode:
     body = writer.lines()
     returned = graph.output_node().type if graph.find_nodes(op="output") else None
     arrow = "" if returned is None else f" -> {writer.type(returned)}"
-    inputs = [] if writer.inputs[:1] == ["self"] else ["self"]
-    inputs += graph._codegen.inputs(writer.inputs, body) if graph._codegen else writer.inputs
+    codegen = graph._codegen
+    for name, known in codegen.additional_globals():
+        writer.known(known, name)
     while body and not body[0]:
         body.pop(0)
+    if codegen._body_transformer is not None:
+        body = codegen._body_transformer(body)
     text = "\n".join(f"    {line}" for line in [*body, ""])
     wrapped = "\n".join(writer.wrapped)
-    return PythonCode(f"\n{wrapped}\n\ndef forward({', '.join(inputs)}){arrow}:\n{text}", writer.globals)
+    opening = codegen.gen_fn_def(writer.inputs, arrow)
+    return PythonCode(f"\n{wrapped}\n\n{opening}\n{text}", writer.globals)

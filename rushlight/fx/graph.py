@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rushlight._engine.core.callers import warn
 from rushlight.fx import names
 from rushlight.fx.codegen import PythonCode, python_code
+from rushlight.fx.conventions import CodeGen, _PyTreeCodeGen, _PyTreeInfo
 from rushlight.fx.node import Node, map_arg
 
-__all__ = ["Graph"]
+__all__ = ["CodeGen", "Graph", "_PyTreeCodeGen", "_PyTreeInfo"]
 
 
 class NodeList:
@@ -40,8 +43,8 @@ class Graph:
         self._insert_at: tuple[Node, int] | None = None
         self._namespace = names.Namespace()
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
-        # How an exported program's graph is told its inputs, and tells its results: see export/unlift.py.
-        self._codegen: Any = None
+        self._tracer_extras = tracer_extras
+        self._codegen = CodeGen()
 
     @property
     def nodes(self) -> NodeList:
@@ -86,6 +89,12 @@ class Graph:
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """What the module holds under a dotted name."""
+        if self.owning_module is not None and not _holds(self.owning_module, qualified_name):
+            warn(
+                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! "
+                "Call GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to "
+                "add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer"
+            )
         return self.create_node(
             "get_attr", qualified_name, (), {}, qualified_name.replace(".", "_"), type_expr
         )
@@ -93,7 +102,9 @@ class Graph:
     def call_module(
         self, module_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None
     ) -> Node:
-        """A call of a submodule."""
+        """A call of a submodule. AttributeError where the owning module has none of that name."""
+        if self.owning_module is not None:
+            self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, None, type_expr)
 
     def call_method(
@@ -137,7 +148,7 @@ class Graph:
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
         made = Graph(tracer_cls=self._tracer_cls)
-        made._codegen = self._codegen
+        made._codegen = copy.copy(self._codegen)
         known: dict[Node, Node] = {}
         for node in self._nodes:
             known[node] = made.node_copy(node, known.__getitem__)
@@ -232,6 +243,37 @@ class Graph:
             found = getattr(found, part) if self.owning_module is not None else None
         return found
 
+    # --- how it is called ------------------------------------------------------------------------
+
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Let the function that the graph becomes take arguments, and give results, in that way."""
+        self._codegen = codegen
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The graph's inputs when its function is called with these arguments."""
+        return self._codegen.process_inputs(*args)
+
+    def process_outputs(self, out: Any) -> Any:
+        """What its function returns when this is the graph's result."""
+        return self._codegen.process_outputs(out)
+
+    def on_generate_code(self, make_transformer: Callable[[Any], Callable[[list[str]], list[str]]]) -> Any:
+        """Let a function of the text's lines change them; make_transformer gets the one before it, or None.
+
+        It is in force at once; at the end of a `with` block around the result it is undone.
+        """
+        before = self._codegen._body_transformer
+        self._codegen._body_transformer = make_transformer(before)
+
+        @contextmanager
+        def undoing() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                self._codegen._body_transformer = before
+
+        return undoing()
+
     # --- text ------------------------------------------------------------------------------------
 
     def python_code(self, root_module: str = "self", *, verbose: bool = False) -> PythonCode:
@@ -253,3 +295,14 @@ class Graph:
             raise
         rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]
         print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))
+
+
+def _holds(module: Any, target: str) -> bool:
+    """Whether a module has a module, a parameter or a buffer of a dotted name."""
+    owner, _, name = target.rpartition(".")
+    try:
+        within = module.get_submodule(owner)
+    except AttributeError:
+        warn(f"Failed to fetch module {owner}!")
+        return False
+    return name in within._modules or name in within._parameters or name in within._buffers

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import linecache
+import sys
+import traceback
 from itertools import count
 from typing import Any
 
 import rushlight as torch
+from rushlight.fx.codegen import python_code
 from rushlight.fx.graph import Graph
 
 _numbers = count()
@@ -116,12 +119,21 @@ class GraphModule(torch.nn.Module):
         self._code = found.src
         name = f"<eval_with_key>.{next(_numbers)}"
         scope = dict(found.globals)
-        # The text calls functions as PyTorch's does, whose nn.functional is in part a module of compiled
-        # code.
-        exec(compile(self._code.replace("torch._C._nn.", "torch.nn.functional."), name, "exec"), scope)
+        exec(compile(_runnable(self._code), name, "exec"), scope)
         linecache.cache[name] = (len(self._code), None, self._code.splitlines(True), name)
-        type(self).forward = scope["forward"]
+        type(self).forward = scope[self._graph._codegen._func_name]
+        told = getattr(self._graph._codegen, "pytree_info", None)
+        if told is not None:
+            self._in_spec, self._out_spec = told.in_spec, told.out_spec
         return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run forward. Where an error arises in its text, the place is printed."""
+        try:
+            return super().__call__(*args, **kwargs)
+        except Exception as error:
+            _explain(error)
+            raise
 
     def print_readable(
         self,
@@ -150,12 +162,30 @@ class GraphModule(torch.nn.Module):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         plain = torch.nn.Module()
-        plain.__dict__.update(copy.deepcopy({k: v for k, v in self.__dict__.items() if k != "_graph"}, memo))
-        return GraphModule(plain, copy.deepcopy(self._graph), type(self).__name__)
+        own = {k: v for k, v in self.__dict__.items() if k != "_graph"}
+        made = GraphModule.__new__(type(self))
+        memo[id(self)] = made
+        plain.__dict__.update(copy.deepcopy(own, memo))
+        GraphModule.__init__(made, plain, copy.deepcopy(self._graph), type(self).__name__)
+        type(made).meta = copy.deepcopy(self.meta, memo)
+        return made
+
+    def __copy__(self) -> GraphModule:
+        made = GraphModule(self, self._graph, type(self).__name__)
+        type(made).meta = dict(self.meta)
+        return made
+
+    def _replicate_for_data_parallel(self) -> GraphModule:
+        made = self.__copy__()
+        made._is_replica = True
+        return made
 
     def __reduce__(self) -> Any:
         held = {k: v for k, v in self.__dict__.items() if k != "_graph"}
-        return _rebuilt, (held, self._graph.python_code("self").src, type(self).__name__)
+        text, known = self._graph.python_code("self")
+        ordinary = python_code(Graph(), "self", False).globals
+        scope = {name: value for name, value in known.items() if name not in ordinary}
+        return _rebuilt, (held, text, type(self).__name__, scope)
 
     def add_submodule(self, target: str, m: Any) -> bool:
         """Put a module under a dotted name."""
@@ -181,16 +211,37 @@ class GraphModule(torch.nn.Module):
                 self.delete_submodule(name)
 
 
-def _rebuilt(held: dict[str, Any], text: str, name: str) -> Any:
-    """A pickled GraphModule: its text is traced again."""
+def _rebuilt(held: dict[str, Any], text: str, name: str, known: dict[str, Any]) -> Any:
+    """A pickled GraphModule: its text, whose names mean `known`, is traced again."""
     from rushlight.fx.tracer import Tracer, leaves
 
     root = torch.nn.Module()
     root.__dict__.update(held)
-    scope: dict[str, Any] = {"torch": torch}
-    exec(compile(text, "<pickled graph>", "exec"), scope)
+    scope = python_code(Graph(), "self", False).globals | known
+    exec(compile(_runnable(text), "<pickled graph>", "exec"), scope)
     root.__class__ = type(name, (torch.nn.Module,), {"forward": scope["forward"]})
     return GraphModule(root, leaves(Tracer)().trace(root), name)
+
+
+def _runnable(text: str) -> str:
+    """A text with functions by their names here: PyTorch's nn.functional is in part compiled code."""
+    return text.replace("torch._C._nn.", "torch.nn.functional.")
+
+
+def _explain(error: BaseException) -> None:
+    """Print where an error arose in the text of a graph, if it did."""
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    if not place or "eval_with_key" not in place[0].filename:
+        return
+    number, lines = place[0].lineno or 0, linecache.getlines(place[0].filename)
+    told = [
+        "".join(traceback.format_exception(error)),
+        f"Call using an FX-traced Module, line {number} of the traced Module's generated forward function:",
+        "".join(lines[max(0, number - 2) : number]),
+        "~" * len(place[0].line or "") + "~~~ <--- HERE",
+        "\n".join(lines[number : number + 2]),
+    ]
+    print("\n".join(told), file=sys.stderr)
 
 
 def _indented(text: str) -> str:

@@ -11,6 +11,9 @@ from rushlight.fx.node import Node, map_arg
 from rushlight.fx.proxy import Proxy
 from rushlight.fx.tracer import Tracer
 
+# Of a node's meta, what holds of any node that takes its place.
+_KEPT = {"stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom", "is_wrapped"}
+
 
 class Interpreter:
     """Runs a GraphModule's nodes in order; subclasses override what they want to see: `run_node`, or the
@@ -27,14 +30,20 @@ class Interpreter:
     def run(
         self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True
     ) -> Any:
-        """The graph's result for these inputs. initial_env: results that are known already."""
-        self.env, self.args_iter = dict(initial_env or {}), iter(args)
+        """The graph's result for these inputs. initial_env: results that are known already.
+
+        enable_io_processing: take arguments as the module's forward does (`Graph.process_inputs`), not as the
+        graph's own inputs.
+        """
+        given = self.graph.process_inputs(*args) if enable_io_processing else args
+        self.env, self.args_iter = dict(initial_env or {}), iter(given)
         last = {used: node for node in self.graph.nodes for used in node.all_input_nodes}
         for node in self.graph.nodes:
             if node not in self.env:
                 self.env[node] = self.run_node(node)
             if node.op == "output":
-                return self.env[node]
+                found = self.env[node]
+                return self.graph.process_outputs(found) if enable_io_processing else found
             if self.garbage_collect_values:
                 for used in node.all_input_nodes:
                     if last[used] is node:
@@ -106,8 +115,18 @@ class Transformer(Interpreter):
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)
         self.new_graph = Graph()
+        self.new_graph.set_codegen(module.graph._codegen)
         self.tracer = Tracer()
         self.tracer.graph, self.tracer.root = self.new_graph, module
+
+    def run_node(self, n: Node) -> Any:
+        """The Proxy of what stands for a node; the new nodes keep what was noted of the old one."""
+        before = len(self.new_graph.nodes)
+        found = super().run_node(n)
+        for node in list(self.new_graph.nodes)[before:]:
+            for key in _KEPT & n.meta.keys() - node.meta.keys():
+                node.meta[key] = n.meta[key]
+        return found
 
     def placeholder(self, target: Any, args: Any, kwargs: Any) -> Any:
         """A new graph's input."""
@@ -127,7 +146,7 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The module with the rewritten graph."""
-        result = super().run()
+        result = super().run(enable_io_processing=False)
         if result is not None:
             self.new_graph.output(self.tracer.create_arg(result))
         return GraphModule(self.module, self.new_graph)

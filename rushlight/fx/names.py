@@ -127,7 +127,7 @@ def qualified(function: Any) -> str:
     name = name_of(function)
     if getattr(builtins, name, None) is function:
         return name
-    if hasattr(function, "_schema"):
+    if hasattr(function, "_schema") or hasattr(function, "_qualified_op_name"):
         return f"torch.ops.{function}"
     if name == "<lambda>":
         try:

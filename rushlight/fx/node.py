@@ -175,7 +175,9 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         name = names.name_of(self.target)
-        if self.op == "call_function" and self.target in _side_effectful_functions:
+        if self.op == "call_function" and (
+            self.target in _side_effectful_functions or getattr(self.target, "_has_effect", False)
+        ):
             return True
         if self.op == "call_function" and hasattr(self.target, "_schema"):
             return self.target._schema.writes or self.target._schema.name.startswith("_assert")
@@ -184,6 +186,28 @@ class Node:
         return self.op == "call_module" and bool(
             getattr(self.graph._module(self.target), "_is_impure", False)
         )
+
+    def normalized_arguments(
+        self,
+        root: Any,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """(args, kwargs) by the signature of what is called, with its defaults; None where that is not known.
+
+        root: the module that holds called modules; arg_types, kwarg_types: where several overloads fit.
+        """
+        from rushlight.fx import operator_schemas
+
+        by_keyword = normalize_to_only_use_kwargs
+        if self.op == "call_function":
+            return operator_schemas.normalize_function(
+                self.target, self.args, self.kwargs, arg_types, kwarg_types, by_keyword
+            )
+        if self.op == "call_module":
+            return operator_schemas.normalize_module(root, self.target, self.args, self.kwargs, by_keyword)
+        return None
 
     @property
     def stack_trace(self) -> str | None:
@@ -225,6 +249,8 @@ class Node:
 
 def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
     """An argument as a line of a graph shows it, with at most max_list_len items of lists and tuples."""
+    if hasattr(arg, "_custom_fx_repr_fn"):
+        return str(arg._custom_fx_repr_fn())
     if isinstance(arg, (list, tuple)) and len(arg) > max_list_len:
         items = ", ".join(_format_arg(item) for item in arg[: int(max_list_len)])
         text = f"{items}, ...[total_len={len(arg)}]"
@@ -233,6 +259,8 @@ def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
 
 
 def _shown(a: Any) -> str:
+    if hasattr(a, "_custom_fx_repr_fn"):
+        return str(a._custom_fx_repr_fn())
     if isinstance(a, list):
         return f"[{', '.join(map(_shown, a))}]"
     if isinstance(a, tuple):

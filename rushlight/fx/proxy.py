@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import rushlight as torch
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.fx import callsite, names
-from rushlight.fx.node import CONTAINERS, Node, rebuilt
+from rushlight.fx.node import CONTAINERS, Node, map_aggregate, rebuilt
 
 if TYPE_CHECKING:
     from rushlight.fx.graph import Graph
 
-_BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
+BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
 
 
 class TraceError(ValueError):
@@ -89,6 +90,8 @@ def _seen(found: list[Any], value: Any) -> None:
     elif isinstance(value, (tuple, list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             _seen(found, item)
+    elif isinstance(value, slice):
+        _seen(found, (value.start, value.stop, value.step))
 
 
 class Attribute(Proxy):
@@ -126,6 +129,10 @@ class TracerBase:
         self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None, type_expr: Any = None
     ) -> Node:
         """A node of the graph; override it to see or refuse nodes."""
+        if self.check_mutable_operations and kind == "call_function":
+            from rushlight.fx.operator_schemas import check_for_mutable_operation
+
+            check_for_mutable_operation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         if self.record_stack_traces:
             node.stack_trace = callsite.stack()
@@ -155,9 +162,14 @@ class TracerBase:
         """A value as an argument of a node; NotImplementedError for what graphs cannot hold."""
         if isinstance(a, Proxy):
             return a.node
+        if hasattr(type(a), "__fx_create_arg__"):
+            return a.__fx_create_arg__(self)
+        if isinstance(a, dict):
+            for key in a:
+                map_aggregate(self.create_arg(key), functools.partial(_no_node, key))
         if isinstance(a, CONTAINERS):
             return rebuilt(a, self.create_arg)
-        if a is None or a is ... or isinstance(a, (*_BASE, Node)):
+        if a is None or a is ... or isinstance(a, (*BASE, Node)):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
@@ -177,6 +189,12 @@ class TracerBase:
     def keys(self, obj: Proxy) -> Any:
         """`**value`."""
         return Attribute(obj, "keys")()
+
+
+def _no_node(key: Any, part: Any) -> Any:
+    if isinstance(part, Node):
+        raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}")
+    return part
 
 
 class GraphAppendingTracer(TracerBase):

@@ -8,19 +8,26 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from types import FunctionType
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.pytree import flatten
+from rushlight.fx.concrete import ProxyableClassMeta, concrete_values
+from rushlight.fx.conventions import _PyTreeCodeGen, _PyTreeInfo, nested
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
-from rushlight.fx.proxy import GraphAppendingTracer, Proxy, TracerBase
+from rushlight.fx.proxy import GraphAppendingTracer, Proxy, TracerBase, _seen
 
 __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wrap"]
 
 # (the globals of a module, a name): functions that `wrap` makes nodes.
 _wrapped: list[tuple[dict[str, Any], str]] = []
 
+
+# (a class, a method's name): methods that are nodes when a Proxy comes to them.
+_wrapped_methods_to_patch: list[tuple[type, str]] = []
 
 # The tracers at work.
 _tracing: list[Any] = []
@@ -83,6 +90,8 @@ class Tracer(TracerBase):
         name = self.path_of_module(m)
         if self.is_leaf_module(m, name):
             return self.create_proxy("call_module", name, args, kwargs)
+        if isinstance(m, torch.jit.ScriptModule) and _has_proxies(args, kwargs):
+            return self.create_proxy("call_method", "forward", (m, *args), kwargs)
         return forward(*args, **kwargs)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
@@ -106,32 +115,40 @@ class Tracer(TracerBase):
             if name is None:
                 if isinstance(a, torch.nn.Parameter):
                     raise NameError("parameter is not a member of this module")
-                number = 0
-                while hasattr(self.root, f"_tensor_constant{number}"):
-                    number += 1
-                name = self.tensor_attrs[id(a)] = f"_tensor_constant{number}"
+                name = self.tensor_attrs[id(a)] = _free_name(self.root, "_tensor_constant")
                 setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {}, name.replace(".", "_"))
         if isinstance(a, torch.nn.Module):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(map(self.create_arg, a)), {})
+        if isinstance(type(a), ProxyableClassMeta):  # made before the trace: a constant of the root
+            name = _free_name(self.root, f"_{type(a).__name__}_constant_")
+            setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
     # --- tracing ---------------------------------------------------------------------------------
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
-        """The graph of a module's forward, or of a function. concrete_args: arguments that are no inputs, but
-        these values.
+        """The graph of a module's forward (`traced_func_name`), or of a function.
+
+        concrete_args: values of arguments, with which the program runs; the graph asserts that it is called
+        with the same. A `PH` in them stands for an input, so that containers may hold inputs.
         """
         self.graph = Graph(tracer_cls=type(self))
         module = isinstance(root, torch.nn.Module)
         self.root = root if module else torch.nn.Module()
-        function = type(root).forward if module else root
+        if module and not hasattr(type(root), self.traced_func_name):
+            raise AssertionError(
+                f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
+            )
+        function = getattr(type(root), self.traced_func_name) if module else root
         self.tensor_attrs = {id(t): name for name, t in _tensors(self.root)}
         args = self._inputs(function, module, concrete_args or {})
+        run, args = self._taken_apart(_taking_all(function), args, function)
         with self._patched(getattr(inspect.unwrap(function), "__globals__", {})):
-            found = _taking_all(inspect.unwrap(function))(*args)
+            found = run(*args)
             self.create_node(
                 "output", "output", (self.create_arg(found),), {}, type_expr=_types(function).get("return")
             )
@@ -139,15 +156,32 @@ class Tracer(TracerBase):
 
     def _inputs(self, function: Any, module: bool, concrete: dict[str, Any]) -> list[Any]:
         args: list[Any] = [self.root] if module else []
-        for p in list(_plainly(inspect.signature(function)))[len(args) :]:
+        parameters = list(_plainly(inspect.signature(function)))
+        if module and (not parameters or parameters[0].kind is parameters[0].VAR_POSITIONAL):
+            raise RuntimeError("``self`` argument cannot be part of *args expansion!")
+        for p in parameters[len(args) :]:
+            default = () if p.default is p.empty else (p.default,)
             if p.name in concrete:
-                args.append(concrete[p.name])
+                args.append(concrete_values(self, p.name, concrete[p.name], default))
                 continue
             name = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name
-            default = () if p.default is p.empty else (p.default,)
             typed = _types(function).get(p.name)
             args.append(self.create_proxy("placeholder", name, default, {}, name, typed))
         return args
+
+    def _taken_apart(self, run: Any, args: list[Any], function: Any) -> tuple[Any, list[Any]]:
+        """A function of the leaves, and these, where an argument is a container of inputs."""
+        leaves, spec = flatten(tuple(args))
+        if not nested(spec):
+            return run, args
+        names = [p.name for p in _plainly(inspect.signature(function))]
+
+        def on_leaves(*given: Any) -> list[Any]:
+            found, out_spec = flatten(run(*spec.unflatten(given)))
+            self.graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, spec, out_spec))
+            return found
+
+        return on_leaves, leaves
 
     @contextmanager
     def _patched(self, scope: dict[str, Any]) -> Iterator[None]:
@@ -168,8 +202,11 @@ class Tracer(TracerBase):
             for name, f in own.items()
             if id(f) in self._functions
         ]
+        methods = [(owner, name, getattr(owner, name)) for owner, name in _wrapped_methods_to_patch]
         cls.__call__, cls.__getattr__ = called, read
         _tracing.append(self)
+        for owner, name, method in methods:
+            setattr(owner, name, self._wrapping_method(name, method))
         for own, name, known in held:
             own[name] = self._wrapping(known if known is not None else getattr(builtins, name))
         try:
@@ -177,6 +214,8 @@ class Tracer(TracerBase):
         finally:
             cls.__call__, cls.__getattr__ = call, get
             _tracing.pop()
+            for owner, name, method in methods:
+                setattr(owner, name, method)
             for own, name, known in reversed(held):
                 if known is None:
                     del own[name]
@@ -185,13 +224,34 @@ class Tracer(TracerBase):
 
     def _wrapping(self, function: Any) -> Any:
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            if any(isinstance(v, Proxy) for v in (*args, *kwargs.values())):
+            if _has_proxies(args, kwargs):
                 found = self.create_proxy("call_function", function, args, kwargs)
                 found.node.meta["is_wrapped"] = True
                 return found
             return function(*args, **kwargs)
 
         return wrapped
+
+    def _wrapping_method(self, name: str, method: Any) -> Any:
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            if _has_proxies(args, kwargs):
+                return self.create_proxy("call_method", name, args, kwargs)
+            return method(*args, **kwargs)
+
+        return wrapped
+
+
+def _free_name(module: Any, start: str) -> str:
+    """The first of start0, start1, ... that a module does not have."""
+    return next(name for i in count() if not hasattr(module, name := f"{start}{i}"))
+
+
+def _has_proxies(args: Any, kwargs: Any) -> bool:
+    """Whether a Proxy is among the arguments, or in a container there."""
+    found: list[Any] = []
+    _seen(found, args)
+    _seen(found, kwargs)
+    return bool(found)
 
 
 def _types(function: Any) -> dict[str, Any]:
@@ -211,9 +271,15 @@ def _taking_all(function: Any) -> Any:
     """The function with all its variables as positional arguments, so that a Proxy may be *args or
     **kwargs.
     """
-    if not isinstance(function, FunctionType):
+    inner = inspect.unwrap(function)
+    if not isinstance(inner, FunctionType):
         return function
-    code = function.__code__
+    if hasattr(inner, "table_row"):  # an op's: its signature is told beside its code
+        listed = [p.name for p in _plainly(inspect.signature(function))]
+        return lambda *given: function(**dict(zip(listed, given, strict=True)))
+    code = inner.__code__
+    if not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return function
     stars = [flag for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS) if code.co_flags & flag]
     plain = code.replace(
         co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
@@ -221,9 +287,7 @@ def _taking_all(function: Any) -> Any:
         co_kwonlyargcount=0,
         co_flags=code.co_flags & ~sum(stars),
     )
-    return FunctionType(
-        plain, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
+    return FunctionType(plain, inner.__globals__, inner.__name__, inner.__defaults__, inner.__closure__)
 
 
 def _tensors(root: Any) -> Iterator[tuple[str, Any]]:

@@ -38,14 +38,14 @@ def fetched(folder: str, github: str, again: bool, trust: Any, verbose: bool, un
     if not unchecked:
         _check_branch(owner, name, branch)
     url = f"{_SITE}/{owner}/{name}/zipball/{branch}"
-    with tempfile.TemporaryDirectory(dir=folder) as room:
-        sys.stdout.write(f'Downloading: "{url}" to {room}\n')
-        with urlopen(url) as source, open(os.path.join(room, "all.zip"), "wb") as file:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        sys.stdout.write(f'Downloading: "{url}" to {temporary}\n')
+        with urlopen(url) as source, open(os.path.join(temporary, "all.zip"), "wb") as file:
             shutil.copyfileobj(source, file)
-        _unpack(file.name, os.path.join(room, "all"))
-        [top] = os.listdir(os.path.join(room, "all"))
+        _unpack(file.name, os.path.join(temporary, "all"))
+        [top] = os.listdir(os.path.join(temporary, "all"))
         shutil.rmtree(kept, ignore_errors=True)
-        shutil.move(os.path.join(room, "all", top), kept)
+        shutil.move(os.path.join(temporary, "all", top), kept)
     return kept
 
 

@@ -38,7 +38,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     if isinstance(m, ScriptFunction):
         m = _module_of(m._function)
     code.cls(m._type)
-    data.value(m, Type("Class", home=m._type))
+    data.value(m, Type("Class", cls=m._type))
     with _opened_for_writing(f) as file:
         writer = Writer(file, name)
         for key, flat in data.storages.items():
@@ -59,14 +59,14 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
 
 def _module_of(function: Function) -> Any:
     """A module whose forward is the function: archives hold modules."""
-    home = ClassType(
+    owner = ClassType(
         "__torch__.PlaceholderModule", True, fields={"training": BOOL}, kinds={"training": "attribute"}
     )
     forward = Function(
-        f"{home.qualname}.forward",
-        [("self", Type("Class", home=home), REQUIRED), *function.arguments],
+        f"{owner.qualname}.forward",
+        [("self", Type("Class", cls=owner), REQUIRED), *function.arguments],
         function.returns,
-        owner=home,
+        owner=owner,
         finished=True,
     )
     params = [forward.block.param(t, name) for name, t, _ in forward.arguments]
@@ -77,8 +77,8 @@ def _module_of(function: Function) -> Any:
         function=function,
     ).output
     forward.block.finish([result])
-    home.methods["forward"] = forward
-    return instance(home, {"training": True})
+    owner.methods["forward"] = forward
+    return instance(owner, {"training": True})
 
 
 class _Code:
@@ -135,34 +135,34 @@ class _Code:
         for part in t.args:
             self.type(part)
         if t.kind == "Class":
-            self.cls(t.home)
-        elif t.home is not None and str(t) not in self._done:
+            self.cls(t.cls)
+        elif t.cls is not None and str(t) not in self._done:
             self._done.add(str(t))
-            fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.home._fields, t.args, strict=True))
-            self.add(str(t), f"class {t.home.__name__}(NamedTuple):\n{fields}")
+            fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.cls._fields, t.args, strict=True))
+            self.add(str(t), f"class {t.cls.__name__}(NamedTuple):\n{fields}")
 
-    def cls(self, home: ClassType) -> None:
+    def cls(self, owner: ClassType) -> None:
         """A class, and what it needs."""
-        if home.qualname in self._done:
+        if owner.qualname in self._done:
             return
-        self._done.add(home.qualname)
-        lines = [f"class {home.qualname.rpartition('.')[2]}{'(Module)' if home.is_module else ''}:"]
-        if home.is_module:
+        self._done.add(owner.qualname)
+        lines = [f"class {owner.qualname.rpartition('.')[2]}{'(Module)' if owner.is_module else ''}:"]
+        if owner.is_module:
             for kind in ("parameter", "buffer"):
-                names = "".join(f'"{n}", ' for n, k in home.kinds.items() if k == kind)
+                names = "".join(f'"{n}", ' for n, k in owner.kinds.items() if k == kind)
                 lines.append(f"  __{kind}s__ = [{names}]")
-        for name, t in home.fields.items():
+        for name, t in owner.fields.items():
             self.type(t)
             lines.append(f"  {name} : {t}" if name.isidentifier() else f'  __annotations__["{name}"] = {t}')
-        for name, value in home.constants.items():
+        for name, value in owner.constants.items():
             with contextlib.suppress(TypeError):
                 lines.append(f"  {name} : Final[{of_value(value)}] = {spell(value)}")
         texts = []
-        for function in home.methods.values():
+        for function in owner.methods.values():
             self.needs(function)
             texts.append(function_text(function, self.tensor, "  ", full=True))
         empty = "  pass\n" if len(lines) == 1 and not texts else ""
-        self.add(home.qualname, "\n".join(lines) + "\n" + empty + "".join(texts))
+        self.add(owner.qualname, "\n".join(lines) + "\n" + empty + "".join(texts))
 
 
 _TAGGED = {
@@ -219,7 +219,7 @@ class _Data:
         elif kind in ("Optional", "Union", "Any"):
             self.value(value, next((a for a in t.args if _fits(value, a)), None) or of_value(value))
         elif kind == "Class":
-            self.instance(value, t.home)
+            self.instance(value, t.cls)
         elif kind == "Tuple":
             self.tuple(list(zip(value, t.args, strict=True)))
         elif kind in ("List", "Dict"):
@@ -255,21 +255,21 @@ class _Data:
             self.text(str(t))
         self.put(b"tR")
 
-    def instance(self, value: Any, home: ClassType) -> None:
+    def instance(self, value: Any, owner: ClassType) -> None:
         """A module or an object of a class; once only."""
         if id(value) in self._objects:
             self.put(b"j", struct.pack("<I", self._objects[id(value)]))
             return
         number = self._objects[id(value)] = len(self._objects)
         fields = {
-            name: (value._modules[name] if home.kinds[name] == "module" else getattr(value, name), t)
-            for name, t in home.fields.items()
+            name: (value._modules[name] if owner.kinds[name] == "module" else getattr(value, name), t)
+            for name, t in owner.fields.items()
         }
-        self.object(home, fields, number)
+        self.object(owner, fields, number)
 
-    def object(self, home: ClassType, fields: dict[str, Any], number: int = 0) -> None:
+    def object(self, owner: ClassType, fields: dict[str, Any], number: int = 0) -> None:
         """An object of a class with these attributes."""
-        self.name(home.qualname)
+        self.name(owner.qualname)
         self.put(b")\x81", b"r", struct.pack("<I", number), b"}(")
         for name, (value, t) in fields.items():
             self.text(name)

@@ -83,6 +83,11 @@ class Calls(Indexing):
             name = self.names.special(function.object)
             if name is not None and hasattr(self, f"call_{name}"):
                 return getattr(self, f"call_{name}")(node, wanted)
+            if function.object in (list, dict) and not node.args and not node.keywords:
+                empty: Any = ast.List([], ast.Load()) if function.object is list else ast.Dict([], [])
+                return self.sugar(ast.copy_location(empty, node), wanted)
+            if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
+                return self.at_ListComp(_each(node.args[0]))
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
@@ -91,13 +96,19 @@ class Calls(Indexing):
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
         return self.call(function, args, kwargs, node)
 
+    def counts(self, node: Any) -> bool:
+        """Whether it is a call of range, enumerate or zip, which are no values but what loops go over."""
+        function = self.sugar(node.func) if isinstance(node, ast.Call) else None
+        name = self.names.special(function.object) if isinstance(function, Known) else None
+        return name in ("range", "enumerate", "zip")
+
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """What a call gives."""
         if isinstance(function, Builtin):
             return self.call_builtin(function.kind, [*function.args, *args], kwargs, node)
         if isinstance(function, Value) and function.type.kind == "Class":
-            name = "forward" if function.type.home.is_module else "__call__"
-            function = self.member(function, function.type.home, name, node)
+            name = "forward" if function.type.cls.is_module else "__call__"
+            function = self.member(function, function.type.cls, name, node)
         if isinstance(function, Method):
             return self.call_method(function, args, kwargs, node)
         if isinstance(function, Function):
@@ -287,6 +298,8 @@ class Calls(Indexing):
                     node, _IMPLICIT[inner], [value], inner, schema=schemas.named(_IMPLICIT[inner])[0]
                 ).output
             )
+        if convert and t == STR and inner == DEVICE:
+            return lambda: self.call_builtin("aten::device", [value], {}, node)
         if convert and t == INT and inner == FLOAT and value.node.kind == "prim::Constant":
             return lambda: self.constant(node, float(value.node.attrs["value"]))
         return None
@@ -329,15 +342,15 @@ class Calls(Indexing):
         if t == DEVICE:
             return self.call_builtin("aten::device", args, kwargs, node)  # type: ignore[no-any-return]
         if t.kind == "Tuple":
-            given = dict(zip(t.home._fields, args, strict=False)) | kwargs
-            given = {**getattr(t.home, "_field_defaults", {}), **given}
+            given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
+            given = {**getattr(t.cls, "_field_defaults", {}), **given}
             values = [
                 given[f] if isinstance(given[f], Value) else self.constant(node, given[f])
-                for f in t.home._fields
+                for f in t.cls._fields
             ]
             return self.emit(node, "prim::TupleConstruct", values, t).output
         made = self.emit(node, "prim::CreateObject", (), t).output
-        self.call_method(Method(made, t.home, "__init__"), args, kwargs, node)
+        self.call_method(Method(made, t.cls, "__init__"), args, kwargs, node)
         return made
 
     def call_annotate(self, node: ast.Call, wanted: Any) -> Any:
@@ -422,8 +435,17 @@ def _is_true(value: Any) -> bool:
 def declaration(function: Function) -> str:
     """The signature of a function, as in errors: f(Tensor x, int n=2) -> Tensor."""
     parts = [
-        f"{t.home.qualname if t.kind == 'Class' else t.short()} {name}"
+        f"{t.cls.qualname if t.kind == 'Class' else t.short()} {name}"
         + ("" if d is schemas.REQUIRED else f"={schemas.spell(d)}")
         for name, t, d in function.arguments
     ]
     return f"{function.name}({', '.join(parts)}) -> {(function.returns or NONE).short()}"
+
+
+def _each(iterable: ast.expr) -> ast.ListComp:
+    """[item for item in iterable]"""
+    read, write = ast.Name("$item", ast.Load()), ast.Name("$item", ast.Store())
+    made = ast.ListComp(read, [ast.comprehension(write, iterable, [], 0)])
+    for part in (read, write, made):
+        ast.copy_location(part, iterable)
+    return made

@@ -112,7 +112,7 @@ class CodeWriter(Writer):
 
     def at_TupleConstruct(self, node: Node) -> str:
         t = node.output.type
-        return f"{t}({', '.join(map(self.ref, node.inputs))})" if t.home else super().at_TupleConstruct(node)
+        return f"{t}({', '.join(map(self.ref, node.inputs))})" if t.cls else super().at_TupleConstruct(node)
 
     def at_tolist(self, node: Node) -> str:
         t = node.output.type

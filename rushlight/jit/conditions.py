@@ -136,7 +136,7 @@ class Conditions(Calls):
     def has_attribute(self, node: ast.Call) -> bool:
         """hasattr(x, "name")."""
         value, name = self.expr(node.args[0]), ast.literal_eval(node.args[1])
-        owner = value.type.home if value.type.kind == "Class" else None
+        owner = value.type.cls if value.type.kind == "Class" else None
         return owner is not None and (
             name in owner.fields or name in owner.constants or owner.method(name) is not None
         )

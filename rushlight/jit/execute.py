@@ -53,9 +53,9 @@ class PythonWriter(Writer):
         return self.bind(value, "constant")
 
     def attribute(self, value: Value, name: str) -> str:
-        home, base = value.type.home, self.ref(value)
+        owner, base = value.type.cls, self.ref(value)
         table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}.get(
-            home.kinds.get(name, "")
+            owner.kinds.get(name, "")
         )
         return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
 
@@ -72,15 +72,15 @@ class PythonWriter(Writer):
         return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
 
     def at_CreateObject(self, node: Node) -> str:
-        home = node.output.type.home
-        name = self.bind(home.python, home.qualname.rpartition(".")[2])
+        owner = node.output.type.cls
+        name = self.bind(owner.python, owner.qualname.rpartition(".")[2])
         return f"{name}.__new__({name})"
 
     def at_TupleConstruct(self, node: Node) -> str:
-        home = node.output.type.home
+        owner = node.output.type.cls
         return (
-            f"{self.bind(home, home.__name__)}({', '.join(map(self.ref, node.inputs))})"
-            if home
+            f"{self.bind(owner, owner.__name__)}({', '.join(map(self.ref, node.inputs))})"
+            if owner
             else super().at_TupleConstruct(node)
         )
 
@@ -158,6 +158,8 @@ def _function(name: str, overload: str) -> Callable[..., Any] | None:
     """The op of this name and overload that a program calls; None where there is none."""
     spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
     found = next((f for f in (lookup(space, name) for space in spaces) if f is not None), None)
+    if found is None:  # no op of the table, but a public function or method
+        found = getattr(torch, name, None) or getattr(torch.Tensor, name, None)
     if found is None and name.endswith("_"):
         found = _in_place(lookup("nn.functional", name[:-1]))
     if found is None or spellings.meaning(name) is not None:
@@ -277,9 +279,9 @@ def accepts(value: Any, t: Type) -> bool:
         )
     if kind == "Class":
         return (
-            getattr(value, "_type", None) is t.home
-            or isinstance(value, t.home.python or ())
-            or t.home.is_interface
+            getattr(value, "_type", None) is t.cls
+            or isinstance(value, t.cls.python or ())
+            or t.cls.is_interface
         )
     plain: dict[str, Any] = {
         "Tensor": torch.Tensor,

@@ -223,9 +223,9 @@ class Expressions:
         value = self.value(base, node)
         t = value.type
         if t.kind == "Class":
-            return self.member(value, t.home, name, node)
-        if t.kind == "Tuple" and t.home is not None and name in t.home._fields:
-            return self.tuple_item(value, t.home._fields.index(name), node)
+            return self.member(value, t.cls, name, node)
+        if t.kind == "Tuple" and t.cls is not None and name in t.cls._fields:
+            return self.tuple_item(value, t.cls._fields.index(name), node)
         fields = value.node.attrs.get("fields", ()) if value.node is not None else ()
         if t.kind == "Tuple" and name in fields:
             return self.tuple_item(value, fields.index(name), node)

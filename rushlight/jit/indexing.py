@@ -19,7 +19,7 @@ class Indexing(Expressions):
         if isinstance(base, Items):
             return self.item_of(base, index, node)
         value = self.value(base, node)
-        if value.type.kind == "Class" and value.type.home.is_module:
+        if value.type.kind == "Class" and value.type.cls.is_module:
             return self.item_of(Items(self.names.children(value, node, self)), index, node)
         if value.type == TENSOR:
             return self.indexed(value, index, node)

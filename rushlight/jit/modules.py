@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from typing import Any
@@ -12,27 +13,15 @@ from rushlight.jit import execute, schema as schemas
 from rushlight.jit.calls import declaration
 from rushlight.jit.codetext import function_text
 from rushlight.jit.frontend import Source
-from rushlight.jit.graphtext import graph_text
+from rushlight.jit.graphs import Graph
 from rushlight.jit.ir import Function
-from rushlight.jit.names import build, compile_method, unique
+from rushlight.jit.names import build, class_type, compile_method, unique
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 
 _INTERNAL = frozenset(Module().__dict__)
 _known: dict[Any, ClassType] = {}
-
-
-class Graph:
-    """A program's graph, to be printed."""
-
-    def __init__(self, function: Function, inlined: bool = False) -> None:
-        self.function, self.inlined = function, inlined
-
-    def __str__(self) -> str:
-        return graph_text(self.function, self.inlined)
-
-    __repr__ = __str__
 
 
 class ScriptFunction:
@@ -190,24 +179,24 @@ for _cls in (ScriptModule, RecursiveScriptModule, TopLevelTracedModule):
     _cls.__module__ = "torch.jit" if _cls is not TopLevelTracedModule else "torch.jit._trace"
 
 
-def form(home: ClassType, base: type = RecursiveScriptModule) -> type:
+def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
     """The Python class of a module's type: its methods are the compiled ones."""
-    own: Any = home.form
+    own: Any = owner.form
     if own is None or own.__base__ is not base:
-        own = home.form = type(base.__name__, (base,), {"_type": home, "__module__": base.__module__})
-    for name, function in home.methods.items():
+        own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
+    for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
             setattr(own, name, execute.entry(function, declaration(function)))
     return own  # type: ignore[no-any-return] # a class
 
 
-def instance(home: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:
+def instance(owner: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:
     """A scripted module of a type with these attributes."""
-    python: Any = form(home, base)
+    python: Any = form(owner, base)
     made = python.__new__(python)
     Module.__init__(made)
     for name, value in values.items():
-        kind = home.kinds.get(name, "attribute")
+        kind = owner.kinds.get(name, "attribute")
         if kind == "parameter" and (value is None or isinstance(value, torch.Tensor)):
             made._parameters[name] = value
         elif kind in ("buffer", "module"):
@@ -224,41 +213,41 @@ def script_module(module: Module) -> Any:
     """The scripted form of a module, sharing its parameters and buffers."""
     if isinstance(module, ScriptModule):
         return module
-    home = describe(module)
-    compile_all(home)
-    return wrap(module, home)
+    owner = describe(module)
+    compile_all(owner)
+    return wrap(module, owner)
 
 
-def compile_all(home: ClassType) -> None:
+def compile_all(owner: ClassType) -> None:
     """Compile forward and what is exported, here and in all modules inside."""
-    for name, t in home.fields.items():
-        if home.kinds[name] == "module":
-            compile_all(t.home)
-    if home.python is None:
+    for name, t in owner.fields.items():
+        if owner.kinds[name] == "module":
+            compile_all(t.cls)
+    if owner.python is None:
         return
-    forward = inspect.getattr_static(home.python, "forward", None)
+    forward = inspect.getattr_static(owner.python, "forward", None)
     if getattr(forward, "_torchscript_modifier", "") not in ("ignore", "unused"):
-        home.method("forward")
-    for name in dir(home.python):
-        found = inspect.getattr_static(home.python, name, None)
+        owner.method("forward")
+    for name in dir(owner.python):
+        found = inspect.getattr_static(owner.python, name, None)
         if getattr(found, "_torchscript_modifier", "") == "export":
-            home.method(name)
+            owner.method(name)
 
 
-def wrap(module: Module, home: ClassType) -> Any:
+def wrap(module: Module, owner: ClassType) -> Any:
     """The scripted module of a described one."""
     if isinstance(module, ScriptModule):
         return module
     values: dict[str, Any] = {}
-    for name in home.fields:
-        if home.kinds[name] == "module":
-            values[name] = wrap(module._modules[name], home.fields[name].home)
+    for name in owner.fields:
+        if owner.kinds[name] == "module":
+            values[name] = wrap(module._modules[name], owner.fields[name].cls)
         else:
             found = getattr(module, name)
             values[name] = (
-                list(found) if home.fields[name].kind == "List" and isinstance(found, tuple) else found
+                list(found) if owner.fields[name].kind == "List" and isinstance(found, tuple) else found
             )
-    made = instance(home, values)
+    made = instance(owner, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
     return made
@@ -279,36 +268,36 @@ def describe(module: Module) -> ClassType:
         raise RuntimeError(
             f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script"
         )
-    home = ClassType("", True, python=cls)
+    owner = ClassType("", True, python=cls)
     notes = _annotations(cls)
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
         for name, value in table.items():
-            _field(home, name, TENSOR if value is not None else notes.get(name, NONE), kind)
+            _field(owner, name, TENSOR if value is not None else notes.get(name, NONE), kind)
     for name, child in module._modules.items():
         if child is None:
-            _field(home, name, NONE, "attribute")
+            _field(owner, name, NONE, "attribute")
         else:
-            _field(home, name, Type("Class", home=describe(child)), "module")
-    _field(home, "training", BOOL, "attribute")
-    _attributes(module, home, notes)
+            _field(owner, name, Type("Class", cls=describe(child)), "module")
+    _field(owner, "training", BOOL, "attribute")
+    _attributes(module, owner, notes)
     key = (
         cls,
-        tuple(home.fields.items()),
-        tuple(home.kinds.items()),
-        repr(home.constants),
-        tuple(map(str, home.extras.items())),
+        tuple(owner.fields.items()),
+        tuple(owner.kinds.items()),
+        repr(owner.constants),
+        tuple(map(str, owner.extras.items())),
         tuple(getattr(module, "_flat_weights_names", ())),
     )
     if key not in _known:
-        _known[key] = home
-        home.qualname = unique(qualified(cls))
-        _flat_weights(module, home)
-        home.compile = lambda name: compile_method(home, name)
+        _known[key] = owner
+        owner.qualname = unique(qualified(cls))
+        _flat_weights(module, owner)
+        owner.compile = lambda name: compile_method(owner, name)
     return _known[key]
 
 
-def _field(home: ClassType, name: str, t: Type, kind: str) -> None:
-    home.fields[name], home.kinds[name] = t, kind
+def _field(owner: ClassType, name: str, t: Type, kind: str) -> None:
+    owner.fields[name], owner.kinds[name] = t, kind
 
 
 def _annotations(cls: type) -> dict[str, Type]:
@@ -325,7 +314,7 @@ def _annotations(cls: type) -> dict[str, Type]:
     return found
 
 
-def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None:
+def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> None:
     """What else there is: constants, values with a type, functions, and the rest, which programs cannot
     use.
     """
@@ -340,24 +329,34 @@ def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None
     }
     attributes = {**own, **{n: v for n, v in vars(module).items() if n not in _INTERNAL}}
     for name in [*attributes, *(n for n in constants if n not in attributes)]:
-        if name in home.fields or not hasattr(module, name):
+        if name in owner.fields or not hasattr(module, name):
             continue
         value = getattr(module, name)
         if name in constants and name not in module._modules:
-            home.constants[name] = value
+            owner.constants[name] = value
             continue
         try:
-            t = notes.get(name) or of_value(value)
+            t = notes.get(name) or of_value(value, _class_of)
             if name in notes or not (isinstance(value, (list, dict)) and not value):
-                _field(home, name, t, "attribute")
+                _field(owner, name, t, "attribute")
         except TypeError:
             plain = isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value)
-            (home.extras if plain else home.failed).__setitem__(
+            (owner.extras if plain else owner.failed).__setitem__(
                 name, value if plain else type(value).__name__
             )
 
 
-def _flat_weights(module: Any, home: ClassType) -> None:
+def _class_of(cls: type) -> Type:
+    """The type of instances of a program's own class, which is compiled; TypeError for others."""
+    if cls.__module__.partition(".")[0] in ("builtins", "rushlight", *sys.stdlib_module_names):
+        raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
+    try:
+        return Type("Class", cls=class_type(cls))
+    except Exception as error:
+        raise TypeError(str(error)) from error
+
+
+def _flat_weights(module: Any, owner: ClassType) -> None:
     """A recurrence's weights as one list: a method whose text is its parameters' names."""
     import ast
 
@@ -371,10 +370,10 @@ def _flat_weights(module: Any, home: ClassType) -> None:
             tree,
             Source(text, "torch/nn/modules/rnn.py"),
             Names(lambda name: None),
-            f"{home.qualname}._weights",
-            home,
+            f"{owner.qualname}._weights",
+            owner,
             {},
-            lambda f: home.methods.update(_weights=f),
+            lambda f: owner.methods.update(_weights=f),
         )
 
 

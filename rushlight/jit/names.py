@@ -25,6 +25,7 @@ from rushlight.jit.library import library
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import (
     DEVICE,
+    GENERICS,
     INT,
     TENSOR,
     ClassType,
@@ -64,29 +65,33 @@ class Names:
 
     def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
         """What base.name stands for, where base is a Python object."""
-        home = base.object
+        namespace = base.object
         own = (
             self.functional(name)
-            if home is torch.nn.functional
-            else (python_function(name) if home is torch else None)
+            if namespace is torch.nn.functional
+            else (python_function(name) if namespace is torch else None)
         )
         if own is not None:
             return own
         try:
-            found = getattr(home, name)
+            found = getattr(namespace, name)
         except AttributeError:
-            space = getattr(home, "__name__", "").removeprefix("rushlight").removeprefix("torch")
-            if home is torch and schemas.named(f"aten::{name}"):
+            space = getattr(namespace, "__name__", "").removeprefix("rushlight").removeprefix("torch")
+            if namespace is torch and schemas.named(f"aten::{name}"):
                 return Builtin(f"aten::{name}")
-            what = "module" if isinstance(home, types.ModuleType) else f"'{type(home).__name__}' object"
+            what = (
+                "module"
+                if isinstance(namespace, types.ModuleType)
+                else f"'{type(namespace).__name__}' object"
+            )
             raise compiler.error(node, f"{what} {space} has no attribute {name}") from None
-        if home is torch and schemas.named(f"aten::{name}") and not isinstance(found, type):
+        if namespace is torch and schemas.named(f"aten::{name}") and not isinstance(found, type):
             return Builtin(f"aten::{name}")
         return Known(found)
 
     def functional(self, name: str) -> Any:
         """A function of torch.nn.functional: from the library, or the op of that name."""
-        if name in library()[0]:
+        if name in library():
             return library_function(name)
         return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
 
@@ -118,6 +123,8 @@ class Names:
             if isinstance(part, ast.Name) and part.id in ("Tensor", "Device"):
                 return {"Tensor": TENSOR, "Device": DEVICE}[part.id]
             found = compiler.sugar(part)
+            if isinstance(found, Known) and any(found.object is g for g in GENERICS):
+                return found.object
             return self.type_of(found.object, node, compiler) if isinstance(found, Known) else None
 
         try:
@@ -128,14 +135,14 @@ class Names:
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
         """The type that a Python class or annotation means."""
         if isinstance(found, ClassType):
-            return Type("Class", home=found)
+            return Type("Class", cls=found)
         if (
             isinstance(found, type)
             and found not in (int, float, bool, str, complex)
             and not issubclass(found, tuple)
             and not is_ours(found)
         ):
-            return Type("Class", home=class_type(found))
+            return Type("Class", cls=class_type(found))
         try:
             return from_python(found)
         except TypeError as error:
@@ -169,9 +176,11 @@ class Names:
 
     def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
         """The modules in a container, in order."""
-        home = value.type.home
+        owner = value.type.cls
         return [
-            compiler.member(value, home, name, node) for name, kind in home.kinds.items() if kind == "module"
+            compiler.member(value, owner, name, node)
+            for name, kind in owner.kinds.items()
+            if kind == "module"
         ]
 
     def outside(self, value: Value, owner: ClassType, name: str, node: Any, compiler: Any) -> Any:
@@ -214,7 +223,7 @@ class _Listing:
 
     def __compile_call__(self, compiler: Any, node: Any) -> Items:
         modules = compiler.names.children(self.value, node, compiler)
-        keys = [compiler.constant(node, n) for n, k in self.value.type.home.kinds.items() if k == "module"]
+        keys = [compiler.constant(node, n) for n, k in self.value.type.cls.kinds.items() if k == "module"]
         return Items(
             {"keys": keys, "values": modules}.get(self.name)
             or [Items([k, m]) for k, m in zip(keys, modules, strict=True)]
@@ -229,17 +238,20 @@ _PREFIXES = {f"rushlight.{space}": f"{space}_" for space in ("linalg", "fft", "s
 
 def named_builtin(found: Any) -> Any:
     """The op or function of the library that a Python function is; None where it is neither."""
-    home, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
-    if home in _PREFIXES and schemas.named(f"aten::{_PREFIXES[home]}{name}"):
-        return Builtin(f"aten::{_PREFIXES[home]}{name}")
+    module, name = getattr(found, "__module__", None) or "", getattr(found, "__qualname__", "")
+    if module in _PREFIXES and schemas.named(f"aten::{_PREFIXES[module]}{name}"):
+        return Builtin(f"aten::{_PREFIXES[module]}{name}")
     if python_function(name) is not None and getattr(torch, name, None) is found:
         return python_function(name)
-    if _OPERATORS.match(home) or home.startswith("rushlight._engine.ops"):
+    if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
         return Names(lambda name: None).functional(name)
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
-    if home.startswith("rushlight._engine."):
-        return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
+    if module == "torch._ops.aten" or "." in name:  # an overload of an op; a method that is a function, too
+        name = name.partition(".")[0] if module == "torch._ops.aten" else found.__name__
+    public = module.startswith(("rushlight.", "torch._ops.")) and getattr(torch, name, None) is found
+    if (public or module.startswith("rushlight._engine.")) and schemas.named(f"aten::{name}"):
+        return Builtin(f"aten::{name}")
     return None
 
 
@@ -261,7 +273,7 @@ class _LibraryNames(Names):
     """Names in the library: its own functions first."""
 
     def lookup(self, name: str, node: Any, compiler: Any) -> Any:
-        return library_function(name) if name in library()[0] else super().lookup(name, node, compiler)
+        return library_function(name) if name in library() else super().lookup(name, node, compiler)
 
 
 def _library_look(name: str) -> Any:
@@ -273,7 +285,7 @@ def _library_look(name: str) -> Any:
 @cache
 def python_function(name: str) -> Function | Overloaded | None:
     """A function of torch.functional, which PyTorch has in Python; None where there is none."""
-    keys = [key for key in library()[0] if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
+    keys = [key for key in library() if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
     found = [library_function(key) for key in keys]
     return found[0] if len(found) == 1 else Overloaded(found) if found else None
 
@@ -281,10 +293,10 @@ def python_function(name: str) -> Function | Overloaded | None:
 @cache
 def library_function(name: str) -> Function:
     """A function of the library."""
-    trees, source = library()
-    home = "" if name.startswith("functional.") else "nn.functional."
-    path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{home}{name}")
-    return build(trees[name], source, _LibraryNames(_library_look), path, None, {})
+    tree, source = library()[name]
+    prefix = "" if name.startswith("functional.") else "nn.functional."
+    path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{prefix}{name}")
+    return build(tree, source, _LibraryNames(_library_look), path, None, {})
 
 
 def scope_of(function: Any) -> Callable[[str], Any]:
@@ -371,7 +383,7 @@ def build(
             notes[i - (owner is not None)] if notes and i >= (owner is not None) else None
         )
         if i == 0 and owner is not None:
-            t = Type("Class", home=owner)
+            t = Type("Class", cls=owner)
         elif note is None or _is_any(note, source):
             t = TENSOR
         else:
@@ -416,7 +428,7 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
     made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
     for i, (name, p) in enumerate(formal.items()):
         own = i == 0 and owner is not None
-        t = Type("Class", home=owner) if own else from_python(notes[name]) if name in notes else TENSOR
+        t = Type("Class", cls=owner) if own else from_python(notes[name]) if name in notes else TENSOR
         made.arguments.append(
             (name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default)
         )
@@ -457,7 +469,7 @@ def _method(function: Any, owner: ClassType) -> Function:
 
 def compile_method(owner: ClassType, name: str) -> Function | None:
     """The method of a Python class, compiled when it is first asked for; None where there is none."""
-    trees, source = library()
+    trees = library()
     for base in owner.python.__mro__:
         if base in (torch.nn.Module, object):
             return None
@@ -465,8 +477,7 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
             return build(
-                trees[key],
-                source,
+                *trees[key],
                 _LibraryNames(_library_look),
                 path,
                 owner,

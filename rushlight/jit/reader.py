@@ -97,18 +97,18 @@ class _FileNames(Names):
 class _New:
     """cls.__new__ in code."""
 
-    def __init__(self, home: ClassType) -> None:
-        self.home = home
+    def __init__(self, owner: ClassType) -> None:
+        self.cls = owner
 
     def __compile_call__(self, compiler: Any, node: Any) -> Any:
-        return compiler.emit(node, "prim::CreateObject", (), Type("Class", home=self.home)).output
+        return compiler.emit(node, "prim::CreateObject", (), Type("Class", cls=self.cls)).output
 
 
 class _Object:
     """An object of a file's class, before it is made."""
 
-    def __init__(self, home: ClassType) -> None:
-        self.home = home
+    def __init__(self, owner: ClassType) -> None:
+        self.cls = owner
         self.state: dict[str, Any] = {}
         self.made: Any = None
 
@@ -191,11 +191,11 @@ class Archive:
             raise RuntimeError(
                 f"expected a module in the file, got {type(root).__name__}; the file is damaged"
             )
-        for home in [
+        for owner in [
             k.object for k in self._found.values() if isinstance(k, Known) and isinstance(k.object, ClassType)
         ]:
-            for name in [*home.trees]:  # type: ignore[attr-defined]
-                home.method(name)
+            for name in [*owner.trees]:  # type: ignore[attr-defined]
+                owner.method(name)
         return self.make(root)
 
     def _unpickle(self, name: str) -> Any:
@@ -213,20 +213,20 @@ class Archive:
         return {k: self.make(v) for k, v in found.items()} if isinstance(found, dict) else found
 
     def _instance(self, found: _Object) -> Any:
-        home, state = found.home, found.state
-        if not home.fields.keys() <= state.keys():
+        owner, state = found.cls, found.state
+        if not owner.fields.keys() <= state.keys():
             raise RuntimeError(
-                f"{home.qualname}: the data has no {sorted(home.fields.keys() - state.keys())}"
+                f"{owner.qualname}: the data has no {sorted(owner.fields.keys() - state.keys())}"
             )
-        values = {name: self.make(state[name]) for name in home.fields}
-        if not home.is_module:
-            made = home.python.__new__(home.python)
+        values = {name: self.make(state[name]) for name in owner.fields}
+        if not owner.is_module:
+            made = owner.python.__new__(owner.python)
             made.__dict__.update(values)
             return made
-        for name, kind in home.kinds.items():
+        for name, kind in owner.kinds.items():
             if kind == "parameter" and isinstance(values[name], torch.Tensor):
                 values[name] = Parameter(values[name].detach(), values[name].requires_grad)
-        return instance(home, values)
+        return instance(owner, values)
 
     # --- code ---------------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class Archive:
 
     def as_type(self, found: Any) -> Any:
         """The type that a class of the file is; other types as they are."""
-        return Type("Class", home=found) if isinstance(found, ClassType) else found
+        return Type("Class", cls=found) if isinstance(found, ClassType) else found
 
     def _class(self, qualname: str, tree: ast.ClassDef, source: Source) -> None:
         base = ast.unparse(tree.bases[0]) if tree.bases else ""
@@ -282,27 +282,27 @@ class Archive:
             made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
             self._found[qualname] = Known(Type("Tuple", tuple(fields.values()), made))
             return
-        home = ClassType(unique(qualname), base in _MODULES, python=None)
-        home.python = None if home.is_module else type(tree.name, (), {"_type": home})
-        self._found[qualname] = Known(home)
-        home.trees = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
-        home.compile = lambda name: self._method(home, name, source)
-        self._fields(home, tree, compiler)
+        owner = ClassType(unique(qualname), base in _MODULES, python=None)
+        owner.python = None if owner.is_module else type(tree.name, (), {"_type": owner})
+        self._found[qualname] = Known(owner)
+        owner.trees = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
+        owner.compile = lambda name: self._method(owner, name, source)
+        self._fields(owner, tree, compiler)
 
-    def _method(self, home: Any, name: str, source: Source) -> Function | None:
-        if name not in home.trees:
+    def _method(self, owner: Any, name: str, source: Source) -> Function | None:
+        if name not in owner.trees:
             return None
         return build(
-            home.trees[name],
+            owner.trees[name],
             source,
             self.names,
-            f"{home.qualname}.{name}",
-            home,
+            f"{owner.qualname}.{name}",
+            owner,
             {},
-            lambda f: home.methods.__setitem__(name, f),
+            lambda f: owner.methods.__setitem__(name, f),
         )
 
-    def _fields(self, home: ClassType, tree: ast.ClassDef, compiler: Any) -> None:
+    def _fields(self, owner: ClassType, tree: ast.ClassDef, compiler: Any) -> None:
         kinds: dict[str, str] = {}
         for node in tree.body:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -313,17 +313,17 @@ class Archive:
                 name = target.id if isinstance(target, ast.Name) else str(ast.literal_eval(target.slice))
                 note: Any = node.annotation if isinstance(node, ast.AnnAssign) else node.value
                 if isinstance(node, ast.AnnAssign) and node.value is not None:
-                    home.constants[name] = _literal(node.value)
+                    owner.constants[name] = _literal(node.value)
                     continue
-                t = home.fields[name] = self.names.annotation(note, compiler)
-                module = t.kind == "Class" and t.home.is_module
-                home.kinds[name] = "module" if module else kinds.get(name, "attribute")
+                t = owner.fields[name] = self.names.annotation(note, compiler)
+                module = t.kind == "Class" and t.cls.is_module
+                owner.kinds[name] = "module" if module else kinds.get(name, "attribute")
             elif not isinstance(node, (ast.FunctionDef, ast.Pass)):
                 raise RuntimeError(
-                    f"{home.qualname}: expected attributes and methods, got {type(node).__name__}"
+                    f"{owner.qualname}: expected attributes and methods, got {type(node).__name__}"
                 )
-        if any(name.startswith("__") for name in (*home.fields, *home.constants)):
-            raise RuntimeError(f"{home.qualname}: names of attributes may not begin with two underscores")
+        if any(name.startswith("__") for name in (*owner.fields, *owner.constants)):
+            raise RuntimeError(f"{owner.qualname}: names of attributes may not begin with two underscores")
 
 
 def _literal(node: ast.expr) -> Any:

@@ -66,6 +66,11 @@ def _lines() -> dict[str, list[str]]:
     return found
 
 
+def lines(kind: str) -> list[str]:
+    """The text of all signatures of a name."""
+    return _lines().get(kind, [])
+
+
 @cache
 def named(kind: str) -> list[Schema]:
     """All signatures of a name."""
@@ -150,10 +155,10 @@ def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
     fit.
     """
     if formal.kind == "var":
-        known = bound.get(formal.home)
+        known = bound.get(formal.cls)
         found = actual if known is None else unify(known, actual)
         if found is not None:
-            bound[formal.home] = found if known is None else known
+            bound[formal.cls] = found if known is None else known
         return found
     if not formal.args:
         return formal if subtype(actual, formal) else None
@@ -171,15 +176,15 @@ def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
         and parts[0] != actual.args[0]
     ):
         return None
-    return Type(formal.kind, tuple(p for p in parts if p), formal.home)
+    return Type(formal.kind, tuple(p for p in parts if p), formal.cls)
 
 
 def fill(formal: Type, bound: Mapping[Any, Type]) -> Type:
     """The type with its variables filled in."""
     if formal.kind == "var":
-        return bound.get(formal.home, NONE)
+        return bound.get(formal.cls, NONE)
     return (
-        Type(formal.kind, tuple(fill(a, bound) for a in formal.args), formal.home) if formal.args else formal
+        Type(formal.kind, tuple(fill(a, bound) for a in formal.args), formal.cls) if formal.args else formal
     )
 
 

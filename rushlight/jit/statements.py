@@ -154,7 +154,7 @@ class Compiler(Loops):
 
     def set_attribute(self, base: Value, name: str, value: Value, node: Any) -> None:
         """base.name = value."""
-        owner = base.type.home if base.type.kind == "Class" else None
+        owner = base.type.cls if base.type.kind == "Class" else None
         if owner is None:
             raise self.error(node, f"Tried to set an attribute: {name} on a non-class: {base.type}")
         if name not in owner.fields:

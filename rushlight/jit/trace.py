@@ -6,13 +6,15 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.pytree import flatten
 from rushlight.jit import schema as schemas
+from rushlight.jit.graphs import Graph
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance
 from rushlight.jit.names import unique
 from rushlight.jit.state import STACK
-from rushlight.jit.tidy import tidy
-from rushlight.jit.tracer import _AT, Tracer, TracerWarning, TracingCheckError
+from rushlight.jit.tidy import prune
+from rushlight.jit.tracer import _AT, Tracer, TracerWarning, TracingCheckError, _plain
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
 from rushlight.jit.values import Items
 from rushlight.nn.modules.module import Module
@@ -73,12 +75,12 @@ def trace_module(
     **more: Any,
 ) -> Any:
     """Record methods of a module: inputs is {"forward": example inputs, ...}."""
-    home = _home(mod)
+    owner = _class_of(mod)
     for name, given in inputs.items():
-        function = Function(f"{home.qualname}.{name}", [], None, owner=home)
+        function = Function(f"{owner.qualname}.{name}", [], None, owner=owner)
         _record(getattr(mod, name) if name != "forward" else mod, function, mod, _inputs(given), strict)
-        home.methods[name] = function
-    made = _wrapped(mod, home)
+        owner.methods[name] = function
+    made = _wrapped(mod, owner)
     for each in [inputs, *(check_inputs or ())] * check_trace:
         for name, given in each.items():
             kept = [(b, b.detach().clone()) for b in mod.buffers()]
@@ -109,7 +111,45 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
     result = _result(tracer, found, strict)
     function.returns, function.finished = result.type, True
     function.block.finish([result])
-    tidy(function.block)
+    prune(function.block)
+
+
+def _get_trace_graph(
+    f: Any,
+    args: Any = (),
+    kwargs: Any = None,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    return_inputs: bool = False,
+    _return_inputs_states: bool = False,
+) -> tuple[Any, ...]:
+    """The graph of a call, and what it gave: what goes in are the tensors of `args`, then all parameters and
+    buffers.
+    """
+    function = Function("forward", [], None)
+    tracer = Tracer(function, None)
+    inputs = (args if isinstance(args, tuple) else (args,), dict(kwargs or {}))
+    leaves, spec = flatten(inputs)
+    tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
+    values = [function.block.param(TENSOR) for _ in tensors]
+    known = {id(x): tracer.know(x, v) for x, v in zip(tensors, values, strict=True)}
+    state = f.state_dict(keep_vars=True) if isinstance(f, Module) else {}
+    for tensor in {id(t): t for t in state.values() if isinstance(t, torch.Tensor)}.values():
+        tracer.state(tensor)
+    given, named = spec.unflatten([known.get(id(x), x) for x in leaves])
+    STACK.append(tracer)
+    try:
+        with tracer:
+            found = f(*given, **named)
+    finally:
+        STACK.pop()
+    results = [x for x in flatten(found)[0] if isinstance(x, torch.Tensor)]
+    function.finished = True
+    function.block.finish([tracer.value(x) for x in results])
+    prune(function.block)
+    plain = _plain(found)
+    extra = (inputs[0],) if return_inputs else ((inputs[0], state),) if _return_inputs_states else ()
+    return Graph(function), plain, *extra
 
 
 def _argument_names(call: Any, module: Any, count: int) -> list[str]:
@@ -172,8 +212,6 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
 
 def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) -> None:
     """Warn where the program and the Python do not give the same."""
-    from rushlight._engine.core.pytree import flatten
-
     with torch.random.fork_rng():
         theirs = flatten(func(*inputs))[0]
     with torch.random.fork_rng():
@@ -190,29 +228,29 @@ def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) ->
             )
 
 
-def _home(module: Any) -> ClassType:
+def _class_of(module: Any) -> ClassType:
     """A type of its own for a traced module: parameters, buffers and modules."""
     if isinstance(module, ScriptModule):
         return module._type
-    home = ClassType(unique(qualified(type(module))), True)
+    owner = ClassType(unique(qualified(type(module))), True)
     for kind, table in (("parameter", module._parameters), ("buffer", module._buffers)):
         for name, value in table.items():
-            home.fields[name], home.kinds[name] = (NONE if value is None else TENSOR), kind
-    home.fields["training"], home.kinds["training"] = BOOL, "attribute"
+            owner.fields[name], owner.kinds[name] = (NONE if value is None else TENSOR), kind
+    owner.fields["training"], owner.kinds["training"] = BOOL, "attribute"
     for name, child in module._modules.items():
         if child is not None:
-            home.fields[name], home.kinds[name] = Type("Class", home=_home(child)), "module"
-    return home
+            owner.fields[name], owner.kinds[name] = Type("Class", cls=_class_of(child)), "module"
+    return owner
 
 
-def _wrapped(module: Any, home: ClassType) -> Any:
+def _wrapped(module: Any, owner: ClassType) -> Any:
     values = {
-        name: _wrapped(module._modules[name], home.fields[name].home)
-        if home.kinds[name] == "module"
+        name: _wrapped(module._modules[name], owner.fields[name].cls)
+        if owner.kinds[name] == "module"
         else getattr(module, name)
-        for name in home.fields
+        for name in owner.fields
     }
-    return instance(home, values, TopLevelTracedModule)
+    return instance(owner, values, TopLevelTracedModule)
 
 
-__all__ = ["TracerWarning", "TracingCheckError", "trace", "trace_module"]
+__all__ = ["TracerWarning", "TracingCheckError", "_get_trace_graph", "trace", "trace_module"]

@@ -16,17 +16,17 @@ from rushlight._engine.lazy import is_ours
 class Type:
     """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
     "Future"),
-    or a class ("Class"), which is `home`; of a named tuple `home` is Python's class.
+    or a class ("Class"), which is `cls`; of a named tuple `cls` is Python's class.
     """
 
     kind: str
     args: tuple[Type, ...] = ()
-    home: Any = None
+    cls: Any = None
 
     def __str__(self) -> str:
         """As in code: List[int], Optional[Tensor]."""
-        if self.home is not None:
-            return self.home.qualname if self.kind == "Class" else qualified(self.home)
+        if self.cls is not None:
+            return self.cls.qualname if self.kind == "Class" else qualified(self.cls)
         if self.kind == "Tuple" and not self.args:
             return "Tuple[()]"
         return f"{self.kind}[{', '.join(map(str, self.args))}]" if self.args else self.kind
@@ -34,13 +34,13 @@ class Type:
     def short(self) -> str:
         """As in graphs: int[], Tensor?."""
         if self.kind == "var":
-            return str(self.home.__qualname__)
+            return str(self.cls.__qualname__)
         parts = [part.short() for part in self.args]
         if self.kind in ("List", "Optional"):
             return parts[0] + ("[]" if self.kind == "List" else "?")
         if self.kind in ("Dict", "Future"):
             return f"{self.kind}({', '.join(parts)})"
-        if self.kind == "Tuple" and self.home is None:
+        if self.kind == "Tuple" and self.cls is None:
             return f"({', '.join(parts)})"
         return {"number": "Scalar"}.get(self.kind, str(self))
 
@@ -49,6 +49,7 @@ TENSOR, INT, FLOAT, BOOL, STR, NONE = map(Type, ("Tensor", "int", "float", "bool
 NUMBER, COMPLEX, DEVICE, ANY, GENERATOR = map(Type, ("number", "complex", "Device", "Any", "Generator"))
 FUNCTION = Type("Function")
 ATOMS = {t.kind: t for t in (TENSOR, INT, FLOAT, BOOL, STR, NONE, NUMBER, COMPLEX, DEVICE, ANY, GENERATOR)}
+GENERICS = (typing.List, list, typing.Dict, dict, typing.Tuple, tuple, typing.Optional, typing.Union)  # noqa: UP006
 CONTAINERS = ("List", "Dict", "Tuple", "Optional", "Union", "Future")
 
 
@@ -109,9 +110,9 @@ def subtype(a: Type, b: Type) -> bool:
     if b == NUMBER:
         return a in (INT, FLOAT, COMPLEX)
     if b.kind == "Tuple" and a.kind == "Tuple":
-        return len(a.args) == len(b.args) and all(map(subtype, a.args, b.args)) and b.home in (None, a.home)
-    if b.kind == "Class" and a.kind == "Class" and b.home.is_interface:
-        return all(a.home.method(name) is not None for name in b.home.methods)
+        return len(a.args) == len(b.args) and all(map(subtype, a.args, b.args)) and b.cls in (None, a.cls)
+    if b.kind == "Class" and a.kind == "Class" and b.cls.is_interface:
+        return all(a.cls.method(name) is not None for name in b.cls.methods)
     return False
 
 
@@ -190,7 +191,7 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
     if isinstance(node, ast.Tuple):
         return Type("Tuple", tuple(from_ast(e, name) for e in node.elts))
     if isinstance(node, ast.Subscript):
-        text = ast.unparse(node.value).split(".")[-1].capitalize()
+        text = _constructor(node.value, name)
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         args = tuple(from_ast(e, name) for e in inner)
         if text in ("Final", "Optional", "Tensor"):
@@ -204,29 +205,48 @@ def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
     return from_python(name(node))
 
 
-def of_value(value: Any) -> Type:
-    """The type of a Python value; TypeError where TorchScript has none for it."""
+def _constructor(node: ast.AST, name: Callable[[ast.AST], Any]) -> str:
+    """What a generic type is called: `List` for `List`, `typing.List`, `list` and what a program calls it."""
+    text = ast.unparse(node).split(".")[-1].capitalize()
+    if text in (*CONTAINERS, "Final", "Optional", "Tensor"):
+        return text
+    try:
+        found = name(node)
+    except TypeError:
+        return text
+    return str(getattr(found, "_name", None) or getattr(found, "__name__", text)).capitalize()
+
+
+def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    """The type of a Python value; TypeError where TorchScript has none for it. `of_class`: asked for the
+    type of instances of other classes.
+    """
     import rushlight as torch
 
     own = getattr(value, "_type", None)
     if isinstance(own, ClassType):
-        return Type("Class", home=own)
+        return Type("Class", cls=own)
     if isinstance(value, (list, dict)) or type(value) is tuple:
         if isinstance(value, tuple):
-            return Type("Tuple", tuple(map(of_value, value)))
-        return _container(value)
+            return Type("Tuple", tuple(of_value(v, of_class) for v in value))
+        return _container(value, of_class)
     if value is None:
         return NONE
     if isinstance(value, torch.Tensor):
         return TENSOR
-    return from_python(type(value))
+    try:
+        return from_python(type(value))
+    except TypeError:
+        if of_class is None:
+            raise
+        return of_class(type(value))
 
 
-def _container(value: Any) -> Type:
+def _container(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
     columns = [list(value), list(value.values())] if isinstance(value, dict) else [value]
     found = []
     for column in columns:
-        kinds = list(dict.fromkeys(map(of_value, column))) or [TENSOR]
+        kinds = list(dict.fromkeys(of_value(v, of_class) for v in column)) or [TENSOR]
         whole: Type | None = kinds[0]
         for kind in kinds[1:]:
             whole = whole and unify(whole, kind)

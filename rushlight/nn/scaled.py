@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.errors import check_multipliable
 
 Tensor = torch.Tensor
 
@@ -110,11 +111,7 @@ def _scaled_mm(
     one element, or (M, 1) and (1, N).
     """
     sizes = ((self.shape[0], 1), (1, mat2.shape[1]))
-    if self.shape[1] != mat2.shape[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({self.shape[0]}x{self.shape[1]} and "
-            f"{mat2.shape[0]}x{mat2.shape[1]})"
-        )
+    check_multipliable(self.shape, mat2.shape)
     for scale, size in zip((scale_a, scale_b), sizes, strict=True):
         if scale.numel() != 1 and tuple(scale.shape) != size:
             raise ValueError(f"Invalid scaling: expected one element or {size}, got {tuple(scale.shape)}")

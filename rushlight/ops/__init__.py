@@ -25,8 +25,8 @@ def __getattr__(name: str) -> object:
         return NAMESPACES[name]
     if name == "rushlight":
         return import_module("rushlight.export.overloads").OWN
-    if name == "aten":
-        return import_module("rushlight.ops.aten")
+    if name in ("aten", "profiler"):
+        return import_module(f"rushlight.ops.{name}")
     if name.startswith("__") or PathFinder.find_spec(name, __path__) is not None:
         # A family of ours that is not loaded yet, or Python's own question.
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")

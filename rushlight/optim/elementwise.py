@@ -244,7 +244,7 @@ class Elementwise(Optimizer):
                 plan.options = options
                 plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
             numbers = self._numbers(group, lr, plan, plan.kernel.scalars)
-            home = plan.params[0]._k.home
+            home = plan.params[0]._k.backend
             if home is None:
                 plan.kernel(plan.arrays(), [*map(float, numbers)])
             else:

@@ -39,7 +39,9 @@ def _lerp(averaged: list[Tensor], current: list[Tensor], weight: float) -> None:
     groups: dict[Any, list[tuple[Tensor, Tensor]]] = {}
     for a, c in zip(averaged, current, strict=True):
         fits = a.is_floating_point() and a.dtype is c.dtype and a.shape == c.shape and not a._k.lazy
-        groups.setdefault((a.dtype, a._k.home) if fits and a.device == c.device else None, []).append((a, c))
+        groups.setdefault((a.dtype, a._k.backend) if fits and a.device == c.device else None, []).append(
+            (a, c)
+        )
     for a, c in groups.pop(None, []):
         a.copy_(a + (c - a) * weight)
     for (_, home), pairs in groups.items():

@@ -179,7 +179,7 @@ def _copy_compressed(t: SparseTensor, source: Any) -> SparseTensor:
 
 @op("resize_as_sparse_")
 def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
-    """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
+    """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     if (
         isinstance(t, SparseTensor)
         and isinstance(template, SparseTensor)
@@ -201,8 +201,8 @@ def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
     first, minor, values = template.parts
     if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
         return t
-    room = torch.zeros(values.shape, dtype=t.dtype)
-    return t._become(make((first.clone(), minor.clone(), room), template.shape, layout=t.layout))
+    zeros = torch.zeros(values.shape, dtype=t.dtype)
+    return t._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout))
 
 
 @op("resize_")
@@ -224,13 +224,13 @@ def resize_(t: SparseTensor, size: Any, **options: Any) -> SparseTensor:
         )
     first, minor, values = t.parts
     many, batch = t._nnz(), size[:-2]
-    room = max(many, 0)
+    size = max(many, 0)
     held = first.reshape(-1)[: rows + 1]
     if len(held) < rows + 1:
         held = torch.cat([held, held.new_full((rows + 1 - len(held),), many)])
     keep = int(held[-1])
-    numbers = torch.arange(room) < keep
-    minor = torch.where(numbers, minor.reshape(-1)[:room], 0).to(first.dtype)[:keep]
+    numbers = torch.arange(size) < keep
+    minor = torch.where(numbers, minor.reshape(-1)[:size], 0).to(first.dtype)[:keep]
     values = values.reshape(-1)[:keep]
     wide = [*batch, rows + 1]
     return t._become(

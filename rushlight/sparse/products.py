@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.core.errors import check_multipliable
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.sparse.layouts import coalesce, compress, flat, like, name_of, to_coo, to_dense
 from rushlight.sparse.ops import keeping_layout, op
@@ -190,11 +191,7 @@ def mm(a: Any, b: Any) -> Any:
         raise RuntimeError(
             f"mm: Expected mat1 to be 2-D and mat2 a matrix or a vector, got {a.ndim}-D and {b.ndim}-D"
         )
-    if a.shape[1] != b.shape[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
-            f"{'x'.join(map(str, b.shape))})"
-        )
+    check_multipliable(a.shape, b.shape)
     if a.dtype is not b.dtype:
         raise RuntimeError(f"mat1 dtype {a.dtype.legacy} does not match mat2 dtype {b.dtype.legacy}")
     if isinstance(b, SparseTensor):
@@ -243,11 +240,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     if mat1.ndim != 2 or mat2.ndim != 2:
         name, n = ("mat1", mat1.ndim) if mat1.ndim != 2 else ("mat2", mat2.ndim)
         raise RuntimeError(f"{name} must be a matrix, got {n}-D tensor")
-    if mat1.shape[1] != mat2.shape[0]:
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({mat1.shape[0]}x{mat1.shape[1]} and "
-            f"{mat2.shape[0]}x{mat2.shape[1]})"
-        )
+    check_multipliable(mat1.shape, mat2.shape)
     product = mm(mat1, mat2)
     if isinstance(input, SparseTensor) and isinstance(product, SparseTensor):
         return like(input, add(mul(to_coo(input), beta), to_coo(product), alpha=alpha))

@@ -8,7 +8,7 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.autograd.hooks import current_run
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.recording import walked_once
+from rushlight._engine.core.recording import backward_only
 from rushlight.utils.ambient import Ambient
 
 
@@ -36,7 +36,7 @@ class CheckpointFunction(torch.autograd.Function):
     def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         """Call the function; keep its arguments and what surrounds it."""
         check_backward_validity(args)
-        walked_once("a reentrant checkpoint serves backward() alone")
+        backward_only("a reentrant checkpoint serves backward() alone")
         ctx.run_function, ctx.ambient = run_function, Ambient(preserve_rng_state)
         ctx.places = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
         ctx.inputs = [None if isinstance(x, torch.Tensor) else x for x in args]

@@ -17,7 +17,7 @@ import rushlight as torch
 from rushlight._engine.autograd.node import Node
 from rushlight._engine.autograd.saved_tensor_hooks import HOOKS
 from rushlight._engine.core.pytree import flatten
-from rushlight._engine.core.recording import walked_once
+from rushlight._engine.core.recording import backward_only
 from rushlight._engine.dispatch import interpreters
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.tensors.tensor import storage
@@ -85,7 +85,7 @@ class _Selector(interpreters.Interpreter):
     def __enter__(self) -> None:
         super().__enter__()
         if not self.again:
-            walked_once("selective activation checkpointing gives its results out once")
+            backward_only("selective activation checkpointing gives its results out once")
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Ask the policy; give out, keep, or just run. Of composites, the ops inside are asked about."""

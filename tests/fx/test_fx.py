@@ -128,11 +128,6 @@ def test_errors_are_pytorchs():
         fx.Interpreter(fx.symbolic_trace(lambda x: x + 1)).run()
 
 
-def test_concrete_arguments_are_no_inputs():
-    gm = fx.symbolic_trace(lambda x, flag: x + 1 if flag else x, concrete_args={"flag": True})
-    assert [n.name for n in gm.graph.nodes] == ["x", "add", "output"]
-
-
 def test_annotations_are_written_by_their_names():
     class Typed(torch.nn.Module):
         def forward(self, x, y=None):

@@ -188,8 +188,8 @@ def own(grad: Any, leaf: Any) -> Any:
     if grad._k.lazy and sys.getrefcount(grad) <= _ALONE:
         return mark(own(memory(grad), leaf), grad._k.conj, grad._k.neg)
     a = grad._a
-    if grad._k.home is not None:
-        return grad._k.home.owned(grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._g is None)
+    if grad._k.backend is not None:
+        return grad._k.backend.owned(grad, leaf, sys.getrefcount(grad) <= _ALONE and grad._g is None)
     alone = a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1
     room = None if (like := leaf._a).flags.c_contiguous else np.empty_like(like)
     if room is not None and any(

@@ -19,7 +19,7 @@ new = object.__new__
 
 
 def freed() -> RuntimeError:
-    """The error of a second walk through a graph whose saved values are gone."""
+    """The error of a second pass through a graph whose saved values are gone."""
     return RuntimeError(
         "Trying to backward through the graph a second time (or directly access saved tensors after they "
         "have already been freed). Saved intermediate values of the graph are freed when you call "
@@ -28,30 +28,45 @@ def freed() -> RuntimeError:
     )
 
 
-_NUMBERS = frozenset((int, float, bool, complex))
-
-
-def _any_tensor(saved: Any) -> bool:
-    """Whether not all are pairs of a number and its place, as formulas keep `alpha`."""
-    names = saved[0]
+def _any_tensor(saved: tuple[Any, ...]) -> bool:
+    """Whether the node of a formula or index, (names, items, ...), keeps more than numbers like `alpha`."""
     for number, item in enumerate(saved[1]):
-        if item.__class__ is not tuple or item[:1] == () or item[0].__class__ not in _NUMBERS:
-            return True
-        if names[number] == "other":  # which PyTorch makes a tensor of
+        # A plain number has the version -1; PyTorch makes a tensor of one that is called "other".
+        if item.__class__ is not tuple or item[1] >= 0 or saved[0][number] == "other":
             return True
     return False
 
 
-def last(node: Node | None, since: int) -> None:
-    """Nodes made since that number keep what they saved: constants of an op, which PyTorch does not save."""
+def keep_constants(node: Node | None, since: int) -> None:
+    """Let the nodes of this graph whose number is above `since` keep what they saved when they have run.
+
+    They hold constants that the op made for itself and that PyTorch does not save: so a second backward()
+    works.
+    """
     if TRACES.told is not None:
         TRACES.told(None)
     found = [node]
     while found:
         node = found.pop()
-        if node is not None and node.seq > since and not hasattr(node, "lasting"):
-            node.lasting = True
+        if node is not None and node.seq > since and not node.keeps_constants:
+            node.__class__ = _keeping_constants(node.__class__)
             found += [edge[0] for edge in node.next if edge is not None]
+
+
+_CONSTANT_KEEPERS: dict[type[Node], type[Node]] = {}
+
+
+def _keeping_constants(cls: type[Node]) -> type[Node]:
+    """The same class of nodes, which `release` leaves as they are."""
+    found = _CONSTANT_KEEPERS.get(cls)
+    if found is None:
+        members = {"__slots__": (), "keeps_constants": True, "release": _keep, "__module__": cls.__module__}
+        found = _CONSTANT_KEEPERS[cls] = type(cls.__name__, (cls,), members)
+    return found
+
+
+def _keep(node: Node) -> None:
+    """`release` of a node that keeps what it saved."""
 
 
 class Node:
@@ -59,9 +74,10 @@ class Node:
     `multi` and get a list of gradients, None where there is none.
     """
 
-    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "lasting", "__weakref__")
+    __slots__ = ("next", "seq", "saved", "hooks", "count", "metadata_", "trace", "__weakref__")
     # Whether place() says what a profiler names it by, its class or what `named` takes (node_names.py).
     placed = False
+    keeps_constants = False  # whether the op itself made what is saved (keep_constants)
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
@@ -69,7 +85,6 @@ class Node:
     seq: int
     count: int  # of nodes with several results: how many
     trace: list[str]  # in anomaly mode: where the op was called
-    lasting: bool  # there where only constants were saved that the op itself had made (see last)
 
     def __init__(self, edges: tuple[Edge | None, ...] = (), saved: Any = ()) -> None:
         self.next = edges
@@ -92,11 +107,9 @@ class Node:
         saved = self.saved
         if saved.__class__ is tuple:
             # Formulas and x[i] keep tensors in the second place.
-            if not saved or (len(saved) > 1 and not (saved[1] and _any_tensor(saved))):
-                return
-        elif saved is None or not saved.tensors():
-            return
-        if not hasattr(self, "lasting"):
+            if saved and (len(saved) == 1 or (saved[1] and _any_tensor(saved))):
+                self.saved = None
+        elif saved is not None and saved.tensors():
             self.saved = None
 
     def __call__(self, *grads: Any) -> Any:
@@ -205,8 +218,8 @@ class _Traces:
 
 
 TRACES = _Traces()
-# Nodes of results of matched calls (trace/matching.py), and who matches the walk of their graphs, too.
-WALKERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
+# Nodes of results of matched calls (trace/matching.py), and who runs the backward pass through their graphs.
+BACKWARD_RUNNERS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 class AccumulateGrad(Node):

@@ -2,13 +2,14 @@
 
 `devices/cuda` registers its `Platform` here when a program first asks for CUDA and there is some: a driver,
 or the setting `cuda`. Until then the interface costs nothing: arrays of a device have a class of their own,
-which only the slow branches ask for, and kinds of a device have a `home`, which is None for the CPU's.
+which only the slow branches ask for, and kinds of a device have a `backend`, which is None for the CPU's.
 """
 
 from __future__ import annotations
 
 import os
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ class Interface:
     looked = False
 
 
+# torch.backends.cuda.matmul: how products on a device may round.
+PRODUCTS = SimpleNamespace(
+    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
+)
 # A driver of NVIDIA's leaves one of these behind.
 _SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any, NoReturn
 
@@ -51,6 +52,24 @@ def wrap_dims(dims: int | tuple[int, ...] | list[int] | None, ndim: int) -> tupl
         twice = next(d for d in wrapped if wrapped.count(d) > 1)
         raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
     return wrapped if ndim else ()
+
+
+def check_multipliable(mat1: Sequence[int], mat2: Sequence[int]) -> None:
+    """RuntimeError unless sizes (n, k) and (k, m), or (n, k) and a vector's (k,), can be multiplied."""
+    if mat1[-1] != mat2[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, mat1))} and "
+            f"{'x'.join(map(str, mat2))})"
+        )
+
+
+def check_batches(batch1: Sequence[int], batch2: Sequence[int]) -> None:
+    """RuntimeError unless batches of sizes (b, n, k) and (b, k, m) can be multiplied."""
+    if batch1[0] != batch2[0] or batch1[2] != batch2[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch1[0]}, {batch1[2]}] but "
+            f"got: [{batch2[0]}, {batch2[1]}]."
+        )
 
 
 def check_size(op: str, a: Any, d: int | None, otherwise: type[Exception] = RuntimeError) -> None:

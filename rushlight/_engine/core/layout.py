@@ -204,7 +204,7 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
 # --- the order of a result's dims -----------------------------------------------------------------
 
 
-def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
+def result_memory(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
     """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway.
 
     copied: the places of operands that PyTorch converts into a dense copy first; none by default.
@@ -233,6 +233,13 @@ def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Int
             for sizes, strides in operands
         ]
     )
+
+
+def spread(a: Array, shape: Ints) -> Array:
+    """`a` broadcast to a shape."""
+    if a.ndim or a.dtype.isbuiltin != 1:
+        return np.broadcast_to(a, shape)
+    return np.ndarray(shape, a.dtype, a, 0, (0,) * len(shape))
 
 
 def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:

@@ -5,10 +5,10 @@ A recorder (trace/recorder.py) has these methods:
   write(function, operands, values)         memory was written by function(*operands)
   call(function, *args)                     do it unrecorded now, and again at every replay
   accumulate(function, node, grad, create)  a leaf receives its gradient
-  walk()                                    gradients are computed from here on
+  backward_begins()                         gradients are computed from here on
   constant(array)                           made from Python values alone
   escape(what)                              a value left for Python, or something that cannot be repeated
-  once                                      why the call's graph may not be walked before backward() comes
+  once                                      why the call's backward pass may not be recorded before it comes
   fuses                                     whether it fuses what composites are made of
 It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
 """
@@ -59,7 +59,9 @@ def replayed(method: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def walked_once(why: str) -> None:
-    """Tell the recorder, if any, that backward() alone may walk the graph that the call leaves."""
+def backward_only(why: str) -> None:
+    """Tell the recorder, if any, that only backward() itself may go through the graph that the call
+    leaves.
+    """
     if TAPE:
         TAPE[-1].once = f"{why}: compile the whole step, with backward() in it"

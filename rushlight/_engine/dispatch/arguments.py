@@ -31,13 +31,13 @@ def bind(
         args, kwargs = earlier[0], {**kwargs, **earlier[1]}
     if len(args) > len(positional):
         raise TypeError(
-            f"{row.name}() takes {len(positional)} positional arguments but {len(args)} "
+            f"{row.told}() takes {len(positional)} positional arguments but {len(args)} "
             f"were given; {forms.told(row.name, params)}"
         )
     bound = {p.name: v for p, v in zip(positional, args, strict=False)}
     for key, value in kwargs.items():
         if key in bound:
-            raise TypeError(f"{row.name}() got multiple values for argument '{key}'")
+            raise TypeError(f"{row.told}() got multiple values for argument '{key}'")
         bound[key] = value
     values = {}
     for position, p in enumerate(params):
@@ -46,10 +46,10 @@ def bind(
             value = ()
         if value is REQUIRED:
             raise TypeError(
-                f'{row.name}() missing 1 required positional arguments: "{p.name}"; '
+                f'{row.told}() missing 1 required positional arguments: "{p.name}"; '
                 f"{forms.told(row.name, params)}"
             )
-        values[p.name] = check(row.name, p, value, position)
+        values[p.name] = check(row, p, value, position)
     return values
 
 
@@ -63,22 +63,23 @@ def spread_ints(row: Row, positional: Sequence[Param], args: tuple[Any, ...]) ->
     for place, p in enumerate(positional):
         several = p.type == "*Any" and len(args) > place + 1
         if p.varargs and len(args) > place and (several or not isinstance(args[place], (tuple, list))):
-            if args[place] is None or isinstance(args[place], dt.dtype):
+            alone = len(args) == place + 1 and not several
+            if alone and (isinstance(args[place], np.ndarray) or not hasattr(args[place], "__index__")):
                 return args
             return (*args[:place], tuple(args[place:]))
     return args
 
 
-def check(op: str, p: Param, value: Any, position: int) -> Any:
+def check(row: Row, p: Param, value: Any, position: int) -> Any:
     """One argument against its schema type; converts what PyTorch converts."""
     if p.is_list:
-        return _tensor_list(op, p, value, position)
+        return _tensor_list(row, p, value, position)
     if p.is_tensor:
         if isinstance(value, Tensor) or value is p.default or (value is None and "None" in p.type):
             return value
         if p.takes_number and is_number(value):
             return plain_number(value)
-        _mismatch(op, p, "Tensor", value, position)
+        _mismatch(row, p, "Tensor", value, position)
     if p.is_number:
         if value is p.default or (value is None and "None" in p.type):
             return value
@@ -86,15 +87,15 @@ def check(op: str, p: Param, value: Any, position: int) -> Any:
             return value.item()
         if is_number(value):
             return plain_number(value)
-        _mismatch(op, p, "Number", value, position)
+        _mismatch(row, p, "Number", value, position)
     checker = _CHECKS.get(p.plain_type)
     if checker is None or value is p.default:
         return value
     if value is None:
         if p.type.endswith("None"):
             return value
-        _mismatch(op, p, p.type, value, position)
-    return checker(op, p, value, position)
+        _mismatch(row, p, p.type, value, position)
+    return checker(row, p, value, position)
 
 
 def is_number(value: Any) -> bool:
@@ -107,18 +108,20 @@ def plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _mismatch(op: str, p: Param, wanted: str, value: Any, position: int) -> Any:
+def _mismatch(row: Row, p: Param, wanted: str, value: Any, position: int) -> Any:
+    if p.name == "reduction":  # PyTorch's losses are Python functions, which look it up
+        raise ValueError(f"{value} is not a valid value for reduction")
     place = "" if p.keyword_only else f" (position {position + 1})"
-    raise TypeError(f"{op}(): argument '{p.name}'{place} must be {wanted}, not {type(value).__name__}")
+    raise TypeError(f"{row.told}(): argument '{p.name}'{place} must be {wanted}, not {type(value).__name__}")
 
 
-def _tensor_list(op: str, p: Param, value: Any, position: int) -> Any:
+def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, Tensor):
-        _mismatch(op, p, "tuple of Tensors", value, position)
+        _mismatch(row, p, "tuple of Tensors", value, position)
     if not isinstance(value, (list, tuple)):
         if value is None and "None" in p.type:
             return value
-        _mismatch(op, p, "tuple of Tensors", value, position)
+        _mismatch(row, p, "tuple of Tensors", value, position)
     for i, v in enumerate(value):
         if not isinstance(v, Tensor) and not (v is None and "None" in p.type):
             raise TypeError(
@@ -127,33 +130,30 @@ def _tensor_list(op: str, p: Param, value: Any, position: int) -> Any:
     return value
 
 
-def _int(op: str, p: Param, value: Any, position: int) -> int:
+def _int(row: Row, p: Param, value: Any, position: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         if isinstance(value, Tensor) and value._l.ndim == 0 and value._l.dtype.kind in "iu":
             return int(value)
         if isinstance(value, bool):
-            _mismatch(op, p, "int", value, position)
+            _mismatch(row, p, "int", value, position)
         if not hasattr(value, "__index__") or isinstance(value, Tensor):
-            _mismatch(op, p, "int", value, position)
+            _mismatch(row, p, "int", value, position)
     return int(value.__index__())
 
 
-def _ints(op: str, p: Param, value: Any, position: int) -> Any:
+def _ints(row: Row, p: Param, value: Any, position: int) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, Tensor):
         if value._l.dtype.kind in "iu" and value._l.ndim <= 1:
             return value.tolist()
-        _mismatch(op, p, "tuple of ints", value, position)
+        _mismatch(row, p, "tuple of ints", value, position)
     if not isinstance(value, (tuple, list)):
-        try:
-            value = tuple(value)
-        except TypeError:
-            _mismatch(op, p, "tuple of ints", value, position)
-    return tuple([_int_item(op, p, v, i, position) for i, v in enumerate(value)])
+        _mismatch(row, p, "tuple of ints", value, position)
+    return tuple([_int_item(row, p, v, i, position) for i, v in enumerate(value)])
 
 
-def _int_item(op: str, p: Param, value: Any, i: int, position: int) -> int:
+def _int_item(row: Row, p: Param, value: Any, i: int, position: int) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, Tensor) and value._l.size == 1 and value._l.dtype.kind in "iu":
@@ -161,43 +161,43 @@ def _int_item(op: str, p: Param, value: Any, i: int, position: int) -> int:
     if hasattr(value, "__index__") and not isinstance(value, (bool, Tensor)):
         return int(value.__index__())
     raise TypeError(
-        f"{op}(): argument '{p.name}' (position {position + 1}) must be tuple of ints, "
+        f"{row.told}(): argument '{p.name}' (position {position + 1}) must be tuple of ints, "
         f"but found element of type {type(value).__name__} at pos {i}"
     )
 
 
-def _float(op: str, p: Param, value: Any, position: int) -> float:
+def _float(row: Row, p: Param, value: Any, position: int) -> float:
     if isinstance(value, Tensor) and value._l.ndim == 0:
         return float(value)
     if not isinstance(value, (int, float, np.number)):
-        _mismatch(op, p, "float", value, position)
+        _mismatch(row, p, "float", value, position)
     return float(value)
 
 
-def _bool(op: str, p: Param, value: Any, position: int) -> bool:
+def _bool(row: Row, p: Param, value: Any, position: int) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, Tensor) and value._l.size == 1:
         return bool(value)
     if isinstance(value, int):
         return bool(value)
-    return bool(_mismatch(op, p, "bool", value, position))
+    return bool(_mismatch(row, p, "bool", value, position))
 
 
-def _str(op: str, p: Param, value: Any, position: int) -> str:
-    return value if isinstance(value, str) else str(_mismatch(op, p, "str", value, position))
+def _str(row: Row, p: Param, value: Any, position: int) -> str:
+    return value if isinstance(value, str) else str(_mismatch(row, p, "str", value, position))
 
 
-def _dtype(op: str, p: Param, value: Any, position: int) -> dt.dtype:
+def _dtype(row: Row, p: Param, value: Any, position: int) -> dt.dtype:
     if isinstance(value, dt.dtype):
         return value
     builtin = dt.OF_PYTHON.get(value) if isinstance(value, type) else None
     if builtin is None:
-        _mismatch(op, p, "torch.dtype", value, position)
+        _mismatch(row, p, "torch.dtype", value, position)
     return builtin  # type: ignore[return-value]
 
 
-def _device(op: str, p: Param, value: Any, position: int) -> device:
+def _device(row: Row, p: Param, value: Any, position: int) -> device:
     return value if isinstance(value, device) else device(value)
 
 

@@ -27,6 +27,8 @@ _SPARSE = frozenset(
     "to_dense coalesce sparse_mask indices values crow_indices ccol_indices col_indices "
     "row_indices is_coalesced sparse_dim dense_dim smm sspaddmm hspmm resize_as_sparse_".split()
 )
+# PyTorch's names of functions that it keeps in modules of their own.
+_PREFIXES = {"rushlight.fft": "fft_", "rushlight.linalg": "linalg_", "rushlight.special": "special_"}
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -55,6 +57,8 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     built = _built.get(key)
     if built is None:
         built = _built[key] = in_place.build(row)
+        written = next(leaf for _, leaf, kind in public(row) if kind == variant)
+        built.__name__ = built.__qualname__ = written
         built.__signature__ = signatures.of(row, writes=True)  # type: ignore[attr-defined]
     return built
 
@@ -68,20 +72,20 @@ def function(row: Row) -> Callable[..., Any]:
         found = _built[key] = build(row)
         found.__doc__ = row.doc
         found.__module__, found.__qualname__ = _home(row)
+        found.__name__ = _PREFIXES.get(found.__module__, "") + found.__qualname__
+        found.table_row = row  # type: ignore[attr-defined]
         found.__signature__ = signatures.of(row)  # type: ignore[attr-defined]
     return found
 
 
 def _home(row: Row) -> tuple[str, str]:
     """(module, name) under which a row's function is found, for pickle."""
+    several = [(space, name) for space, name, variant in public(row) if variant == "function"]
     space, name = next(
-        (
-            (space, name)
-            for space, name, variant in public(row)
-            if variant == "function" and space not in ("Tensor", "aten")
-        ),
-        ("torch", row.name),
+        (found for found in several if found[0] not in ("Tensor", "aten")), ("torch", row.name)
     )
+    if several and all(owner == "Tensor" for owner, _ in several):
+        name = several[0][1]
     return ("rushlight" if space == "torch" else f"rushlight.{space}"), name
 
 

@@ -18,14 +18,14 @@ from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
-from rushlight._engine.dispatch import arguments, interpreters as state, out_arguments, overrides
+from rushlight._engine.dispatch import arguments, interpreters, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import forget, keep, key
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners.meta import as_meta
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
-from rushlight._engine.tensors.construction.placement import home_of as available, refuse_placement, track
+from rushlight._engine.tensors.construction.placement import backend_of as available, refuse_placement, track
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -85,8 +85,8 @@ def place(row: Row, given: dict[str, Any]) -> Any:
 def _placed(row: Row, where: device, given: dict[str, Any]) -> Any:
     """Make the tensor on a CUDA device."""
     escape("a tensor made on a CUDA device")
-    home = available(where)
-    out = wrap(home.run_factory(row, {**given, "device": home.where}, _call))
+    backend = available(where)
+    out = wrap(backend.run_factory(row, {**given, "device": backend.where}, _call))
     return track(out) if given.get("requires_grad") else out
 
 
@@ -184,7 +184,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
         return found if found.__class__ is np.ndarray else keep(plans, key, found)
 
     scope: dict[str, Any] = {
-        "PLAIN": state.PLAIN,
+        "PLAIN": interpreters.PLAIN,
         "DEFAULT": Default,
         "DTYPE": dt.dtype,
         "HERE": _HERE,

@@ -55,7 +55,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
         return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
     if self._k.lazy:
         return in_place.through(lambda own: copy_(own, src), self, src)
-    if self._k.home is not src._k.home and not (self._k.on_meta or src._k.on_meta):
+    if self._k.backend is not src._k.backend and not (self._k.on_meta or src._k.on_meta):
         return _copied_over(self, src, non_blocking)
     a, b = self._a, src._a
     tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
@@ -91,11 +91,11 @@ def _copied_over(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     check_writable(self, False)
     check_apart_from_itself(self._m)
     escape("a copy between devices")
-    home = self._k.home or src._k.home
-    pinned = _pinned(self if self._k.home is None else src)
-    home.copy(self._m, src._m, non_blocking, pinned)
-    if self._k.home is None and non_blocking and pinned:
-        home.on_its_way(self)
+    backend = self._k.backend or src._k.backend
+    pinned = _pinned(self if self._k.backend is None else src)
+    backend.copy(self._m, src._m, non_blocking, pinned)
+    if self._k.backend is None and non_blocking and pinned:
+        backend.on_its_way(self)
     storage(self).version += 1
     return self
 
@@ -247,8 +247,8 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
             a.view(dtype.np)
             if a.size
             else np.empty((*a.shape[:-1], size), dtype.np)
-            if (self._k.home is None)
-            else self._k.home.empty((*a.shape[:-1], size), dtype.np)
+            if (self._k.backend is None)
+            else self._k.backend.empty((*a.shape[:-1], size), dtype.np)
         )
     out = wrap_view(array, self, kind(dtype, self._k.device))
     track_view(out, self, Tensor.view, (dtype,))
@@ -284,6 +284,10 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
             f"to() received an invalid combination of arguments - got unexpected keyword "
             f"{sorted(kwargs)}; expected dtype, device, other, non_blocking, copy, "
             "memory_format"
+        )
+    if not (order is None or isinstance(order, MemoryFormat)):
+        raise TypeError(
+            f"to(): argument 'memory_format' must be torch.memory_format, not {type(order).__name__}"
         )
     rest = list(args)
     if rest and (isinstance(rest[0], Tensor) or other is not None):
@@ -347,17 +351,17 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         else ROWS["_to_dtype"](self, target.dtype, order)
     )
     escape("a copy between devices")
-    home = target.home or source._k.home
+    backend = target.backend or source._k.backend
     pinned = _pinned(source)
-    if target.home is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
+    if target.backend is None and non_blocking:  # as PyTorch does, so that the copy need not be waited for
         found: Tensor = wrap(
             np.full(source._l.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._l.shape)
         )
         storage(found).pinned = True
-        home.copy(found._a, source._m, True, True)
-        home.on_its_way(found)
+        backend.copy(found._a, source._m, True, True)
+        backend.on_its_way(found)
     else:
-        found = wrap(home.moved(source._m, target.home, non_blocking, pinned, order), target)
+        found = wrap(backend.moved(source._m, target.backend, non_blocking, pinned, order), target)
     if self._g is not None and LOCAL.enabled:
         node = ToCopyBackward0(((self._g, self._i),))
         node.saved = self._k, ()
@@ -365,21 +369,22 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
     return found
 
 
-def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
-    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+def _converter(name: str, dtype: dt.dtype) -> Callable[..., Tensor]:
+    def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._k.on_meta:
             return to(self, dtype, memory_format=memory_format)
         found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
         return found
 
     convert.__doc__ = f"to({dtype!r})."
+    convert.__name__ = convert.__qualname__ = name
     return convert
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The legacy type's name; with an argument, a conversion."""
     if dtype is None:
-        return f"torch.{'cuda.' * (self._k.home is not None)}{self._k.dtype.legacy}Tensor"
+        return f"torch.{'cuda.' * (self._k.backend is not None)}{self._k.dtype.legacy}Tensor"
     if isinstance(dtype, str):
         if dtype.startswith("torch.cuda."):
             self, dtype = cuda(self, non_blocking=non_blocking), dtype.replace("cuda.", "")
@@ -404,7 +409,7 @@ def cuda(
     there.
     """
     if device is None:
-        where = self._k.device if self._k.home is not None else _device("cuda")
+        where = self._k.device if self._k.backend is not None else _device("cuda")
     else:
         where = _device(device) if not isinstance(device, int) else _device("cuda", device)
     if where.type != "cuda":
@@ -415,6 +420,9 @@ def cuda(
 def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     given: Any = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if not isinstance(given, (list, tuple)) or not all(hasattr(n, "__index__") for n in given):
+        kind = type(given).__name__
+        raise TypeError(f"resize_(): argument 'size' (position 1) must be tuple of ints, not {kind}")
     size: tuple[int, ...] = tuple(given)
     if self._g is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
@@ -430,11 +438,11 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
                 "Trying to resize storage that is not resizable: it belongs to a NumPy "
                 "array; clone() the tensor first"
             )
-        if self._k.home is None:
+        if self._k.backend is None:
             grown = np.empty(need + offset * a.itemsize, np.uint8)
             fill_unwritten(grown[flat.size // a.itemsize * a.itemsize :].view(a.dtype))
         else:
-            grown = self._k.home.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
+            grown = self._k.backend.empty((need + offset * a.itemsize,), np.dtype(np.uint8))
         grown[: flat.size] = flat
         storage(self)._bytes = flat = grown
     strides = format_strides(size, contiguous_strides(size), memory_format)
@@ -445,6 +453,9 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor another's shape."""
+    if not isinstance(the_template, Tensor):
+        kind = type(the_template).__name__
+        raise TypeError(f"resize_as_(): argument 'the_template' (position 1) must be Tensor, not {kind}")
     return resize_(self, the_template._l.shape)
 
 
@@ -453,7 +464,7 @@ def set_(
 ) -> Tensor:
     """Make this tensor see another tensor's (or a storage's) memory."""
     if source is None:
-        empty = np.empty if self._k.home is None else self._k.home.empty
+        empty = np.empty if self._k.backend is None else self._k.backend.empty
         place(self, empty((0,), self._k.np), self._k.plain)
         self._s = None
         return self
@@ -485,7 +496,7 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     from rushlight._engine.tensors.storages.sharing import share
 
-    if self._k.home is None:  # a CUDA device's is always shared, PyTorch says
+    if self._k.backend is None:  # a CUDA device's is always shared, PyTorch says
         share(self._storage(), self)
     return self
 
@@ -499,7 +510,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
             "Cannot access accelerator device when none is available: pin_memory() needs "
             "CUDA; leave it away on the CPU"
         )
-    if self._k.home is not None:
+    if self._k.backend is not None:
         raise RuntimeError(
             f"cannot pin 'torch.cuda.{self._k.dtype.legacy}Tensor' only dense CPU tensors can be pinned"
         )
@@ -514,13 +525,13 @@ def record_stream(self: Tensor, s: Any) -> None:
     """Keep a CUDA tensor's memory from being handed out again before a stream is through with its present
     work.
     """
-    if self._k.home is None:
+    if self._k.backend is None:
         raise NotImplementedError(
             "Could not run 'aten::record_stream' with arguments from the 'CPU' "
             "backend: only "
             "tensors of CUDA devices have streams"
         )
-    self._k.home.record_stream(self._m, s)
+    self._k.backend.record_stream(self._m, s)
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -576,6 +587,7 @@ def _removed(name: str) -> Callable[..., Any]:
     return refuse
 
 
+type_.__name__ = type_.__qualname__ = "type"
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _removed(name) for name in ("solve", "eig", "symeig", "lstsq")},
     "copy_": copy_,
@@ -599,18 +611,18 @@ METHODS: dict[str, Callable[..., Any]] = {
     "apply_": apply_,
     "map_": map_,
     "map2_": map2_,
-    "float": _converter(dt.float32),
-    "double": _converter(dt.float64),
-    "half": _converter(dt.float16),
-    "bfloat16": _converter(dt.bfloat16),
-    "int": _converter(dt.int32),
-    "long": _converter(dt.int64),
-    "short": _converter(dt.int16),
-    "char": _converter(dt.int8),
-    "byte": _converter(dt.uint8),
-    "bool": _converter(dt.bool_),
-    "cfloat": _converter(dt.complex64),
-    "cdouble": _converter(dt.complex128),
+    "float": _converter("float", dt.float32),
+    "double": _converter("double", dt.float64),
+    "half": _converter("half", dt.float16),
+    "bfloat16": _converter("bfloat16", dt.bfloat16),
+    "int": _converter("int", dt.int32),
+    "long": _converter("long", dt.int64),
+    "short": _converter("short", dt.int16),
+    "char": _converter("char", dt.int8),
+    "byte": _converter("byte", dt.uint8),
+    "bool": _converter("bool", dt.bool_),
+    "cfloat": _converter("cfloat", dt.complex64),
+    "cdouble": _converter("cdouble", dt.complex128),
 }
 # Functions of the same meaning at the top level.
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.autograd.node import TRACES, last, next_seq
+from rushlight._engine.autograd.node import TRACES, keep_constants, next_seq
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -198,7 +198,7 @@ def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
                 if found:
                     rename(t, found)
                     if found.startswith(_SAVING_NOTHING):
-                        last(t._g, start)
+                        keep_constants(t._g, start)
         return out
 
     return run

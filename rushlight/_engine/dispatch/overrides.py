@@ -12,7 +12,7 @@ from typing import Any
 from rushlight._engine.core.profiling_ranges import OP
 from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.dispatch import interpreters as state, older
+from rushlight._engine.dispatch import interpreters, older
 from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.caller_arguments import as_written
 from rushlight._engine.dispatch.generated_code import compile_function
@@ -48,11 +48,11 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
         if classes:
             op = public(row, direct)
             args, kwargs = as_written(row, op, args, without_missing(kwargs))
-            return ask(op, lower if state.BELOW else direct, classes, args, kwargs)
-        return lower(*args, **kwargs) if state.BELOW else direct(*args, **kwargs)
+            return ask(op, lower if interpreters.BELOW else direct, classes, args, kwargs)
+        return lower(*args, **kwargs) if interpreters.BELOW else direct(*args, **kwargs)
 
     def lower(*args: Any, **kwargs: Any) -> Any:
-        if not state.CLASSES.below:
+        if not interpreters.CLASSES.below:
             return direct(*args, **kwargs)
         return import_module("rushlight._torch_dispatch.classes").answered(
             row, direct, args, without_missing(kwargs)
@@ -126,8 +126,8 @@ def compile_callable(
             "LONE": LONE,
             "clock": perf_counter,
             "note": RECORDS.extend,
-            "DETAILED": state.DETAILED,
-            "MATCHERS": state.MATCHERS,
+            "DETAILED": interpreters.DETAILED,
+            "MATCHERS": interpreters.MATCHERS,
             "DOOR": object(),
             "PLACE": place(row, direct),
         },
@@ -137,13 +137,13 @@ def compile_callable(
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """One instance of each class among arguments that may take an op over, subclasses first."""
     found: list[Any] = []
-    if not state.CLASSES.asked:
+    if not interpreters.CLASSES.asked:
         return found
     for value in (*args, *kwargs.values()):
         items = value if isinstance(value, (list, tuple)) else (value,)
         for item in items:
             cls = item.__class__
-            if cls in state.PLAIN or cls in _SIMPLE:
+            if cls in interpreters.PLAIN or cls in _SIMPLE:
                 continue
             if getattr(cls, "__torch_function__", None) and not any(type(f) is cls for f in found):
                 found.append(item)
@@ -188,23 +188,23 @@ def ask(
 
 def as_class(value: Any, cls: type) -> Any:
     """Tensors in a result as instances of the subclass, as PyTorch's default does."""
-    return tree_map(lambda v: v.as_subclass(cls) if type(v) in state.PLAIN else v, value)
+    return tree_map(lambda v: v.as_subclass(cls) if type(v) in interpreters.PLAIN else v, value)
 
 
 def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """A __torch_function__ of a subclass that is a plain tensor to every op; so are results."""
-    before, state.CLASSES.asked = state.CLASSES.asked, False
+    before, interpreters.CLASSES.asked = interpreters.CLASSES.asked, False
     try:
         return func(*args, **(kwargs or {}))
     finally:
-        state.CLASSES.asked = before
+        interpreters.CLASSES.asked = before
 
 
 @classmethod  # type: ignore[misc]
 def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_function__: run the op and give the result the subclass."""
     plain = disabled(func, types, args, kwargs)
-    return plain if cls in state.PLAIN or func in _unwrapped() else as_class(plain, cls)
+    return plain if cls in interpreters.PLAIN or func in _unwrapped() else as_class(plain, cls)
 
 
 @lru_cache(None)
@@ -219,11 +219,11 @@ Tensor.__torch_function__ = default  # type: ignore[method-assign, assignment]
 @classmethod  # type: ignore[misc]
 def run_below(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_dispatch__: run the op as if no class heard of it."""
-    before, state.CLASSES.below = state.CLASSES.below, False
+    before, interpreters.CLASSES.below = interpreters.CLASSES.below, False
     try:
         return func(*args, **(kwargs or {}))
     finally:
-        state.CLASSES.below = before
+        interpreters.CLASSES.below = before
 
 
 Tensor.__torch_dispatch__ = run_below  # type: ignore[method-assign, assignment]

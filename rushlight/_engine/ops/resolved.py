@@ -1,4 +1,4 @@
-"""Bodies that say how: what they look at, checks and layouts, holds for all operands of the same kinds."""
+"""Rows that answer with a function of arrays, whose checks and choices hold for all operands that lie so."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from typing import Any
 
 import numpy as np
 
-Way = Callable[..., Any]
+# From arrays to the result, for operands of known dtypes, shapes and strides.
+ArrayFunction = Callable[..., Any]
 
 
-def resolved(way: Way) -> Way:
-    """The body (or fused kernel) of a row from `way`, which answers with a function of the arrays.
+def resolved(resolve: Callable[..., ArrayFunction]) -> ArrayFunction:
+    """The body (or fused kernel) of a row from `resolve`, which answers with a function of the arrays.
 
-    That is kept for later calls with such dtypes, shapes, strides and other arguments: so it may look at no
-    elements. Lists of arrays count as one.
+    The function is kept for later calls with such dtypes, shapes, strides and other arguments, so `resolve`
+    may look at no elements. Lists of arrays count as one.
     """
 
-    @wraps(way)
+    @wraps(resolve)
     def body(*values: Any, **named: Any) -> Any:
-        run = way(*values, **named)
+        run = resolve(*values, **named)
         return run if run is NotImplemented else run(*arrays_in(values))
 
-    body.way = way  # type: ignore[attr-defined]
+    body.resolve = resolve  # type: ignore[attr-defined]
     return body
 
 
 _FEW = 1 << 10
 
 
-def looked_up(way: Way, a: np.ndarray[Any, Any]) -> Way:
-    """`way`, which puts elements of such an array elsewhere; that of few is one look-up, in a table."""
+def looked_up(move: ArrayFunction, a: np.ndarray[Any, Any]) -> ArrayFunction:
+    """`move`, which rearranges the elements of such an array; of few elements, one look-up in a table."""
     if a.size > _FEW:
-        return way
-    table = way(np.arange(a.size).reshape(a.shape))
-    return (lambda a: a.take(table)) if table.flags.c_contiguous and table.size <= _FEW else way
+        return move
+    table = move(np.arange(a.size).reshape(a.shape))
+    return (lambda a: a.take(table)) if table.flags.c_contiguous and table.size <= _FEW else move
 
 
 def arrays_in(values: Any) -> list[Any]:

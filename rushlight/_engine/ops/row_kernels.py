@@ -20,7 +20,9 @@ BIG = 65536
 class RowKernel:
     """One pass over rows along a dim. `inputs`: a name each; those in `scalars` hold one value a row.
 
-    Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim.
+    Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim. That is an eager
+    launch (`_launch`). A plan of an eager call runs the same kernel by kernels/runtime/small_calls.py if it
+    is small, and a compiled program by trace/stage_planning.py.
     """
 
     def __init__(
@@ -39,12 +41,18 @@ class RowKernel:
         rows: Sequence[Array] = arrays if last else [a.swapaxes(dim, -1) for a in arrays]
         if self.scalars:
             rows = [a[..., 0] if n in self.scalars else a for n, a in zip(self.inputs, rows, strict=True)]
-        run = kernel.large if first.size >= BIG else kernel.fn
-        found = run(*rows)
+        found = self._launch(kernel, rows)
         for thread, calls in _watchers:
             if thread == get_ident():
                 calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
         return found if last and first.flags.c_contiguous else _back(found, -1 if last else dim)
+
+    @staticmethod
+    def _launch(kernel: Any, rows: Sequence[Array]) -> Any:
+        """Run a compiled kernel on arrays whose last axis is the row: here, or on all threads if it is
+        large.
+        """
+        return kernel.large(*rows) if rows[0].size >= BIG else kernel.fn(*rows)
 
     def compiled(self, *arrays: Array) -> Any:
         """The kernel for arrays of these dtypes; NotImplemented where there is none."""

@@ -101,8 +101,8 @@ def reduce_tail(takes_dtype: bool) -> tuple[Param, ...]:
 PLACEMENT = (
     Param("layout", "Any", None, True),
     Param("device", "device | None", None, True),
-    Param("pin_memory", "bool", False, True),
-    Param("requires_grad", "bool", False, True),
+    Param("pin_memory", "bool | None", False, True),
+    Param("requires_grad", "bool | None", False, True),
 )
 
 
@@ -115,6 +115,17 @@ def with_inplace(params: tuple[Param, ...]) -> tuple[Param, ...]:
     """The parameters with nn.functional's `inplace` behind the positional ones."""
     count = sum(not p.keyword_only for p in params)
     return (*params[:count], Param("inplace", "bool", False), *params[count:])
+
+
+def spread_tensors(op: str, given: Any) -> Sequence[Any]:
+    """The tensors of f(a, b), or of f([a, b]); TypeError where one is none."""
+    tensors: Sequence[Any] = given
+    if len(given) == 1 and isinstance(given[0], (list, tuple)):
+        tensors = given[0]
+    for place, t in enumerate(tensors):
+        if not hasattr(t, "_k"):
+            raise TypeError(f"{op}(): expected Tensor as element {place}, but got {type(t).__name__}")
+    return tensors
 
 
 def source(params: tuple[Param, ...], *, out: bool = False) -> str:

@@ -37,6 +37,8 @@ _Entry = TypeVar("_Entry")
 class Table(dict[_Key, _Entry]):
     """A dict that fills itself: asked for an entry, it imports the family that declares it; asked for
     all of them, every family.
+
+    What contents.tsv does not list is not there, so that `hasattr(x, "name")` loads nothing.
     """
 
     def __init__(self) -> None:
@@ -46,11 +48,9 @@ class Table(dict[_Key, _Entry]):
         family = self.families.get(key)
         if family is not None:
             import_module(f"rushlight._engine.ops.{family}")
-        if not self.has(key):
-            complete()
-        if not self.has(key):
-            raise KeyError(key)
-        return self[key]
+            if self.has(key):
+                return self[key]
+        raise KeyError(key)
 
     def has(self, key: object) -> bool:
         """Whether the entry has been made."""
@@ -198,6 +198,15 @@ class Row:
                 self._params += signature.placement_tail(self.body)
             self._params += self.options.get("tail", ())
         return self._params
+
+    @property
+    def told(self) -> str:
+        """What messages call the op: as its caller does, where the row has a name of its own."""
+        names = [(space, leaf) for space, leaf, _ in public(self) if space != "aten"]
+        if not names:
+            return self.name.lstrip("_")
+        known = {spelled for space, leaf in names for spelled in (leaf, f"{space}_{leaf}")}
+        return self.name if self.name in known else names[0][1]
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
         # Not imported above: the dispatcher stands on the table, and nobody need have imported it before.

@@ -44,8 +44,8 @@ class Conversion(_Tensor):
         if self._k.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         escape(".tolist()")
-        if self._k.home is not None:
-            a = self._k.home.read(a)
+        if self._k.backend is not None:
+            a = self._k.backend.read(a)
         if a.dtype.isbuiltin == 2:  # bfloat16, float8
             a = a.astype(np.float32)
         return a.tolist()
@@ -56,7 +56,7 @@ class Conversion(_Tensor):
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
-        if self._k.away and not (force and self._k.home is not None):
+        if self._k.off_cpu and not (force and self._k.backend is not None):
             raise TypeError(
                 f"can't convert {self._k.device} device type tensor to numpy. Use Tensor.cpu() "
                 f"to "
@@ -68,8 +68,8 @@ class Conversion(_Tensor):
                 "type: convert with .float() first"
             )
         escape(".numpy()")
-        if self._k.home is not None:
-            return self._k.home.read(self._a).copy()  # type: ignore[no-any-return]
+        if self._k.backend is not None:
+            return self._k.backend.read(self._a).copy()  # type: ignore[no-any-return]
         if self._k.lazy and force:
             return self._a.copy()
         if self._k.lazy:

@@ -29,7 +29,7 @@ class Generator:
         platform = accelerator.platform() if where.type == "cuda" else None
         if where.type != "cpu" and platform is None:
             raise unavailable(where, RuntimeError, "Cannot get CUDA generator without ATen_cuda library")
-        self._own: Any = Engine() if platform is None else platform.home(where).new_generator()
+        self._own: Any = Engine() if platform is None else platform.backend(where).new_generator()
 
     @property
     def engine(self) -> Any:

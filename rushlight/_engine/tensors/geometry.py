@@ -292,7 +292,7 @@ class Geometry(_Tensor):
     @property
     def is_cuda(self) -> bool:
         """Whether the memory is a CUDA device's."""
-        return self._k.home is not None
+        return self._k.backend is not None
 
     @property
     def is_cpu(self) -> bool:
@@ -309,7 +309,7 @@ class Geometry(_Tensor):
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
-        own = (self._s is not None and self._s in SHARED) or self._k.home is not None
+        own = (self._s is not None and self._s in SHARED) or self._k.backend is not None
         return own or (bool(SHARED) and shared_at(owner(self._m)) is not None)
 
     def is_conj(self) -> bool:

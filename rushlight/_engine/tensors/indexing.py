@@ -45,13 +45,13 @@ def parse(index: Any, shape: Sequence[int]) -> Plan:
     items = index if isinstance(index, tuple) else _as_tuple(index)
     if not shape and items is not index:
         _check_scalar(items[0])
-    walk = _Walk(shape, items)
+    parser = _IndexParser(shape, items)
     for item in items:
-        _HANDLERS.get(item.__class__, _other)(walk, item)
-    return walk.plan()
+        _HANDLERS.get(item.__class__, _other)(parser, item)
+    return parser.plan()
 
 
-class _Walk:
+class _IndexParser:
     """The state of a parse: where it is in the tensor's dims and in the view's."""
 
     __slots__ = ("shape", "basic", "ones", "advanced", "last", "dim", "spare")
@@ -106,44 +106,44 @@ WHOLE = (...,)
 # --- one handler per type of item -----------------------------------------------------------------
 
 
-def _integer(walk: _Walk, item: Any) -> None:
-    size = walk.next_size()
+def _integer(parser: _IndexParser, item: Any) -> None:
+    size = parser.next_size()
     place = int(item)
     if not -size <= place < size:
         if not -(1 << 63) <= place < 1 << 63:
             raise ValueError(f"Overflow when unpacking long long: an index must fit in int64, got {place}")
-        raise out_of_bounds(place, len(walk.basic), size)
-    walk.basic.append(place)
-    walk.last = "select"
+        raise out_of_bounds(place, len(parser.basic), size)
+    parser.basic.append(place)
+    parser.last = "select"
 
 
-def _slice(walk: _Walk, item: slice) -> None:
-    size = walk.next_size()
+def _slice(parser: _IndexParser, item: slice) -> None:
+    size = parser.next_size()
     start, stop, step = item.indices(size)
     if step < 0:
         raise ValueError("step must be greater than zero; x.flip(dim) reads a dim backwards")
     if start == 0 and step == 1 and stop == size:
-        walk.keep(FULL)
+        parser.keep(FULL)
         return
-    walk.keep(slice(start, max(start, stop), step))
-    walk.last = "slice"
+    parser.keep(slice(start, max(start, stop), step))
+    parser.last = "slice"
 
 
-def _ellipsis(walk: _Walk, item: Any) -> None:
-    for _ in range(min(walk.spare, len(walk.shape) - len(walk.basic))):
-        walk.keep(FULL)
+def _ellipsis(parser: _IndexParser, item: Any) -> None:
+    for _ in range(min(parser.spare, len(parser.shape) - len(parser.basic))):
+        parser.keep(FULL)
 
 
-def _flag(walk: _Walk, item: Any) -> None:
+def _flag(parser: _IndexParser, item: Any) -> None:
     # True is an index that finds the new dim's one element, False one that finds none.
-    walk.insert(np.zeros(1 if item else 0, np.int64))
+    parser.insert(np.zeros(1 if item else 0, np.int64))
 
 
-def _sequence(walk: _Walk, item: Any) -> None:
-    _indices(walk, from_sequence(item))
+def _sequence(parser: _IndexParser, item: Any) -> None:
+    _indices(parser, from_sequence(item))
 
 
-def _indices(walk: _Walk, item: Any) -> None:
+def _indices(parser: _IndexParser, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
     a: np.ndarray[Any, Any] = item if isinstance(item, np.ndarray) else item._a
     if is_away(a) and not a.ndim:  # which the host must know
@@ -151,38 +151,38 @@ def _indices(walk: _Walk, item: Any) -> None:
     kind = a.dtype.kind
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
-            _flag(walk, bool(a))
+            _flag(parser, bool(a))
         else:
-            _integer(walk, a.item())
+            _integer(parser, a.item())
         return
-    walk.next_size()
+    parser.next_size()
     covered = a.ndim if a.dtype in _MASKS else 1
-    if len(walk.basic) + covered > len(walk.shape):
-        raise _too_many(len(walk.shape))
-    walk.basic.extend([FULL] * covered)
-    walk.advanced.append(item)
-    walk.dim += covered
+    if len(parser.basic) + covered > len(parser.shape):
+        raise _too_many(len(parser.shape))
+    parser.basic.extend([FULL] * covered)
+    parser.advanced.append(item)
+    parser.dim += covered
 
 
-def _other(walk: _Walk, item: Any) -> None:
+def _other(parser: _IndexParser, item: Any) -> None:
     """Whatever is of none of the usual classes."""
     if isinstance(item, Conversion):
-        _indices(walk, item)
+        _indices(parser, item)
     elif isinstance(item, np.ndarray):
-        _sequence(walk, item)
+        _sequence(parser, item)
     elif isinstance(item, (bool, np.bool_)) or not hasattr(type(item), "__index__"):
         if isinstance(item, (dict, np.generic)) or not hasattr(type(item), "__getitem__"):
             raise _invalid(item)
-        _sequence(walk, item)
+        _sequence(parser, item)
     else:
-        _integer(walk, item.__index__())
+        _integer(parser, item.__index__())
 
 
-_HANDLERS: dict[type, Callable[[_Walk, Any], None]] = {
+_HANDLERS: dict[type, Callable[[_IndexParser, Any], None]] = {
     int: _integer,
     slice: _slice,
     type(...): _ellipsis,
-    type(None): lambda walk, item: walk.insert(),
+    type(None): lambda parser, item: parser.insert(),
     bool: _flag,
     list: _sequence,
     tuple: _sequence,

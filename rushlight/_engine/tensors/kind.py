@@ -15,7 +15,7 @@ class Kind:
 
     conj, neg: the values are the conjugates, the negatives of what lies in memory (tensors/lazy_views.py);
     lazy: either.  special: no short way takes such tensors.  plain: the kind without marks.
-    home: the device that owns the memory (devices/), None for the CPU's.  away: the CPU cannot read it.
+    backend: the device that owns the memory (devices/), None for the CPU's.  off_cpu: the CPU cannot read it.
     """
 
     __slots__ = (
@@ -28,17 +28,17 @@ class Kind:
         "lazy",
         "special",
         "plain",
-        "home",
-        "away",
+        "backend",
+        "off_cpu",
     )
 
     def __init__(self, dtype: dt.dtype, where: device, conj: bool, neg: bool) -> None:
         self.dtype, self.device, self.np = dtype, where, dtype.np
         self.on_meta = where.type == "meta"
         self.conj, self.neg, self.lazy = conj, neg, conj or neg
-        self.home: Any = accelerator.platform().home(where) if where.type == "cuda" else None
-        self.away = self.on_meta or self.home is not None
-        self.special = self.away or self.lazy
+        self.backend: Any = accelerator.platform().backend(where) if where.type == "cuda" else None
+        self.off_cpu = self.on_meta or self.backend is not None
+        self.special = self.off_cpu or self.lazy
         self.plain: Kind = kind(dtype, where) if self.lazy else self
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ CPU_KINDS: dict[np.dtype[Any], Kind] = {}
 
 
 def kind(dtype: dt.dtype, where: device = CPU, conj: bool = False, neg: bool = False) -> Kind:
-    """The interned Kind; an index of the device says nothing here, and is left away."""
+    """The interned Kind; an index of the device says nothing here, and is ignored."""
     if where.index is not None and where.type in ("cpu", "meta"):
         where = CPU if where.type == "cpu" else META
     key = (dtype.name, str(where), conj, neg)

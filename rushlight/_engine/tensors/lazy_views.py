@@ -33,7 +33,7 @@ class Pending:
         self.layout, self.owner, self.place = layout, owner, place
 
 
-def elsewhere(t: Any, name: str) -> Array:
+def hidden_memory(t: Any, name: str) -> Array:
     """What `_m` or `_l` of a tensor with an empty slot answers."""
     hidden = t._hidden
     found: Array = hidden
@@ -75,7 +75,7 @@ def values(t: Any) -> Array:
 def _turned_values(t: Any) -> Array:
     """A lazy view's values, in an array that cannot be written to."""
     found: Array = asarray(_turned(t._hidden, t._k))
-    if t._k.home is not None:
+    if t._k.backend is not None:
         return found
     found.setflags(write=False)
     return found
@@ -111,8 +111,16 @@ def place(t: Any, array: Array, of: Kind) -> None:
     t._k = of
     t._a = array
     if of.lazy:
-        t._hidden = array
-        del t._a
+        empty(t, array)
+
+
+def empty(t: Any, hidden: Any) -> None:
+    """Let whoever reads the values of `t` ask `values`, which knows what to do with `hidden`."""
+    from rushlight._engine.tensors.tensor import expect_unfilled
+
+    expect_unfilled()
+    t._hidden = hidden
+    del t._a
 
 
 def mark(t: Any, conj: bool, neg: bool) -> Any:

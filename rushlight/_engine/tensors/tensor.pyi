@@ -36,8 +36,21 @@ class TensorMeta(_type):
     def __init__(cls, name: str, bases: tuple[_type, ...], own: dict[str, Any], **options: Any) -> None: ...
     def __getattr__(cls, name: str) -> Any: ...
 WRAPPED: set[_type]
+class _Unbound:
+    """A method that nobody has asked for yet: the first look-up binds what the table has of this name."""
+
+    def __init__(self, name: str) -> None: ...
+    def __get__(self, t: Any, cls: _type) -> Any: ...
+    name: Any
+def _unfilled(self: Any, name: str) -> Any:
+    """Attributes that a tensor has not, its array among them."""
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
+def expect_unfilled() -> None:
+    """From now on there are tensors whose `_a` is empty (lazy_views.py).
+
+    Not before: a class with a `__getattr__` finds its instances' slots in seven times the time.
+    """
 def lookup(namespace: str, name: str) -> Any:
     """The callable generated from a row, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
@@ -347,17 +360,17 @@ class Tensor(metaclass=TensorMeta):
 
         RuntimeError for a tensor that requires grad, TypeError for a result that is no number.
         """
-    def bfloat16(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def bfloat16(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.bfloat16)."""
-    def bool(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def bool(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.bool)."""
-    def byte(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def byte(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.uint8)."""
-    def cdouble(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def cdouble(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.complex128)."""
-    def cfloat(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def cfloat(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.complex64)."""
-    def char(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def char(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int8)."""
     def contiguous(self, memory_format: MemoryFormat = ...) -> Tensor:
         """This tensor if its elements lie in that order, else a copy."""
@@ -369,18 +382,18 @@ class Tensor(metaclass=TensorMeta):
         """In the memory of a CUDA device: of the current one, or of that with a number; where it is if it is
         there.
         """
-    def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def double(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float64)."""
     def eig(self, *args: Any, **kwargs: Any) -> Any: ...
     def fill_(self, value: Any) -> Tensor:
         """Write one number (or 0-d tensor) everywhere."""
-    def float(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def float(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float32)."""
-    def half(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def half(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.float16)."""
-    def int(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def int(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int32)."""
-    def long(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def long(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int64)."""
     def lstsq(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
@@ -410,7 +423,7 @@ class Tensor(metaclass=TensorMeta):
 
         A forked process, or one that the tensor is sent to by torch.multiprocessing, reads and writes it.
         """
-    def short(self, memory_format: MemoryFormat | None = None) -> Tensor:
+    def short(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """to(torch.int16)."""
     def solve(self, *args: Any, **kwargs: Any) -> Any: ...
     def symeig(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -434,7 +447,7 @@ class Tensor(metaclass=TensorMeta):
     def indices(self) -> Tensor: ...
     def is_coalesced(self) -> _bool: ...
     def resize_as_sparse_(t, template: Tensor) -> Tensor:
-        """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
+        """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     def row_indices(self) -> Tensor: ...
     def smm(a, b: Any) -> Any:
         """The matrix product; of two sparse matrices, sparse."""
@@ -1136,26 +1149,26 @@ class Tensor(metaclass=TensorMeta):
     def negative_(input) -> Tensor:
         """In-place version of neg."""
     @overload
-    def new_empty(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_empty(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Uninitialised memory of this tensor's dtype."""
     @overload
-    def new_empty(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_empty(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Uninitialised memory of this tensor's dtype."""
-    def new_empty_strided(input, size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_empty_strided(input, size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Uninitialised memory of this tensor's dtype with the given strides."""
-    def new_full(input, size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_full(input, size: _int | Sequence[_int], fill_value: _int | _float | _complex, *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """One number, in this tensor's dtype."""
     @overload
-    def new_ones(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_ones(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Ones of this tensor's dtype."""
     @overload
-    def new_ones(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_ones(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Ones of this tensor's dtype."""
     @overload
-    def new_zeros(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_zeros(input, *size: _int, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Zeros of this tensor's dtype."""
     @overload
-    def new_zeros(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    def new_zeros(input, size: Sequence[_int], *, dtype: _dtype | None = None, layout: StorageLayout | None = None, device: str | _int | _device | None = None, pin_memory: _bool | None = False, requires_grad: _bool | None = False) -> Tensor:
         """Zeros of this tensor's dtype."""
     def nextafter(input, other: Tensor, *, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
         """The next floating-point number from input towards other."""

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.node import WALKERS, AccumulateGrad
+from rushlight._engine.autograd.node import BACKWARD_RUNNERS, AccumulateGrad
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.dispatch.interpreters import STACK
@@ -17,7 +17,7 @@ from rushlight._engine.trace.trace import Node
 
 
 class Sample:
-    """How long a call took, with the walk of its graph. warm: it was matched whole, and all was compiled."""
+    """How long a call took, its backward() included. warm: it was matched whole, and all was compiled."""
 
     def __init__(self, trace: Trace | None) -> None:
         self.trace, self.seconds, self.warm = trace, 0.0, True
@@ -34,11 +34,11 @@ class Sample:
         if LOCAL.enabled:
             for t in flatten(out)[0]:
                 if isinstance(t, Tensor) and t._g is not None and t._g.__class__ is not AccumulateGrad:
-                    WALKERS[t._g] = self
+                    BACKWARD_RUNNERS[t._g] = self
         return out
 
-    def walk(self, function: Callable[..., Any], *args: Any) -> None:
-        """function(*args), which walks the graph that the call left."""
+    def run_backward(self, function: Callable[..., Any], *args: Any) -> None:
+        """function(*args), the backward pass through the graph that the call left."""
         begin = perf_counter()
         if self.trace is None:
             function(*args)

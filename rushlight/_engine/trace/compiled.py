@@ -114,7 +114,7 @@ class Compiled:
             program.busy.release()
 
     def _again(self, old: Plan, key: Any, why: str) -> Plan:
-        """A guard has failed: begin anew, but not for ever."""
+        """A guard has failed (guards.py): record the call again, but not more than MOST_PROGRAMS times."""
         _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
         plan = self.plans[key] = Plan()
         plan.failed = old.failed + 1

@@ -1,4 +1,4 @@
-"""Tensors that come into a stretch from elsewhere, in an op that is known."""
+"""Tensors that come into a segment from elsewhere, in an op that is known."""
 
 from __future__ import annotations
 

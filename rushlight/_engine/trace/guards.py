@@ -1,7 +1,12 @@
-"""What a recorded call took for granted: checked before every replay.
+"""What makes compile() record a call again: the key of its arguments, and the guards of all else.
 
-The arguments' kinds are the key under which a program is kept; here is the rest: modules (their mode,
-options, parameters), the function's variables, the modes of autograd.
+`key_of` tells arguments apart (dtype, device, shape, strides, requires_grad, the values of numbers): each key
+has a program of its own. `Guards` are the facts that a recorded call took for granted: modules (their mode,
+options, parameters), the function's variables, the modes of autograd. `Guards.failure` compares them before
+every replay and says which one no longer holds; compiled.py then records anew.
+
+A call that is matched, not replayed (matching.py), has no guards: its Python runs every time. There the key
+of each op (`Region._describe`) decides, and an op with another key is a branch of the trace that is recorded.
 """
 
 from __future__ import annotations
@@ -39,7 +44,9 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
 
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
     if isinstance(value, Tensor):
-        parts.append((value._k, value._m.shape, value._m.strides, value._g is None))
+        memory, requires_grad = value._m, value._g is not None
+        dtype_and_device = value._k
+        parts.append((dtype_and_device, memory.shape, memory.strides, requires_grad))
         tensors.append(value)
     elif isinstance(value, (list, tuple)):
         parts.append((type(value), len(value)))
@@ -57,7 +64,7 @@ class Guards:
     """The facts about one function's surroundings, read when they are made."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.tensors: list[tuple[Tensor, Any, bool]] = []  # the memory, and whether it is untracked
+        self.tensors: list[tuple[Tensor, Any, bool]] = []  # a tensor, its memory, its requires_grad
         self.seen: list[tuple[str, Any]] = []  # every variable that the function may read
         self.facts: list[tuple[dict[str, Any], str, Any]] = []  # owner[name] is or equals value
         self.cells: list[tuple[Any, Any]] = []
@@ -72,10 +79,10 @@ class Guards:
         """Which fact no longer holds; empty if all do."""
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter or the default dtype has changed"
-        for t, a, untracked in self.tensors:
-            if t._m is not a:
+        for t, memory, requires_grad in self.tensors:
+            if t._m is not memory:
                 return f"a tensor of shape {tuple(t._m.shape)} has got other memory"
-            if (t._g is None) is not untracked:
+            if (t._g is not None) is not requires_grad:
                 return f"requires_grad of a tensor of shape {tuple(t._m.shape)} has changed"
         for owner, name, value in self.facts:
             held = owner.get(name, self)
@@ -108,7 +115,7 @@ class Guards:
             return
         self._seen.add(id(value))
         if isinstance(value, Tensor):
-            self.tensors.append((value, value._m, value._g is None))
+            self.tensors.append((value, value._m, value._g is not None))
         elif isinstance(value, (list, tuple)):
             self.counts.append((value, len(value)))
             for item in value:

@@ -44,7 +44,7 @@ class Learning:
         if not self.recording:
             start.tries[door] += 1
         if not self.recording and self.node is not start and events == self.events:
-            made = build(self: Any, start, self.node, values, found, trail)
+            made = build(self, start, self.node, values, found, trail)
             if made is not None:
                 known = start.known.get(door)
                 start.known[door] = made if known is None else either(made, known)

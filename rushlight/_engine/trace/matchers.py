@@ -258,7 +258,7 @@ class _Writer:
             conditions.append(f"{name}._hidden is {self.constant(hidden)}")
 
     def _target(self, t: Any, name: str) -> None:
-        """What is written to: a result of this stretch which nobody else sees (writes.py)."""
+        """What is written to: a result of this segment which nobody else sees (writes.py)."""
         old, place = self.become[2], self.become[2].place
         self.conditions += [
             f"{name}.__class__ is Tensor and {name}._hidden is {self.constant(old)}",

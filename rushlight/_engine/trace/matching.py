@@ -1,10 +1,10 @@
 """compile() by matching: Python runs at every call, and its ops are matched with what is known, not executed.
 
-Inside a region (a compiled call, or the walk of a graph that one left) an op is compared with the next one
-of the trace. If it is that, its result is a tensor whose values are *pending*: its slot is empty, and whoever
-reads it makes the region compute what was put off, as one program (stretch.py). What cannot be told is run as
-ever, after what was put off. The first two calls along a path are run as ever, and recorded (trace.py); the
-second must do what the first did.
+Inside a region (a compiled call, or the backward pass through a graph that one left) an op is compared with
+the next one of the trace. If it is that, its result is a tensor whose values are *pending*: its slot is
+empty, and whoever reads it makes the region compute what was put off, as one program (segment.py). What
+cannot be told is run as ever, after what was put off. The first two calls along a path are run as ever, and
+recorded (trace.py); the second must do what the first did.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.attributes import PLAINLY, SEQUENCES
-from rushlight._engine.trace.ear import Ear
 from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, root
-from rushlight._engine.trace.stretch import RUNNING, Path, Program, seen
+from rushlight._engine.trace.region_recorder import RegionRecorder
+from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
 from rushlight._engine.trace.trace import Node, Step, Unit, bump, tracked
 from rushlight._engine.trace.writes import Writes, filled
 
-# How many ops are known to follow one; how many sets of wanted results a stretch has programs for.
+# How many ops are known to follow one; how many sets of wanted results a segment has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
 _slot, _hidden = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
-# Of stretches, as they begin.
+# Of segments, as they begin.
 _numbers = itertools.count()
+expect_unfilled()  # shells have no array yet
 
 
-class _Strange(Exception):
+class _Untraceable(Exception):
     """An argument that nothing is known of."""
 
 
@@ -54,7 +55,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.root, self.backward = Node(), Node()
-        # Ops that are heard in parts: for tracked operands (True), others (False).
+        # Ops that are matched in parts: for tracked operands (True), others (False).
         self.inner: dict[Any, set[bool]] = {}
         # Why ops are run as they are: (text, place) -> how often.
         self.reasons: dict[str, int] = {}
@@ -86,7 +87,7 @@ class Region(Learning, Writes):
     def __init__(self, trace: Trace, begin: Node) -> None:
         self.trace, self.node, self.thread = trace, begin, threading.get_ident()
         self.lock = threading.RLock()
-        self.ear = Ear(self)
+        self.recorder = RegionRecorder(self)
         self.unit: Unit | None = None
         self.recording = False
         self.context: ExitStack | None = None
@@ -102,7 +103,7 @@ class Region(Learning, Writes):
         self._begin()
 
     def _begin(self) -> None:
-        """A stretch begins."""
+        """A segment begins."""
         self.recording = False
         self.start = self.node
         # What takes calls at once (matchers.py): that of `node`, or nothing.
@@ -118,7 +119,7 @@ class Region(Learning, Writes):
         self.roots: dict[int, list[int]] = {}
         self.entered: list[Any] = []
         self.count = 0
-        # What came in of which that is not noted yet; the stretch's number, and that of the newest of these.
+        # What came in of which that is not noted yet; the segment's number, and that of the newest of these.
         self.entrances: list[Any] = []
         self.number, self.newest = next(_numbers), -1
         # Tensors that pending ops write to, and their arrays; those whose storages were made here.
@@ -139,7 +140,7 @@ class Region(Learning, Writes):
                 return found
         mark = self.mark(door)
         with self.lock:
-            found = self._hear(row, call, args, kwargs)
+            found = self._match_op(row, call, args, kwargs)
         return self.learnt(door, mark, values, found)
 
     def matched_formula(self, formula: Any, values: tuple[Any, ...]) -> Any:
@@ -154,7 +155,7 @@ class Region(Learning, Writes):
         modes.pop()
         try:
             with self.lock:
-                found = self._hear(None, formula, values, {})
+                found = self._match_op(None, formula, values, {})
         finally:
             modes.append(self)
         return self.learnt(formula, mark, values, found)
@@ -166,7 +167,7 @@ class Region(Learning, Writes):
             self.known = {} if self.recording else self.node.known
             return bool(shells) and filled(shells[0])
 
-    def _hear(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _match_op(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.count, self.entered = self.node.count, []
         inner = self.trace.inner.get(call)
         if (inner is not None and tracked(args, kwargs) in inner) or (
@@ -188,10 +189,10 @@ class Region(Learning, Writes):
                     isinstance(value, Tensor)
                     or (isinstance(value, (tuple, list)) and any([isinstance(v, Tensor) for v in value]))
                 ):
-                    raise _Strange("out= is given")
+                    raise _Untraceable("out= is given")
                 parts.append(name)
                 self._describe(value, tensors, numbers, parts)
-        except _Strange as why:
+        except _Untraceable as why:
             return self._refuse(str(why), row, call, args, kwargs)
         key = tuple(parts)
         child = self.node.next.get(key)
@@ -210,7 +211,7 @@ class Region(Learning, Writes):
         return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
 
     def note(self, why: str) -> None:
-        """Why a stretch ends, for the report."""
+        """Why a segment ends, for the report."""
         self.trace.reasons[why] = self.trace.reasons.get(why, 0) + 1
 
     def within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -242,12 +243,12 @@ class Region(Learning, Writes):
         at = modes.index(self) if self in modes else -1
         if at >= 0:
             del modes[at]
-        TAPE.remove(self.ear)
+        TAPE.remove(self.recorder)
         MODES.remove(self)
         try:
             yield
         finally:
-            TAPE.append(self.ear)
+            TAPE.append(self.recorder)
             MODES.append(self)
             if at >= 0:
                 modes.insert(at, self)
@@ -255,7 +256,12 @@ class Region(Learning, Writes):
     # --- operands --------------------------------------------------------------------------------------
 
     def _describe(self, value: Any, tensors: list[Tensor], numbers: list[int], parts: list[Any]) -> None:
-        """Add to an op's key what tells this argument apart."""
+        """Add to an op's key what tells this argument apart: a call whose op has another key is recorded
+        there.
+
+        Of a tensor: its place in the segment (~place where it requires grad), or what `_enter` says of one
+        that comes in: dtype, device, sizes, strides, requires_grad.
+        """
         cls = value.__class__
         if cls in PLAIN:
             tensors.append(value)
@@ -283,14 +289,14 @@ class Region(Learning, Writes):
             for item in (value.start, value.stop, value.step):
                 self._describe(item, tensors, numbers, parts)
         else:
-            raise _Strange(f"an argument is a {cls.__name__}")
+            raise _Untraceable(f"an argument is a {cls.__name__}")
 
     def _enter(self, t: Tensor, parts: list[Any]) -> int:
         """A tensor from elsewhere."""
         self.met()
         of, s = t._k, t._s
         if of.special or of.device.type != "cpu":
-            raise _Strange("an argument is no plain tensor")
+            raise _Untraceable("an argument is no plain tensor")
         a = t._a
         place, self.count, self.newest = self.count, self.count + 1, self.number
         share = None
@@ -348,7 +354,7 @@ class Region(Learning, Writes):
         return None
 
     def place_of(self, t: Any) -> int | None:
-        """The place of a tensor that was met in this stretch."""
+        """The place of a tensor that was met in this segment."""
         try:
             hidden = _hidden(t)
         except AttributeError:
@@ -362,7 +368,7 @@ class Region(Learning, Writes):
         return known[0] if known is not None and known[1]() is t else None
 
     def pending(self, t: Any) -> bool:
-        """Whether a tensor's values are put off here, or were made in this stretch."""
+        """Whether a tensor's values are put off here, or were made in this segment."""
         place = self.place_of(t)
         return place is not None and place not in self.arrays
 
@@ -486,7 +492,7 @@ class Region(Learning, Writes):
             step = "a view of memory that others may write to"
         parted = row is not None and row.kind == "composite" and not getattr(call, "writes", False)
         if isinstance(step, str) and parted:
-            self.note(f"{row.name}() is heard in parts: {step}")
+            self.note(f"{row.name}() is matched in parts: {step}")
             self.trace.inner.setdefault(call, set()).add(recorded)
             self.settle()
             return out
@@ -548,7 +554,7 @@ class Region(Learning, Writes):
     # --- computing -------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Compute what was put off, and begin another stretch."""
+        """Compute what was put off, and begin another segment."""
         with self.lock:
             if self.unit is not None:
                 return
@@ -563,7 +569,7 @@ class Region(Learning, Writes):
             self._begin()
 
     def _next(self, node: Node) -> Node:
-        """Where the next stretch begins."""
+        """Where the next segment begins."""
         if node.flushed is None:
             node.flushed = Node()
         return node.flushed
@@ -613,7 +619,7 @@ class Region(Learning, Writes):
             if len(node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
                 node.programs.clear()
             program = node.programs[order] = Program(Path(node), order)
-        with self._away() if self.ear in TAPE else ExitStack(), RUNNING:
+        with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in shells:
             spec = program.path.specs[place]
@@ -627,7 +633,7 @@ class Region(Learning, Writes):
         self.trace.region = self
         STACK.modes.insert(0, self)
         MODES.append(self)
-        TAPE.append(self.ear)
+        TAPE.append(self.recorder)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -640,7 +646,7 @@ class Region(Learning, Writes):
         finally:
             STACK.modes.remove(self)
             MODES.remove(self)
-            TAPE.remove(self.ear)
+            TAPE.remove(self.recorder)
             self.trace.region = None
             if self.context is not None:
                 self.context.close()

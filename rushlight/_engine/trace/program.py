@@ -15,7 +15,7 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
 from rushlight._engine.trace.graph import whole
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Array, Plan, Room
+from rushlight._engine.trace.passes.memory import Arena, Array, Plan
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
@@ -134,16 +134,16 @@ class Program:
         listed = whole(self.parts)
         before = sources(listed) if settings.verify else []
         self.plan = Plan(listed)
-        room = Room(self.plan)
+        arena = Arena(self.plan)
         numbers = {}
         for part in self.parts:
             for e in part.entries:
-                e.operands, e.outs = room(e.operands), room(e.outs)
-            inputs = {id(a): room(a) for a in part.inputs}
+                e.operands, e.outs = arena(e.operands), arena(e.outs)
+            inputs = {id(a): arena(a) for a in part.inputs}
             part.inputs = [inputs[id(a)] for a in part.inputs]
 
             def moved(t: Tensor, inputs: dict[int, Array] = inputs) -> Tensor:
-                made = wrap(inputs[id(t._a)] if id(t._a) in inputs else room(t._a), t._k)
+                made = wrap(inputs[id(t._a)] if id(t._a) in inputs else arena(t._a), t._k)
                 made._g, made._i = t._g, t._i
                 made = made if made._a is not t._a else t
                 if id(t) in self.numbers:
@@ -156,20 +156,20 @@ class Program:
         if settings.verify:
             unmoved(before, whole(self.parts), "memory plan")
         self.numbers, self.known = numbers, {}
-        own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
+        own = {id(arena.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
         self.written = [
             a for e in self.entries if e.kind == "write" for a in arrays(e.operands) if id(root(a)) not in own
         ]
         outputs = roots(self.forward.output)
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
-            roots(room.array), room.array
+            roots(arena.array), arena.array
         )
 
     # --- replays --------------------------------------------------------------------------------------
 
     @property
     def pending(self) -> bool:
-        """Whether the memory is still needed: the last replay's graph has not been walked."""
+        """Whether the memory is still needed: the last replay's backward pass is still to come."""
         node = None if self._latest is None else self._latest()
         return node is not None and node.saved is not None
 
@@ -212,7 +212,7 @@ class Program:
 
 
 def is_tracked(t: Any) -> bool:
-    """Whether a result's graph is still to be walked."""
+    """Whether a result's backward pass is still to come."""
     # backward() has been through it if something in it has been freed.
     return (
         isinstance(t, Tensor)

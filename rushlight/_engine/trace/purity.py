@@ -97,7 +97,7 @@ class Watch:
             name in _CHANGING
             or name.startswith(_CHANGES)
             or (module and name not in _OF_MODULES)
-            or any(room in code.co_filename for room in _WITH_STATE)
+            or any(folder in code.co_filename for folder in _WITH_STATE)
         ):
             self._note(f"{name} is asked for", caller.f_code, caller.f_lineno)
 

@@ -98,7 +98,7 @@ class Recorder:
         self.entries: list[Entry] = []
         # Why the call cannot be repeated; the first reason for which its graph ends early.
         self.refusal = self.broken = ""
-        # Why a graph that the call leaves behind cannot be walked before its backward() comes, if so.
+        # Why a graph that the call leaves behind cannot be recorded before its backward() comes, if so.
         self.once = ""
         self.inputs_written = False
         self.thread = threading.get_ident()
@@ -181,7 +181,7 @@ class Recorder:
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
 
-    def walk(self) -> None:
+    def backward_begins(self) -> None:
         """A graph's gradients are computed from here on."""
         self.entries += [Entry("mark", roots, ())] * self._mine()
 

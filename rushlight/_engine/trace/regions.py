@@ -1,6 +1,6 @@
 """A recorded forward whose backward comes later: the gradients are recorded too, and one node stands for all.
 
-Its graph is walked once at the end of the recorded call, from gradients of any values; that record is the
+Gradients go through its graph once at the end of the recorded call, of any values; that record is the
 backward program. At a replay the results get a node that runs it.
 """
 

@@ -114,10 +114,10 @@ def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[A
 
 def steps(entries: Sequence[Entry]) -> list[Step]:
     """What runs each entry by itself."""
-    room = Scratch()
+    scratch = Scratch()
     return [
         prepared(e) if found is None else Run([(found, prepared(e))])
-        for e, found in [(e, staged(e, room)) for e in entries]
+        for e, found in [(e, staged(e, scratch)) for e in entries]
     ]
 
 
@@ -130,7 +130,7 @@ def together(each: Sequence[Step]) -> list[Step]:
     return found
 
 
-def staged(entry: Entry, room: Scratch) -> Stages | None:
+def staged(entry: Entry, scratch: Scratch) -> Stages | None:
     """The stages that do what the entry says; None where it needs Python."""
     function, operands, outs = entry.function, entry.operands, entry.outs
     if entry.kind == "call" or settings.kernels == "numpy" or not available():
@@ -155,14 +155,14 @@ def staged(entry: Entry, room: Scratch) -> Stages | None:
             else _kernel(function, operands[0], outs)
         )
     if isinstance(function, Product):
-        return handwritten.product(room.again(), outs[0], *operands)
+        return handwritten.product(scratch.again(), outs[0], *operands)
     if function is checked:
         return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], 1, operands[0])]
     if function is total:
         return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
     name = getattr(getattr(function, "row", None), "name", "")
     if name in _WIDENED:
-        return _WIDENED[name](room.again(), outs, *operands)
+        return _WIDENED[name](scratch.again(), outs, *operands)
     if name in MOVED or name in _ROWS:
         return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
     if bound is Formula.compute and len(outs) == 1:
@@ -269,7 +269,7 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
     )
 
 
-# Functions of an entry's results and operands, and those that need room for what is padded.
+# Functions of an entry's results and operands, and those that need scratch for what is padded.
 _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_cat": partial(_cat, False),
     "_stack": partial(_cat, True),
@@ -288,11 +288,13 @@ _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_attention_backward": handwritten.attention_backward,
 }
 _WIDENED: dict[str, Callable[..., Stages | None]] = {
-    "_convolution": lambda room, outs, x, w, *how: handwritten.convolution(
-        room, outs[0], "forward", x, w, *how, outs[0].shape[2:]
+    "_convolution": lambda scratch, outs, x, w, *how: handwritten.convolution(
+        scratch, outs[0], "forward", x, w, *how, outs[0].shape[2:]
     ),
-    "_convolution_input": lambda room, outs, *how: handwritten.convolution(room, outs[0], "to_input", *how),
-    "_convolution_weight": lambda room, outs, g, x, *how: handwritten.convolution(
-        room, outs[0], "to_weight", x, g, *how
+    "_convolution_input": lambda scratch, outs, *how: handwritten.convolution(
+        scratch, outs[0], "to_input", *how
+    ),
+    "_convolution_weight": lambda scratch, outs, g, x, *how: handwritten.convolution(
+        scratch, outs[0], "to_weight", x, g, *how
     ),
 }

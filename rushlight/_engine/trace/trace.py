@@ -1,7 +1,7 @@
 """Traces: what ops did, told without memory, as a tree of nodes that later calls are matched with.
 
 A tensor is known by its *place*: the how-manyth it was, among the operands that came from outside and the
-results, since the stretch began. Memory is known by the place that it came in with, or by a number of its own
+results, since the segment began. Memory is known by the place that it came in with, or by a number of its own
 where an op made it; a `Spec` is an array in such memory.
 """
 
@@ -118,7 +118,7 @@ class Node:
         self.first = 0
         self.entered: list[Any] = []
         self.next: dict[Any, Node] = {}
-        # Where the next stretch begins.
+        # Where the next segment begins.
         self.flushed: Node | None = None
         self.seen = 0
         self.programs: dict[Any, Any] = {}
@@ -164,7 +164,7 @@ class Node:
                 yield self.args[r.view[0]]
 
     def path(self) -> list[Node]:
-        """The nodes of the stretch that ends here."""
+        """The nodes of the segment that ends here."""
         found, node = [], self
         while node.parent is not None:
             found.append(node)

@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import AccumulateGrad
 from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.lazy_views import Pending
+from rushlight._engine.tensors.lazy_views import Pending, empty
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array
 from rushlight._engine.trace.trace import Step, bump
@@ -50,7 +50,7 @@ class Writes:
     """What a region (matching.py) does with them."""
 
     def functional(self: Any, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Of an op that writes to a result of this stretch which nobody else sees: another result instead."""
+        """Of an op that writes to a result of this segment which nobody else sees: another result instead."""
         target = args[0] if args else row and kwargs.get(row.params[0].name)
         if (
             target.__class__ is not Tensor
@@ -157,6 +157,5 @@ class Writes:
                 if filled(t):
                     self.emptied.append((t, a))
                     layout = np.lib.stride_tricks.as_strided(_nothing(a), a.shape, a.strides, writeable=False)
-                    t._hidden = Pending(layout, self.trace)
-                    del t._a
+                    empty(t, Pending(layout, self.trace))
         return True

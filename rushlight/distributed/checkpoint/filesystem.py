@@ -259,12 +259,12 @@ class _Unpickler(pickle.Unpickler):
     """Reads metadata, and calls nothing but what metadata is made of."""
 
     def find_class(self, module: str, name: str) -> Any:
-        room = module.replace("rushlight", "torch", 1)
-        if room in [f"torch.distributed.checkpoint.{own}" for own in _MODULES]:
+        public = module.replace("rushlight", "torch", 1)
+        if public in [f"torch.distributed.checkpoint.{own}" for own in _MODULES]:
             from importlib import import_module
 
-            return getattr(import_module(room.replace("torch", "rushlight", 1)), name)
-        if room == "torch" and (name == "Size" or isinstance(getattr(torch, name, None), torch.dtype)):
+            return getattr(import_module(public.replace("torch", "rushlight", 1)), name)
+        if public == "torch" and (name == "Size" or isinstance(getattr(torch, name, None), torch.dtype)):
             return getattr(torch, name)
         if name == "_get_layout":
             return _layout

@@ -50,11 +50,11 @@ class Flat(Layout):
 
     def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
         """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
-        room = torch.zeros(self.world * self.size, dtype=dtype)
+        buffer = torch.zeros(self.world * self.size, dtype=dtype)
         for t, begin, count in zip(tensors, self.begins, self.numels):
             if t is not None:
-                room[begin : begin + count].view(t.shape).copy_(t)
-        return room
+                buffer[begin : begin + count].view(t.shape).copy_(t)
+        return buffer
 
     def spread(self, gathered: Tensor) -> list[Tensor]:
         """Whole tensors of all ranks' shards: views."""
@@ -82,14 +82,14 @@ class Rows(Layout):
 
     def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
         """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
-        room = torch.zeros((self.world, self.size), dtype=dtype)
+        buffer = torch.zeros((self.world, self.size), dtype=dtype)
         for t, place, chunk, count in zip(tensors, self.places, self.chunks, self.numels):
             if t is not None:
                 padded = t.reshape(-1)
                 if self.world * chunk != count:
                     padded = torch.nn.functional.pad(padded, (0, self.world * chunk - count))
-                room[:, place : place + chunk].copy_(padded.view(self.world, chunk))
-        return room.view(-1)
+                buffer[:, place : place + chunk].copy_(padded.view(self.world, chunk))
+        return buffer.view(-1)
 
     def spread(self, gathered: Tensor) -> list[Tensor]:
         """Whole tensors of all ranks' shards."""

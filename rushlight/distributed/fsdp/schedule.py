@@ -100,18 +100,18 @@ class Managed:
     def before_forward(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """Gather; the arguments, cast."""
         schedule: Any = self.schedule
-        walking = bool(hooks._runs.stack)
-        if walking:
+        in_backward = bool(hooks._runs.stack)
+        if in_backward:
             schedule.arm()  # a checkpoint computes this module again
         elif self.is_root:
             schedule.begin()
         if self.unit is not None:
-            if not walking and torch.is_grad_enabled():
+            if not in_backward and torch.is_grad_enabled():
                 self._watch_inputs(args, kwargs)
             self.unit.unshard()
             self.unit.show_whole()
         self._gather(self.ahead)
-        if not walking and self not in schedule.order:
+        if not in_backward and self not in schedule.order:
             schedule.order.append(self)
             if self.forward_prefetch:
                 schedule.prefetch(self, 1, schedule.before)

@@ -214,11 +214,11 @@ class Unit:
         if not self.sync or all(g is None for g in grads):
             return
         with torch.no_grad():
-            room = self.layout.collect(grads, self.reduce_dtype).div_(self.before)
-            work, out = None, room
+            buffer = self.layout.collect(grads, self.reduce_dtype).div_(self.before)
+            work, out = None, buffer
             if self.layout.world > 1:
-                out = torch.empty(self.layout.size, dtype=room.dtype)
-                work = dist.reduce_scatter_tensor(out, room, group=self.shards, async_op=True)
+                out = torch.empty(self.layout.size, dtype=buffer.dtype)
+                work = dist.reduce_scatter_tensor(out, buffer, group=self.shards, async_op=True)
             elif self.replicas is not None:
                 work = dist.all_reduce(out, group=self.replicas, async_op=True)
         for leaf in self.whole:

@@ -67,10 +67,10 @@ def gather_rows(local: Any, size: int, dim: int, group: Any) -> Any:
     world = group.size()
     step = -(-size // world)
     rows = local.movedim(dim, 0)
-    room = rows.new_zeros((step, *rows.shape[1:]))
-    room[: rows.shape[0]].copy_(rows)
+    buffer = rows.new_zeros((step, *rows.shape[1:]))
+    buffer[: rows.shape[0]].copy_(rows)
     out = rows.new_empty((world * step, *rows.shape[1:]))
-    dist.all_gather_into_tensor(out, room, group=group)
+    dist.all_gather_into_tensor(out, buffer, group=group)
     return out[:size].movedim(0, dim).contiguous()
 
 

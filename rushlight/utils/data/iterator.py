@@ -277,8 +277,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _refill(self) -> None:
         """Replace the task that was just done; many are replaced together."""
-        room = 2 * self._group * self._num_workers
-        while self._sent < self._foreseen and self._sent - self._due + self._group <= room:
+        limit = 2 * self._group * self._num_workers
+        while self._sent < self._foreseen and self._sent - self._due + self._group <= limit:
             self._send_next(min(self._group, self._foreseen - self._sent))
         if self._group == 1 or (self._sent >= self._foreseen and self._sent - self._due < self._ahead):
             self._send_next(1)

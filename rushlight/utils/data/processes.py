@@ -1,4 +1,4 @@
-"""A crew of worker processes: starting them, talking to them, noticing that one died, ending them.
+"""Worker processes: starting them, talking to them, noticing that one died, ending them.
 
 A worker lives as long as the main process holds the other end of its socket: the end of the stream is
 its order to stop, and the system gives it even when the main process is killed. A thread in the
@@ -52,14 +52,14 @@ class Processes:
     def __init__(self, job: Job, context: Any) -> None:
         context = default_context() if context is None else context
         self._owner, self._poll = os.getpid(), select.poll()
-        self._members: list[_Member] = []
+        self._workers: list[_WorkerHandle] = []
         method = getattr(context, "get_start_method", multiprocessing.get_start_method)()
-        freight = job if method == "fork" else _Freight(job)
+        payload = job if method == "fork" else _PickledJob(job)
         if method == "fork":
             _load_what_workers_need()
         try:
             for number in range(job.count):
-                self._members.append(_Member(context, freight, number, max(4, 256 // job.count)))
+                self._workers.append(_WorkerHandle(context, payload, number, max(4, 256 // job.count)))
         except BaseException as error:
             self.stop()
             if isinstance(error, (TypeError, AttributeError, pickle.PicklingError)):
@@ -69,18 +69,18 @@ class Processes:
                     "multiprocessing.set_start_method('fork')."
                 )
             raise
-        self._by_descriptor = {m.channel.fileno(): k for k, m in enumerate(self._members)}
+        self._by_descriptor = {m.channel.fileno(): k for k, m in enumerate(self._workers)}
         for descriptor in self._by_descriptor:
             self._poll.register(descriptor, select.POLLIN)
 
     @property
     def pids(self) -> list[int]:
         """The workers' process ids."""
-        return [m.process.pid for m in self._members]
+        return [m.process.pid for m in self._workers]
 
     def put(self, worker: int, message: Any) -> None:
         """Send a message: tasks (numbers and indices), "again" or "end"; never waits."""
-        member = self._members[worker]
+        member = self._workers[worker]
         if message == "end":
             member.ending = True
         if not member.gone:
@@ -101,17 +101,17 @@ class Processes:
             if events & ~select.POLLOUT:
                 found += self._receive(worker)
         if not found:
-            self._look(self._members[awaited])
+            self._look(self._workers[awaited])
         return found
 
     def _flush(self, worker: int) -> None:
-        end = self._members[worker].channel
+        end = self._workers[worker].channel
         end.flush()
         if not end.unsent:
             self._poll.modify(end.fileno(), select.POLLIN)
 
     def _receive(self, worker: int) -> list[Result]:
-        member, found = self._members[worker], []
+        member, found = self._workers[worker], []
         try:
             for body, descriptor in member.channel.receive():
                 (number, status), load = member.reader.read(body, descriptor)
@@ -128,15 +128,15 @@ class Processes:
             member.process.join(_GRACE)
         return found
 
-    def _look(self, awaited: _Member) -> None:
+    def _look(self, awaited: _WorkerHandle) -> None:
         """RuntimeError if a worker is dead that should not be."""
-        for m in self._members:
+        for m in self._workers:
             # Only at the second look: what it sent last may just have come in.
             m.gone, m.ended = m.gone or m.ended, not m.process.is_alive()
-        dead = [m for m in self._members if m.gone and (m is awaited or not m.ending)]
+        dead = [m for m in self._workers if m.gone and (m is awaited or not m.ending)]
         if not dead:
             return
-        ends = "; ".join(f"{m.process.pid} {_end(m.process.exitcode)}" for m in dead)
+        ends = "; ".join(f"{m.process.pid} {_exit_reason(m.process.exitcode)}" for m in dead)
         pids = ", ".join(str(m.process.pid) for m in dead)
         raise RuntimeError(
             f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {ends}. Rerunning with "
@@ -145,7 +145,7 @@ class Processes:
 
     def stack(self, worker: int) -> str:
         """Where a worker is in its Python code, as text."""
-        member = self._members[worker]
+        member = self._workers[worker]
         pid = member.process.pid
         if not member.process.is_alive():
             return f"(worker {worker}, pid {pid}, has ended)"
@@ -166,7 +166,7 @@ class Processes:
         """End all workers, by force those that do not end by themselves soon; returns when they have."""
         if os.getpid() != self._owner:
             return
-        members, self._members = self._members, []
+        members, self._workers = self._workers, []
         for m in members:
             m.channel.close()
             m.stack.close()
@@ -192,17 +192,17 @@ def _load_what_workers_need() -> None:
     torch.tensor([1.0], dtype=torch.float64)
 
 
-class _Member:
+class _WorkerHandle:
     """The main process's view of one worker."""
 
-    def __init__(self, context: Any, freight: Any, number: int, lent: int) -> None:
+    def __init__(self, context: Any, payload: Job | _PickledJob, number: int, lent: int) -> None:
         self.channel, other = channel.pair()
         self.stack, stack_end = context.Pipe(duplex=False)
         self.reader = shared.Reader(lent)
         self.gone = self.ended = self.ending = self.ready = False
         self.process = context.Process(
-            target=_live,
-            args=(other, stack_end, freight, number),
+            target=_worker_main,
+            args=(other, stack_end, payload, number),
             name=f"DataLoader worker {number}",
             daemon=True,
         )
@@ -221,13 +221,13 @@ class _Member:
             stack_end.close()
 
 
-def _end(code: int | None) -> str:
+def _exit_reason(code: int | None) -> str:
     if code is not None and code < 0:
         return f"is killed by signal: {signal.strsignal(-code) or -code}"
     return f"exited with status {code}"
 
 
-class _Freight:
+class _PickledJob:
     """A Job on its way to a worker that is not forked: its bytes lie in one block for all workers.
 
     It is pickled while a process is being started, as locks and pipes in a dataset demand.
@@ -245,10 +245,10 @@ class _Freight:
         if content != self._content:
             self._block, self._content = sharing.block(size), content
             shared.fill(memoryview(self._block._bytes), spans, buffers)
-        return _unload, (body, sharing.on_its_way(self._block), size, spans)
+        return _unpickler, (body, sharing.on_its_way(self._block), size, spans)
 
 
-def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]:
+def _unpickler(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]:
     """A function that unpickles the job: errors in that are to be told over the worker's socket."""
 
     def unpacked() -> Job:
@@ -265,8 +265,10 @@ def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]
 # --- in the worker ------------------------------------------------------------------------------
 
 
-def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> None:
-    """The whole life of a worker process."""
+def _worker_main(end: channel.Channel, stack_end: Any, payload: Any, number: int) -> None:
+    """What a worker process runs from its start to its end; payload: a Job, or a function that unpickles
+    it.
+    """
     _prepare_signals(stack_end)
     start_new_thread(_end_with_main, (end.fileno(),))  # without waiting until it runs, as Thread.start does
     try:
@@ -274,7 +276,7 @@ def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> No
         writer = shared.Writer(end)
         worker: Any
         try:
-            worker = Worker(freight if isinstance(freight, Job) else freight(), number)
+            worker = Worker(payload if isinstance(payload, Job) else payload(), number)
         except Exception as error:
             # There is no dataset here: every task is answered with the reason.
             failure = Failure(error, f"in DataLoader worker process {number}")
@@ -284,7 +286,7 @@ def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> No
                 failed=lambda error: failure,
                 rows=lambda tasks: None,
             )
-        _serve(end, writer, worker)
+        _worker_loop(end, writer, worker)
     except (KeyboardInterrupt, channel.Closed):
         pass  # The main process has been interrupted too, or wants no more.
 
@@ -311,7 +313,7 @@ def _end_with_main(descriptor: int) -> None:
     os._exit(1)
 
 
-def _serve(end: channel.Channel, writer: shared.Writer, worker: Worker) -> None:
+def _worker_loop(end: channel.Channel, writer: shared.Writer, worker: Worker) -> None:
     while True:
         for body, _ in end.receive():
             message, freed = pickle.loads(body)

@@ -145,12 +145,12 @@ class Writer:
             del self._blocks[n]
         if dropped:
             self._free = []
-        # A little room for batches that are larger; its pages do not exist until they are used.
+        # A little space for batches that are larger; its pages do not exist until they are used.
         step = max(_LEAST_BLOCK, 1 << size.bit_length() >> 3)
-        room = -(-size // step) * step
-        descriptor = anonymous_file(room)
+        size = -(-size // step) * step
+        descriptor = anonymous_file(size)
         number, self._made = self._made, self._made + 1
-        memory = self._blocks[number] = mapped(descriptor, room)
+        memory = self._blocks[number] = mapped(descriptor, size)
         return number, memory, descriptor, dropped
 
 

@@ -28,7 +28,7 @@ class Threads:
         self._stopping = threading.Event()
         self._threads = [
             threading.Thread(
-                target=_live,
+                target=_worker_loop,
                 args=(job, number, tasks, self._results, self._stopping),
                 name=f"DataLoader worker {number}",
                 daemon=True,
@@ -71,7 +71,7 @@ class Threads:
                 t.join(max(0.0, deadline - time.monotonic()))
 
 
-def _live(
+def _worker_loop(
     job: Job,
     number: int,
     tasks: queue.SimpleQueue[Any],

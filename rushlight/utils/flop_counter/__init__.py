@@ -17,7 +17,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
-from rushlight._engine.dispatch import arguments, interpreters as state
+from rushlight._engine.dispatch import arguments, interpreters
 from rushlight.export.overloads import Packet
 from rushlight.utils._pytree import tree_map
 from rushlight.utils.flop_counter.formulas import NOTHING, ROWS, folds, uncounted
@@ -68,7 +68,7 @@ def _given(row: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     return arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in ("out", "inplace")})
 
 
-class FlopCounterMode(state.Interpreter):
+class FlopCounterMode(interpreters.Interpreter):
     """Inside, the operations of products are counted: get_total_flops(), get_flop_counts(), get_table().
 
     depth: of modules in the table that is printed at the end, unless display is False. custom_mapping:
@@ -124,10 +124,10 @@ class FlopCounterMode(state.Interpreter):
         if (op := self._own.get(f"aten.{row.name}")) is not None:
             given = _given(row, args, kwargs)
             told = [given[p.name] for p in row.params if given[p.name] is not p.default]
-            return self.custom(op, state.interpret, (row, call, args, kwargs), told, {})
+            return self.custom(op, interpreters.interpret, (row, call, args, kwargs), told, {})
         own = row.name in ROWS
         if not own and (row.kind != "composite" or row.vjp is not None):
-            return state.interpret(row, call, args, kwargs)
+            return interpreters.interpret(row, call, args, kwargs)
         before, within = self._silent or (self._quiet and not torch.is_grad_enabled()), self._within
         given = _given(row, args, kwargs) if own or row.name in _ASKED else {}
         silent = bool(given) and uncounted(row.name, given)
@@ -137,7 +137,7 @@ class FlopCounterMode(state.Interpreter):
         elif row.name.startswith("conv"):
             self._within = "convolution"
         try:
-            found = state.within(self, call, args, kwargs)
+            found = interpreters.within(self, call, args, kwargs)
         finally:
             self._silent, self._within = kept, within
         if own:

@@ -27,6 +27,14 @@ def loaded(code):
     return set(found.stdout.split())
 
 
+def test_every_entry_is_declared_by_its_family():
+    code = (
+        "from rushlight._engine.ops.table import NAMES, ROWS\n"
+        "for entries in (ROWS, NAMES): [entries[key] for key in entries.families]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_a_name_loads_what_it_needs():
     assert "numpy" not in loaded("import rushlight")
     found = loaded("import rushlight as torch; (torch.ones(2) + 1).sum()")

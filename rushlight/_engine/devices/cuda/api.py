@@ -8,7 +8,7 @@ from typing import Any
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
-from rushlight._engine.devices.cuda.rows import Home
+from rushlight._engine.devices.cuda.rows import Rows
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError  # noqa: F401
 
 # What PyTorch's builds are made for; the simulated device takes kernels for any of them.
@@ -38,7 +38,7 @@ def index_of(given: Any, optional: bool = True) -> int:
     return int(platform().current if where.index is None else platform().checked(where.index))
 
 
-def home(given: Any = None) -> Home:
+def backend(given: Any = None) -> Rows:
     """The device that an argument of torch.cuda's functions means."""
     return platform().device(index_of(given))  # type: ignore[no-any-return]
 
@@ -55,7 +55,7 @@ def is_initialized() -> bool:
 
 def init() -> None:
     """Make the current device ready; ops do that by themselves."""
-    home()
+    backend()
 
 
 def device_count() -> int:
@@ -149,12 +149,12 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 def current_blas_handle() -> int:
     """A number that stands for the handle of cuBLAS; there is none on a simulated device."""
-    return id(home())
+    return id(backend())
 
 
 def synchronize(device: Any = None) -> None:
     """Wait until all work of a device's streams is done; what failed in it is raised."""
-    home(device).synchronize()
+    backend(device).synchronize()
 
 
 def ipc_collect() -> None:
@@ -273,8 +273,4 @@ def _not_there(name: str, instead: str) -> Any:
     return refused
 
 
-_EAGER = "run the function itself, which gives the same numbers"
-CUDAGraph, graph, graph_pool_handle = (
-    _not_there(name, _EAGER) for name in ("CUDAGraph", "graph", "graph_pool_handle")
-)
 MemPool = _not_there("MemPool", "all memory is the caching allocator's")

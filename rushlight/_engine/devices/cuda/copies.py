@@ -18,38 +18,40 @@ from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 Array = np.ndarray[Any, Any]
 
 
-def copy(home: Any, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
+def copy(backend: Any, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
     """target[...] = source, of one dtype and shape; one of them is an array of another device or the host's.
 
     pinned: whether the host's memory is page-locked.
     """
     late = non_blocking and pinned
+    if backend.capture is not None and not late and np.ndarray in (source.__class__, target.__class__):
+        raise backend.capture.refused("a copy that the host waits for")
     if source.__class__ is np.ndarray:
         given = source if late else source.copy("K")
-        room = home.outline(target)
-        home._submit(lambda: np.copyto(room, given), "copy to the device", (), (target,))
+        room = backend.outline(target)
+        backend._submit(lambda: np.copyto(room, given), "copy to the device", (), (target,))
         if pinned and not late:
-            home.stream.run()
+            backend.stream.run()
     elif target.__class__ is np.ndarray:
-        given = home.outline(source)
-        home._submit(lambda: np.copyto(target, given), "copy to the host", (source,), ())
+        given = backend.outline(source)
+        backend._submit(lambda: np.copyto(target, given), "copy to the host", (source,), ())
         if not late:
-            home.stream.run()
-            home.alive()
+            backend.stream.run()
+            backend.alive()
     else:
-        _across(home, target, source)
+        _across(backend, target, source)
 
 
-def _across(home: Any, target: DeviceArray, source: DeviceArray) -> None:
+def _across(backend: Any, target: DeviceArray, source: DeviceArray) -> None:
     """From one device to another: the streams of both wait for each other."""
     there = source.device
-    given, room = there.outline(source), home.outline(target)
-    home.stream.wait_for(there.stream.mark())
-    home._submit(lambda: np.copyto(room, given), "copy between devices", (), (target,))
-    there.stream.wait_for(home.stream.mark())
+    given, room = there.outline(source), backend.outline(target)
+    backend.stream.wait_for(there.stream.mark())
+    backend._submit(lambda: np.copyto(room, given), "copy between devices", (), (target,))
+    there.stream.wait_for(backend.stream.mark())
 
 
-def moved(home: Any, source: Any, to: Any, non_blocking: bool, pinned: bool, order: Any) -> Any:
+def moved(backend: Any, source: Any, to: Any, non_blocking: bool, pinned: bool, order: Any) -> Any:
     """A copy of `source` on the device `to`; None: the host's, which waits for it."""
     strides = _strides(source, order)
     if to is None:

@@ -28,10 +28,10 @@ Draw = Callable[[Array], Array]
 WIDE = 1 << 28
 
 
-def engine_of(home: Any, generator: Any) -> Philox:
+def engine_of(backend: Any, generator: Any) -> Philox:
     """The engine of a torch.Generator of this device, or the device's own."""
     if generator is None:
-        return home.philox  # type: ignore[no-any-return]
+        return backend.philox  # type: ignore[no-any-return]
     engine = getattr(generator, "engine", None)
     if not isinstance(engine, Philox):
         found = "cpu" if hasattr(generator, "engine") else type(generator).__name__
@@ -43,17 +43,12 @@ def _of(a: Any) -> dt.dtype:
     return dt.from_numpy_dtype(a.dtype)
 
 
-def _made(home: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[Any, ...] = ()) -> DeviceArray:
+def _made(backend: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[Any, ...] = ()) -> DeviceArray:
     """An array laid out as `like`, which draw(a host array of that layout) gives when the stream gets
     there.
     """
-    made: DeviceArray = home.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
-    room = home.outline(made)
-
-    def work() -> None:
-        room[...] = draw(room)
-
-    home._submit(work, what, uses, (made,))
+    made: DeviceArray = backend.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
+    backend.fill_late(made, draw, what, uses)
     return made
 
 
@@ -131,9 +126,10 @@ def fours(engine: Philox, count: int) -> Callable[[], Array]:
     if not count:
         return lambda: np.empty(0, np.float32)
     groups = -(-count // 4)
-    seed, offset, threads = engine.claim(groups * 4)
+    place, threads = engine.claim(groups * 4)
 
     def draw() -> Array:
+        seed, offset = place
         parts = []
         for k, first in enumerate(range(0, groups, threads)):
             four = philox.uniform32(philox.words(seed, offset + 4 * k, min(threads, groups - first)))
@@ -146,25 +142,25 @@ def fours(engine: Philox, count: int) -> Callable[[], Array]:
 # --- fills ----------------------------------------------------------------------------------------
 
 
-def _uniform(home: Any, a: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
-    return _made(home, a, uniform(engine_of(home, generator), a, low, high), "uniform_")
+def _uniform(backend: Any, a: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
+    return _made(backend, a, uniform(engine_of(backend, generator), a, low, high), "uniform_")
 
 
-def _normal(home: Any, a: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    return _made(home, a, normal(engine_of(home, generator), a, mean, std), "normal_")
+def _normal(backend: Any, a: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    return _made(backend, a, normal(engine_of(backend, generator), a, mean, std), "normal_")
 
 
 def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
-    def fill(home: Any, a: Any, *rest: Any) -> Any:
+    def fill(backend: Any, a: Any, *rest: Any) -> Any:
         *parameters, generator = rest
         draw = _floats(
-            engine_of(home, generator),
+            engine_of(backend, generator),
             a,
             philox.uniform32,
             philox.uniform64,
             lambda u: finish(u, *map(u.dtype.type, parameters)),
         )
-        return _made(home, a, draw, name)
+        return _made(backend, a, draw, name)
 
     return fill
 
@@ -184,17 +180,17 @@ def _geometric(u: Array, p: Any) -> Array:
     return np.ceil(np.log(u) / np.log1p(-p))  # type: ignore[no-any-return]
 
 
-def _log_normal(home: Any, a: Any, mean: float, std: float, generator: Any = None) -> Any:
-    draw = normal(engine_of(home, generator), a, mean, std)
+def _log_normal(backend: Any, a: Any, mean: float, std: float, generator: Any = None) -> Any:
+    draw = normal(engine_of(backend, generator), a, mean, std)
     return _made(
-        home,
+        backend,
         a,
         lambda room: np.exp(draw(room).astype(dt.opmath(_of(room)).np)).astype(room.dtype),
         "log_normal_",
     )
 
 
-def _random(home: Any, a: Any, low: Any = None, high: Any = ..., generator: Any = None) -> Any:
+def _random(backend: Any, a: Any, low: Any = None, high: Any = ..., generator: Any = None) -> Any:
     of = _of(a)
     if low is None and high.__class__ is not int and high is not None:
         low, high = (
@@ -209,14 +205,14 @@ def _random(home: Any, a: Any, low: Any = None, high: Any = ..., generator: Any 
     high = np.iinfo(of.np).max + 1 if high is None else high
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return _made(home, a, integers(engine_of(home, generator), a, low, high - low), "random_")
+    return _made(backend, a, integers(engine_of(backend, generator), a, low, high - low), "random_")
 
 
 # --- rows with operands ---------------------------------------------------------------------------
 
 
-def _bernoulli_each(home: Any, a: Any, p: Any, generator: Any, what: str) -> Any:
-    draw, seen = fours(engine_of(home, generator), a.size), home.outline(p)
+def _bernoulli_each(backend: Any, a: Any, p: Any, generator: Any, what: str) -> Any:
+    draw, seen = fours(engine_of(backend, generator), a.size), backend.outline(p)
 
     def make(room: Array) -> Array:
         chance = np.broadcast_to(seen, room.shape)
@@ -224,24 +220,24 @@ def _bernoulli_each(home: Any, a: Any, p: Any, generator: Any, what: str) -> Any
             raise RuntimeError("Assertion `0 <= p4 && p4 <= 1` failed.")
         return (in_memory_order(draw(), room) <= chance.astype(np.float32)).astype(room.dtype)
 
-    return _made(home, a, make, what, (p,))
+    return _made(backend, a, make, what, (p,))
 
 
-def _bernoulli(home: Any, a: Any, p: Any = None, generator: Any = None) -> Any:
+def _bernoulli(backend: Any, a: Any, p: Any = None, generator: Any = None) -> Any:
     if p is not None:
-        return _made(home, a, bernoulli(engine_of(home, generator), a, float(p)), "bernoulli")
-    return _bernoulli_each(home, a, a, generator, "bernoulli")
+        return _made(backend, a, bernoulli(engine_of(backend, generator), a, float(p)), "bernoulli")
+    return _bernoulli_each(backend, a, a, generator, "bernoulli")
 
 
-def _bernoulli_fill(home: Any, a: Any, p: Any = 0.5, generator: Any = None) -> Any:
+def _bernoulli_fill(backend: Any, a: Any, p: Any = 0.5, generator: Any = None) -> Any:
     if p.__class__ is DeviceArray:
-        return _bernoulli_each(home, a, p, generator, "bernoulli_")
-    return _made(home, a, bernoulli(engine_of(home, generator), a, float(p)), "bernoulli_")
+        return _bernoulli_each(backend, a, p, generator, "bernoulli_")
+    return _made(backend, a, bernoulli(engine_of(backend, generator), a, float(p)), "bernoulli_")
 
 
-def _keep(home: Any, a: Any, p: float, channels: bool = False, share: float = 1.0) -> Any:
+def _keep(backend: Any, a: Any, p: float, channels: bool = False, share: float = 1.0) -> Any:
     """dropout's mask: as PyTorch's fused kernel draws it, or by bernoulli_ for whole channels."""
-    engine, of = engine_of(home, None), _of(a)
+    engine, of = engine_of(backend, None), _of(a)
     if share != 1 and of.category < dt.FLOATING:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {of.legacy}: "
@@ -252,12 +248,12 @@ def _keep(home: Any, a: Any, p: float, channels: bool = False, share: float = 1.
     kept = (one / one.dtype.type(share)).astype(of.np) if share != 1 else one.astype(of.np)
     if channels or share == 1:
         shape = (*a.shape[:2], *[1] * (len(a.shape) - 2)) if channels else a.shape
-        like = home.empty(shape, a.dtype, None, False)
+        like = backend.empty(shape, a.dtype, None, False)
         draw = bernoulli(engine, like, 1 - p)
-        return _made(home, like, lambda room: draw(room) * kept, "dropout")
+        return _made(backend, like, lambda room: draw(room) * kept, "dropout")
     numbers = _vectors(engine, a)
     return _made(
-        home,
+        backend,
         a,
         lambda room: np.where(
             in_memory_order(numbers(), room) < np.float32(1 - p), kept, of.np.type(0)
@@ -276,9 +272,10 @@ def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
     claim = engine.claim(count)
     if count % 2:
         return lambda: philox.drawn(claim, count, philox.uniform32)
-    seed, offset, threads = claim
+    place, threads = claim
 
     def pairs() -> Array:
+        seed, offset = place
         parts: list[Array] = []
         groups, four = count // 2, None
         for k, first in enumerate(range(0, groups, threads)):
@@ -293,15 +290,15 @@ def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
     return pairs
 
 
-def _normal_around(home: Any, mean: Any, std: Any, generator: Any = None) -> Any:
+def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> Any:
     like = mean if mean.__class__ is DeviceArray else std
     shape = np.broadcast_shapes(getattr(mean, "shape", ()), getattr(std, "shape", ()))
     if std.__class__ is DeviceArray and std.size and not bool(np.all(std >= 0)):
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    room = home.empty(shape, like.dtype, None, False)
+    room = backend.empty(shape, like.dtype, None, False)
     spread = 1.0 if std.__class__ is DeviceArray else float(std)
-    made = _normal(home, room, 0.0, spread, generator)
-    return home.call(_shifted, (made, mean, std if std.__class__ is DeviceArray else None), what="normal")
+    made = _normal(backend, room, 0.0, spread, generator)
+    return backend.call(_shifted, (made, mean, std if std.__class__ is DeviceArray else None), what="normal")
 
 
 def _shifted(z: Array, mean: Any, std: Any) -> Array:
@@ -312,10 +309,10 @@ def _shifted(z: Array, mean: Any, std: Any) -> Array:
 
 
 def _multinomial(
-    home: Any, weights: Any, count: int, replacement: bool = False, generator: Any = None
+    backend: Any, weights: Any, count: int, replacement: bool = False, generator: Any = None
 ) -> Any:
     """PyTorch's way where each row gives one or none is repeated: the largest quotients by exponentials."""
-    engine = engine_of(home, generator)
+    engine = engine_of(backend, generator)
     if replacement and count > 1:
         rows = weights.size // weights.shape[-1] if weights.shape[-1] else 0
         claim = engine.claim(rows * count)
@@ -327,9 +324,9 @@ def _multinomial(
             total /= total[..., -1:]
             return (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)  # type: ignore[no-any-return]
 
-        return home.call(chosen, (weights,), what="multinomial")
-    room = home.empty(weights.shape, weights.dtype, None, False)
-    q = _by_uniform("exponential_", _exponential)(home, room, 1.0, generator)
+        return backend.call(chosen, (weights,), what="multinomial")
+    room = backend.empty(weights.shape, weights.dtype, None, False)
+    q = _by_uniform("exponential_", _exponential)(backend, room, 1.0, generator)
 
     def largest(w: Array, q: Array) -> Array:
         _check_weights(w)
@@ -342,7 +339,7 @@ def _multinomial(
         ratio = w.astype(dt.opmath(dt.from_numpy_dtype(w.dtype)).np) / q.astype(np.float64)
         return np.argsort(-ratio, -1, kind="stable")[..., :count].astype(np.int64)
 
-    return home.call(largest, (weights, q), what="multinomial")
+    return backend.call(largest, (weights, q), what="multinomial")
 
 
 def _check_weights(w: Array) -> None:
@@ -370,10 +367,10 @@ ROWS: dict[str, Callable[..., Any]] = {
 # --- factories ------------------------------------------------------------------------------------
 
 
-def _room(home: Any, memory: Fill) -> DeviceArray:
+def _room(backend: Any, memory: Fill) -> DeviceArray:
     step = np.dtype(memory.np).itemsize
     strides = None if memory.strides is None else tuple(s * step for s in memory.strides)
-    return home.empty(tuple(memory.sizes), memory.np, strides, False)  # type: ignore[no-any-return]
+    return backend.empty(tuple(memory.sizes), memory.np, strides, False)  # type: ignore[no-any-return]
 
 
 def _alike(given: dict[str, Any]) -> Fill:
@@ -383,14 +380,14 @@ def _alike(given: dict[str, Any]) -> Fill:
 def _sized(draw: Callable[..., Draw], what: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """NAME and NAME_like."""
 
-    def make(home: Any, given: dict[str, Any], memory: Fill) -> Any:
-        room = _room(home, memory)
-        return _made(home, room, draw(engine_of(home, given.get("generator")), room, 0.0, 1.0), what)
+    def make(backend: Any, given: dict[str, Any], memory: Fill) -> Any:
+        room = _room(backend, memory)
+        return _made(backend, room, draw(engine_of(backend, given.get("generator")), room, 0.0, 1.0), what)
 
-    def sized(home: Any, given: dict[str, Any]) -> Any:
-        return make(home, given, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
+    def sized(backend: Any, given: dict[str, Any]) -> Any:
+        return make(backend, given, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
 
-    return sized, lambda home, given: make(home, given, _alike(given))
+    return sized, lambda backend, given: make(backend, given, _alike(given))
 
 
 def _whole(given: dict[str, Any], sized: bool) -> tuple[int, int, Any]:
@@ -412,33 +409,33 @@ def _whole(given: dict[str, Any], sized: bool) -> tuple[int, int, Any]:
     return low, high, size
 
 
-def _randint(home: Any, given: dict[str, Any]) -> Any:
+def _randint(backend: Any, given: dict[str, Any]) -> Any:
     low, high, size = _whole(given, True)
     of = given.get("dtype") or dt.int64
-    room = _room(home, Fill(sizes_of(tuple(size)), of.np))
-    engine = engine_of(home, given.get("generator"))
-    return _made(home, room, integers(engine, room, low, high - low), "randint")
+    room = _room(backend, Fill(sizes_of(tuple(size)), of.np))
+    engine = engine_of(backend, given.get("generator"))
+    return _made(backend, room, integers(engine, room, low, high - low), "randint")
 
 
-def _randint_like(home: Any, given: dict[str, Any]) -> Any:
+def _randint_like(backend: Any, given: dict[str, Any]) -> Any:
     low, high, _ = _whole(given, False)
-    room = _room(home, _alike(given))
-    engine = engine_of(home, given.get("generator"))
-    return _made(home, room, integers(engine, room, low, high - low), "randint_like")
+    room = _room(backend, _alike(given))
+    engine = engine_of(backend, given.get("generator"))
+    return _made(backend, room, integers(engine, room, low, high - low), "randint_like")
 
 
-def _normals(home: Any, given: dict[str, Any]) -> Any:
-    room = _room(home, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
-    engine = engine_of(home, given.get("generator"))
-    return _made(home, room, normal(engine, room, given["mean"], given["std"]), "normal")
+def _normals(backend: Any, given: dict[str, Any]) -> Any:
+    room = _room(backend, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
+    engine = engine_of(backend, given.get("generator"))
+    return _made(backend, room, normal(engine, room, given["mean"], given["std"]), "normal")
 
 
-def _randperm(home: Any, given: dict[str, Any]) -> Any:
+def _randperm(backend: Any, given: dict[str, Any]) -> Any:
     """A sort by random keys of as many bits as make equal ones unlikely; equal ones are shuffled."""
     count, of = int(given["n"]), given.get("dtype") or dt.int64
     sizes_of(count)
-    engine = engine_of(home, given.get("generator"))
-    room = home.empty((count,), of.np, None, False)
+    engine = engine_of(backend, given.get("generator"))
+    room = backend.empty((count,), of.np, None, False)
     if not count:
         return room
     bits = min(64, math.ceil(math.log2(count - (6 * float(count) ** 2 + 1) / (math.log2(0.9) * 12))))
@@ -454,11 +451,12 @@ def _randperm(home: Any, given: dict[str, Any]) -> Any:
         _shuffle_islands(order, keys[order], island)
         return order.astype(room.dtype)
 
-    return _made(home, room, draw, "randperm")
+    return _made(backend, room, draw, "randperm")
 
 
-def _shuffle_islands(order: Array, keys: Array, seeded: tuple[int, int]) -> None:
+def _shuffle_islands(order: Array, keys: Array, seeded: Any) -> None:
     """Elements with equal keys in random order, each run by its own thread."""
+    seed, offset = seeded
     same = np.flatnonzero(keys[1:] == keys[:-1])
     for first in same:
         if first and keys[first - 1] == keys[first]:
@@ -466,7 +464,7 @@ def _shuffle_islands(order: Array, keys: Array, seeded: tuple[int, int]) -> None
         size = int((keys == keys[first]).sum())
         for i in range(size - 1, 0, -1):
             step = size - 1 - i
-            four = philox.words(seeded[0], seeded[1] + step // 4 * 4, 1, int(first))
+            four = philox.words(seed, offset + step // 4 * 4, 1, int(first))
             other = int(four[step % 4][0]) % (i + 1)
             order[[first + i, first + other]] = order[[first + other, first + i]]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.allocator import Handle
-from rushlight._engine.devices.cuda.api import home, index_of, platform
+from rushlight._engine.devices.cuda.api import backend, index_of, platform
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -36,7 +36,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def _allocator(device: Any) -> Any:
-    allocator = home(device).allocator
+    allocator = backend(device).allocator
     with allocator.lock:
         allocator._sweep()
     return allocator
@@ -108,7 +108,7 @@ def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> list
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """(free, total) bytes, as the driver has it."""
-    memory = home(device).memory
+    memory = backend(device).memory
     return memory.total - memory.own - memory.used, memory.total
 
 
@@ -140,7 +140,7 @@ _held: dict[int, Handle] = {}
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -> int:
     """The address of memory of the allocator's, for other libraries; caching_allocator_delete frees it."""
-    where = home(device)
+    where = backend(device)
     found = where.allocate(size, getattr(stream, "_queue", None))
     if found is None:
         return 0

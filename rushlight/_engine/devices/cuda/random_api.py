@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rushlight._engine.devices.cuda.api import home, index_of, platform
+from rushlight._engine.devices.cuda.api import backend, index_of, platform
 from rushlight._engine.tensors.generator import Generator, around
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
 def manual_seed(seed: int) -> None:
     """Restart the current device's generator from a seed."""
-    home().philox.manual_seed(int(seed))
+    backend().philox.manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
@@ -22,22 +22,22 @@ def manual_seed_all(seed: int) -> None:
 
 def seed() -> None:
     """Restart the current device's generator from a seed of the operating system."""
-    home().philox.seed()
+    backend().philox.seed()
 
 
 def seed_all() -> None:
     """Restart the generators of all devices from one seed of the operating system."""
-    manual_seed_all(home().philox.seed())
+    manual_seed_all(backend().philox.seed())
 
 
 def initial_seed() -> int:
     """The seed that the current device's numbers started from."""
-    return home().philox.initial_seed
+    return backend().philox.initial_seed
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
     """The state of a device's generator: 16 bytes, on the CPU."""
-    return wrap(home(device).philox.get_state())
+    return wrap(backend(device).philox.get_state())
 
 
 def get_rng_state_all() -> list[Tensor]:

@@ -37,7 +37,7 @@ def _node(kind: type[Node], self: Tensor, out: Tensor, saved: Any) -> None:
 
 def _view_gradient(node: Any, grad: Tensor) -> list[Any]:
     shape, _, basic, ones = node.saved
-    if LOCAL.enabled or MODES or grad._k.away:
+    if LOCAL.enabled or MODES or grad._k.off_cpu:
         into = grad.new_zeros(shape)
         BASIC(into, basic, ones).copy_(grad)
         return [into]
@@ -70,7 +70,7 @@ def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[i
 def _index_gradient(node: Any, grad: Tensor) -> list[Any]:
     shape, kept = node.saved
     indices = [None if k is None else check_version(node, *k) for k in kept]
-    if LOCAL.enabled or MODES or grad._k.away:
+    if LOCAL.enabled or MODES or grad._k.off_cpu:
         return [ROWS["index_put"](grad.new_zeros(shape), indices, grad, True)]
     array = np.zeros(shape, grad._l.dtype)
     advanced_indexing.write(array, [None if i is None else i._a for i in indices], grad._a, True)

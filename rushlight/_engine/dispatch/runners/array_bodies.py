@@ -17,10 +17,10 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import is_away
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE
-from rushlight._engine.dispatch.away import home_of, home_run
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, forget, keep, key, made
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.declared import Rules
+from rushlight._engine.dispatch.off_cpu import backend_of, backend_run
 from rushlight._engine.dispatch.runners.formulas import check_dtype
 from rushlight._engine.dispatch.runners.meta import meta_run, refuse_meta
 from rushlight._engine.ops.signature import Param
@@ -41,11 +41,12 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     arguments = [f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p) for p in row.params]
     whole = by_keyword(row, body) if by_name else body
     meta, grads = (
-        " or ".join(_any_of(p, fact) for p in operands) or "False" for fact in ("_k.away", "_g is not None")
+        " or ".join(_any_of(p, fact) for p in operands) or "False"
+        for fact in ("_k.off_cpu", "_g is not None")
     )
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
     if hasattr(body, "way"):
-        arguments = [_by_way(row, body, operands, ", ".join(arguments), lines, scope)]
+        arguments = [_by_resolved(row, body, operands, ", ".join(arguments), lines, scope)]
     if row.refuse:
         scope["_TAKEN"], scope["_taken"] = refusal(row)
         lines.insert(0, f"    if {row.params[0].name}._k not in _TAKEN:\n        _taken({names})")
@@ -109,29 +110,33 @@ def _is_operand(p: Param) -> bool:
     return p.is_tensor or p.is_list or (p.type == "Any" and p.name != "generator")
 
 
-def _by_way(
+def _by_resolved(
     row: Row, body: Any, operands: list[Param], arguments: str, lines: list[str], scope: dict[str, Any]
 ) -> str:
-    """Adds lines that find the body's way for such arguments, and their names; gives what the way takes."""
-    # A way is kept for its arguments: not for a generator, which it would keep alive.
-    own = f"_way({arguments}) if generator is not None else " * any(p.name == "generator" for p in row.params)
+    """Adds lines that find the function that a `resolved` body answers with for such arguments, and
+    their names; gives the code of that function's operands.
+    """
+    # A function is kept for its arguments: not for a generator, which it would keep alive.
+    own = f"_resolve({arguments}) if generator is not None else " * any(
+        p.name == "generator" for p in row.params
+    )
     lines += [
         f"    _key = ({', '.join(key(p, p.name) for p in row.params)},)",
-        f"    _body = {own}_WAYS.get(_key)",
-        f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
+        f"    _body = {own}_FUNCTIONS.get(_key)",
+        f"    if _body is None:\n        _body = _keep(_FUNCTIONS, _key, _resolve({arguments}))",
         "    if _body is NotImplemented:",
         f"        return _otherwise({', '.join(p.name for p in row.params)})",
     ]
     scope.update(
         {
-            "_WAYS": {},
+            "_FUNCTIONS": {},
             "_keep": keep,
-            "_way": body.way,
+            "_resolve": body.resolve,
             "PLAIN": PLAIN,
             **{f"_default_{p.name}": p.default for p in row.params},
         }
     )
-    forget(scope["_WAYS"])
+    forget(scope["_FUNCTIONS"])
     return ", ".join(
         _array(p)
         if p.is_list or p.type == "Tensor"
@@ -209,8 +214,8 @@ def _elsewhere(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
     """The runner where an operand is on the meta device, or on another than the CPU."""
 
     def run(*values: Any) -> Any:
-        home = home_of(values)
-        out = meta_run(row, body, values) if home is None else home_run(home, row, body, values)
+        backend = backend_of(values)
+        out = meta_run(row, body, values) if backend is None else backend_run(backend, row, body, values)
         if out is NotImplemented:
             return otherwise(*values)
         if rules is not None and tracked(values):

@@ -20,15 +20,15 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import CPU, META
-from rushlight._engine.core.layout import broadcast_shapes, result_room
+from rushlight._engine.core.layout import broadcast_shapes, result_memory
 from rushlight._engine.core.promotion import of_number
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.derive import cast, vjp
 from rushlight._engine.dispatch import node_names as names
-from rushlight._engine.dispatch.away import Launch, brought, home_of
 from rushlight._engine.dispatch.interpreters import MODES, STACK, interpret, wrapped
 from rushlight._engine.dispatch.nodes.formula_nodes import apply, keep, keep_result, place
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
+from rushlight._engine.dispatch.off_cpu import Launch, backend_of, brought
 from rushlight._engine.dispatch.runners.meta import refuse_devices
 from rushlight._engine.ops.atoms import ATOMS
 from rushlight._engine.ops.expressions import Expr, inputs, m, narrowed, substitute, symbol, toposort
@@ -85,9 +85,9 @@ class Entry:
         self.large: Callable[..., Any] = kernel.large
         self.scalar_np = scalar_np
         self.complex_ = complex_
-        if result.home is not None:
+        if result.backend is not None:
             run = partial(computed, kernel, result, tuple(copied))
-            self.fn = self.large = Launch(result.home, kernel, run)
+            self.fn = self.large = Launch(result.backend, kernel, run)
         else:
             kernel.on_ready(self._ready)
 
@@ -99,7 +99,7 @@ def computed(kernel: Any, result: Kind, copied: Sequence[int], arrays: Sequence[
     """A kernel's result on the host's arrays, laid out as `Formula.compute` does; in `out` if there is
     one.
     """
-    out = result_room(arrays, result.np, copied) if out is None else out
+    out = result_memory(arrays, result.np, copied) if out is None else out
     run = kernel.large if any([a.size >= BIG for a in arrays]) else kernel.fn
     return run(*arrays) if out is None else run(*arrays, out=out)
 
@@ -134,6 +134,9 @@ class Formula:
         # The generated dispatcher's own table: one kind, or (kind, number class), for same-kind operands.
         self.fast: dict[Any, Entry] = {}
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
+        # By the names of what a node kept: each operand's gradient, and which of (grad, *kept) are its
+        # operands; None where it was not asked for yet.
+        self.ways: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.
         self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
@@ -198,10 +201,10 @@ class Formula:
         from rushlight._engine.kernels.loops.pointwise import pointwise
 
         kernel = pointwise((root,), tuple(ins), (result.name,))
-        on_meta, home = any(isinstance(v, Tensor) and v._k.on_meta for v in values), home_of(values)
-        if on_meta or home is not None:
+        on_meta, backend = any(isinstance(v, Tensor) and v._k.on_meta for v in values), backend_of(values)
+        if on_meta or backend is not None:
             refuse_devices(values, pointwise=on_meta)
-        out = kind(result, META if on_meta else CPU if home is None else home.where)
+        out = kind(result, META if on_meta else CPU if backend is None else backend.where)
         complex_ = compute.is_complex
         nodes = names.variant(
             self.nodes, self.label, {**self.fixed, **dict(zip(self.operands, values, strict=True))}
@@ -235,8 +238,12 @@ class Formula:
             taker = self._taker(values)
             if taker is not None:
                 return taker(self, values)
+        elif not LOCAL.enabled:
+            t = self._few(values)
+            if t is not None:
+                return t
         entry = self.entry(values)
-        if entry.kind.home is not None:
+        if entry.kind.backend is not None:
             values = tuple(brought(entry.kind, values))  # what a row's body made on the CPU, and nodes keep
             entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
@@ -252,6 +259,25 @@ class Formula:
                     self.record(entry, t, values)
                     break
         return t
+
+    def _few(self, values: Sequence[Any]) -> Tensor | None:
+        """The result of small tensors of one kind that lie densely, as gradients mostly are; else None."""
+        of = values[0]._k if values[0].__class__ is Tensor else None
+        entry = self.fast.get(of)
+        if entry is None or entry.kind.backend is not None:
+            return None
+        arrays = []
+        for v in values:
+            if v.__class__ is not Tensor or v._k is not of:
+                return None
+            a = v._a
+            if not a.flags.c_contiguous or a.size >= BIG:
+                return None
+            arrays.append(a)
+        try:
+            return wrap(entry.fn(*arrays), entry.kind)
+        except ValueError:
+            return None  # said by the general way
 
     def _taker(self, values: Sequence[Any]) -> Callable[[Formula, Any], Any] | None:
         """Who computes it in place of this formula: a level, a listener below autograd, or compile()."""
@@ -269,7 +295,7 @@ class Formula:
     def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            out = result_room(arrays, entry.kind.np, entry.copied) if entry.kind.home is None else None
+            out = result_memory(arrays, entry.kind.np, entry.copied) if entry.kind.backend is None else None
             run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:
@@ -389,6 +415,14 @@ class Formula:
         found = self._gradients.get(key)
         if found is None:
             found = self._gradients[key] = self._derive(number, complex_)
+        return found
+
+    def way(self, number: int, complex_: bool, names: tuple[str, ...]) -> tuple[Any, tuple[int, ...]]:
+        """`gradient` of one operand for nodes that kept what bears these names; entered into `ways`."""
+        formula, uses = self.gradient(number, complex_)
+        order = ("grad", *names)
+        found = formula, tuple([order.index(u) for u in uses])
+        self.ways.setdefault((names, complex_), [None] * len(self.operands))[number] = found
         return found
 
     def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from typing import Any
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.size import Size
-from rushlight._engine.dispatch import arguments, factories, interpreters as state, out_arguments, overrides
+from rushlight._engine.dispatch import arguments, factories, interpreters, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import key
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners.by_kind import runner
@@ -116,7 +116,7 @@ def _door(
         row,
         {
             **getattr(run, "scope", {}),
-            "PLAIN": state.PLAIN,
+            "PLAIN": interpreters.PLAIN,
             "general": general,
             "run": run,
             "NUMBERS": NUMBERS,

@@ -253,9 +253,9 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
-        if any(v._k.home is not target._k.home for v in operands):
+        if any(v._k.backend is not target._k.backend for v in operands):
             refuse_devices(operands, row=row)
-        if not tracked and into is not None and not target._k.away:
+        if not tracked and into is not None and not target._k.off_cpu:
             refuse_overlap(target, operands)
             check_dtype(row.refuse, target._k.dtype, target._a)
             return _written(into, target, arguments.bind(row, (target, *rest), kwargs))

@@ -211,27 +211,27 @@ def _arrays(indices: Indices) -> list[Any]:
     return [None if i is None else i._a for i in indices]
 
 
-def _home(self: Tensor, indices: Indices) -> Any:
+def _backend(self: Tensor, indices: Indices) -> Any:
     """The device that an index is read or written on: indices may lie on the CPU, or where the tensor
     does.
     """
     escape("an index on a CUDA device")
-    home = self._k.home
+    backend = self._k.backend
     for i in indices:
-        if i is not None and i._k.home is not None and i._k.home is not home:
+        if i is not None and i._k.backend is not None and i._k.backend is not backend:
             raise RuntimeError(
                 "indices should be either on cpu or on the same device as the indexed tensor "
                 f"({self._k.device})"
             )
-    return home
+    return backend
 
 
 def _read(self: Tensor, indices: Indices) -> Tensor:
     if self._k.on_meta:
         shape = advanced_indexing.understand(self._l.shape, _arrays(indices)).result
         out = wrap(meta_array(shape, self._k.np), self._k)
-    elif self._k.home is not None or any(i is not None and i._k.home is not None for i in indices):
-        out = wrap(_home(self, indices).run_read(self._a, _arrays(indices)), self._k)
+    elif self._k.backend is not None or any(i is not None and i._k.backend is not None for i in indices):
+        out = wrap(_backend(self, indices).run_read(self._a, _arrays(indices)), self._k)
     else:
         out = wrap(advanced_indexing.read(self._a, _arrays(indices)), self._k)
         if TAPE:
@@ -340,7 +340,7 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
     if not isinstance(value, Tensor):
         value = wrap(
             constant(number(value, target._k.dtype)),
-            kind(target._k.dtype) if (target._k.home is not None) else target._k,
+            kind(target._k.dtype) if (target._k.backend is not None) else target._k,
         )
     elif value._l.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
@@ -359,7 +359,7 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
 
 def _placed_on(target: Tensor, value: Tensor) -> None:
     """Values lie where the tensor does, or are a single one of the CPU."""
-    if value._k.home is not target._k.home and (value._l.ndim or value._k.home is not None):
+    if value._k.backend is not target._k.backend and (value._l.ndim or value._k.backend is not None):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but got values is on "
             f"{value._k.device}, different from other tensors on {target._k.device} (when "
@@ -385,10 +385,10 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     if 0 not in target._l.strides:
         check_writable(target, False)
     settle()
-    if target._k.home is not None:
+    if target._k.backend is not None:
         _placed_on(target, value)
         escape("an index on a CUDA device")
-        target._k.home.write(advanced_indexing.write, (target._a, indices, value._a))
+        target._k.backend.write(advanced_indexing.write, (target._a, indices, value._a))
     elif not target._k.on_meta:
         advanced_indexing.write(target._a, indices, value._a)
         if TAPE:

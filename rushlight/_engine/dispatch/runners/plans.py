@@ -53,20 +53,21 @@ class Script:
         self._know(values)
         kernel, quiet = None, False
         if getattr(function, "func", None) is Formula.compute:
-            way, operands = "large" if result._l.size >= BIG else "fn", operands[0]
+            method, operands = "large" if result._l.size >= BIG else "fn", operands[0]
             kernel = function.args[0].kernel, operands
-            code = f"{self._constant(function.args[0])}.{way}"
+            code = f"{self._constant(function.args[0])}.{method}"
         elif getattr(function, "__func__", None) is Reducer.run:
-            way, operands = function.__self__.way(*operands), operands[:1]
-            code, quiet = self._constant(way), hasattr(way, "quiet")
+            function, operands = function.__self__.resolve(*operands), operands[:1]
+            code, quiet = self._constant(function), hasattr(function, "quiet")
         else:
             row, function = getattr(function, "row", None), getattr(function, "body", function)
             owner = getattr(function, "__self__", function)
             kernel = owner.bare(*operands) if hasattr(owner, "bare") else None
             quiet = row is not None and bool(row.options.get("quiet"))
-            way = function.way(*operands) if hasattr(function, "way") else NotImplemented
-            operands = operands if way is NotImplemented else tuple(arrays_in(operands))
-            code = self._constant(function if way is NotImplemented else way)
+            found = function.resolve(*operands) if hasattr(function, "resolve") else NotImplemented
+            if found is not NotImplemented:
+                function, operands = found, tuple(arrays_in(operands))
+            code = self._constant(function)
         self.quiet = self.quiet and (quiet or bool(kernel))
         if kernel and self._loop(*kernel, result if isinstance(result, tuple) else (result,)):
             return
@@ -74,7 +75,7 @@ class Script:
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
             self.names[id(result._a)] = self._line(
-                code if result._l.ndim or hasattr(way, "quiet") else f"array({code})"
+                code if result._l.ndim or hasattr(function, "quiet") else f"array({code})"
             )
         else:
             name = self._line(code)

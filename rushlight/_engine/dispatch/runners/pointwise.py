@@ -16,7 +16,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core.accelerator import asarray
-from rushlight._engine.dispatch import arguments, interpreters as state, node_names, out_arguments, overrides
+from rushlight._engine.dispatch import arguments, interpreters, node_names, out_arguments, overrides
 from rushlight._engine.dispatch.generated_code import MAKING, compile_function, made
 from rushlight._engine.dispatch.number_operands import NUMBERS, scalar
 from rushlight._engine.dispatch.runners.formulas import BIG, Formula
@@ -93,7 +93,7 @@ def make(formula, entries, check):
         {check}
         {arrays}
         entry = entries.get(({key},))
-        if entry is None or entry.kind.away{apart}:
+        if entry is None or entry.kind.off_cpu{apart}:
             return formula({values})
         {scalars}
         try:
@@ -110,7 +110,7 @@ def make(formula, entries, check):
 # What the generated functions see beside their own row.
 SCOPE: dict[str, Any] = {
     **MAKING,
-    "PLAIN": state.PLAIN,
+    "PLAIN": interpreters.PLAIN,
     "BIG": BIG,
     "ndarray": np.ndarray,
     "asarray": asarray,
@@ -241,9 +241,8 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
 def _plain(p: signature.Param, value: Any) -> bool:
     """Whether all arguments of this one's class (of this value, for an attribute) take the same way."""
     if p.is_tensor:
-        return (
-            value.__class__ in state.PLAIN or value is None or (p.takes_number and value.__class__ in NUMBERS)
-        )
+        plain = value is None or value.__class__ in interpreters.PLAIN
+        return plain or (p.takes_number and value.__class__ in NUMBERS)
     if p.is_number:
         return value is p.default or (value.__class__ in NUMBERS and not _same_number(value, p.default))
     return not p.is_list and value.__class__ in (bool, int, float, str, type(None))

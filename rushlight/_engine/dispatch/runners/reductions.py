@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
-from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.core.layout import as_tuple, spread
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.derive import cast, vjp
@@ -42,7 +42,7 @@ MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
 
 
-Way = Callable[[Array], Array]
+ArrayFunction = Callable[[Array], Array]
 
 
 class Reducer:
@@ -53,7 +53,7 @@ class Reducer:
         self.meaning: Reduction = row.body(X, *extras)
         finish = self.meaning.finish
         self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
-        self._plans: dict[Any, Way] = {}
+        self._plans: dict[Any, ArrayFunction] = {}
         forget(self._plans)
         self._map_gradient: Any = None
         self._finish_gradient: Any = None
@@ -90,23 +90,25 @@ class Reducer:
         """The reduction of an array over `axes`."""
         token = hush()
         try:
-            return np.asarray(self.way(a, axes, keepdim, compute, result)(a))
+            return np.asarray(self.resolve(a, axes, keepdim, compute, result)(a))
         finally:
             restore(token)
 
-    def way(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype) -> Way:
+    def resolve(
+        self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype
+    ) -> ArrayFunction:
         """The plan of arrays laid out as `a`; it may give a number for an array of no dims."""
         key = a.dtype, a.shape, a.strides, axes, keepdim, compute, result
         found = self._plans.get(key)
         if found is None:
-            found = self._way(a, axes, keepdim, compute, result)
+            found = self._resolve(a, axes, keepdim, compute, result)
             keep(self._plans, key, found)
         return found
 
-    def _way(
+    def _resolve(
         self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype
-    ) -> Way:
-        total: Way | None = None
+    ) -> ArrayFunction:
+        total: ArrayFunction | None = None
         if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
@@ -123,7 +125,7 @@ class Reducer:
             count = np.array(prod([a.shape[i] for i in axes]), work.np)
             finish = program((self.finish,), (("combined", work.name), ("count", work.name)), work.name)
 
-        def way(a: Array) -> Array:
+        def reduce(a: Array) -> Array:
             acc = total(a)
             if finish is not None:
                 acc = finish([acc, count])[0]
@@ -131,9 +133,11 @@ class Reducer:
                 acc = np.asarray(acc)
             return acc if acc.dtype == to else acc.astype(to)
 
-        return way
+        return reduce
 
-    def _by_numpy(self, like: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Way:
+    def _by_numpy(
+        self, like: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype
+    ) -> ArrayFunction:
         """NumPy's reduction of what elements mean."""
         combine, work = self.meaning.combine, dt.opmath(compute)
         reduce: Any = UFUNCS[combine].reduce
@@ -252,16 +256,16 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    if LOCAL.enabled or TAPE or WRAPPED or t._k.away:
+    if LOCAL.enabled or TAPE or WRAPPED or t._k.off_cpu:
         return t.reshape(kept)
     return wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.away or TAPE or WRAPPED:
+    if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
         found: Tensor = t.expand(shape)
         return found
-    return wrap(np.broadcast_to(t._a, shape), t._k)
+    return wrap(spread(t._a, shape), t._k)
 
 
 def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -321,14 +325,14 @@ class _Once:
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
-        if of.home is not None:
+        if of.backend is not None:
             escape("an op on a CUDA device")
             way = partial(found.run, axes=axes, keepdim=keepdim, compute=compute, result=result)
-            return wrap(of.home.run_reduction(found, way, a, (axes, keepdim, compute, result))), None
+            return wrap(of.backend.run_reduction(found, way, a, (axes, keepdim, compute, result))), None
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
             TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))
-        return out, found.way(a, axes, keepdim, compute, result)
+        return out, found.resolve(a, axes, keepdim, compute, result)
 
 
 def reduce_runner(row: Row) -> Callable[..., Any]:

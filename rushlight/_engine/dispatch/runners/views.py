@@ -79,12 +79,14 @@ def view_runner(row: Row) -> Run:
         return run(t, *rest) if t.__class__ not in WRAPPED else row(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        home = t._k.home
+        backend = t._k.backend
         memory: Any = t._m
         way = (
-            NotImplemented if native is None else native(memory if home is None else memory.outline(), *rest)
+            NotImplemented
+            if native is None
+            else native(memory if backend is None else memory.outline(), *rest)
         )
-        if home is not None and way is not NotImplemented:
+        if backend is not None and way is not NotImplemented:
             way = (Seen(way[0]), *way[1:])
         *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
         of = from_numpy_dtype(way[0](t._m, *way[1]).dtype)  # of complex numbers' parts it is another
@@ -110,7 +112,7 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
         from rushlight._engine.tensors.meta import meta_array
 
         array = meta_array(layout.sizes, a.dtype, layout.strides)
-    elif t._k.home is not None:
+    elif t._k.backend is not None:
         if extent(layout) * step > a.nbytes:
             return _beyond(t, layout)
         return _relaid, (layout.sizes, strides, layout.offset * step), True

@@ -16,7 +16,7 @@ from rushlight._engine.derive.types import infer
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.loops.pointwise import work_dtype
-from rushlight._engine.kernels.runtime import parallel as pool, team
+from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr
 
@@ -93,7 +93,7 @@ class Columns(Tiered):
         matrix = arrays[self.roles.index("matrix")]
         rows, columns = matrix.shape[-2:]
         few = columns < 2 * _COLUMNS_PER_THREAD
-        if matrix.ndim != 2 or (rows < 2 * CHUNK if few else pool.get_num_threads() < 2):
+        if matrix.ndim != 2 or (rows < 2 * CHUNK if few else parallel.get_num_threads() < 2):
             return self(*arrays, out=out)
         if out is None:
             out = tuple([np.empty(columns, d) for d in self._out])
@@ -102,7 +102,7 @@ class Columns(Tiered):
         return results[0] if len(results) == 1 else results
 
     def _by_columns(self, arrays: tuple[Any, ...], results: tuple[Any, ...], rows: int, width: int) -> None:
-        pieces = min(pool.get_num_threads() * 2, width // _COLUMNS_PER_THREAD)
+        pieces = min(parallel.get_num_threads() * 2, width // _COLUMNS_PER_THREAD)
         cuts = [width * i // pieces for i in range(pieces + 1)]
         self._run(
             self.fn,
@@ -121,7 +121,7 @@ class Columns(Tiered):
         """The ufunc on each piece, in threads."""
         count, at = len(self.roles), self.roles.index("matrix")
         dims = [p[at].shape[::-1] if self.roles[0] == "percol" else p[at].shape for p in pieces]
-        if not team.calls(function, pieces, dims, pool.get_num_threads()):
+        if not team.calls(function, pieces, dims, parallel.get_num_threads()):
             for p in pieces:
                 function(*p[:count], out=tuple(p[count:]))
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
-from rushlight._engine.core.layout import result_room
+from rushlight._engine.core.layout import result_memory
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.settings import settings
 from rushlight._engine.derive.exactness import same_bits
 from rushlight._engine.derive.reference import program
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.runtime import parallel as pool, team
+from rushlight._engine.kernels.runtime import parallel, team
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, symbol
 
@@ -50,7 +50,7 @@ class Pointwise(Tiered):
         token = hush()
         try:
             if out is None and len(self.out) == 1:
-                out = result_room(arrays, self.out[0])
+                out = result_memory(arrays, self.out[0])
             found = self._program(arrays)
             shape = arrays[0].shape if arrays else ()
             for a in arrays:
@@ -92,8 +92,8 @@ class Pointwise(Tiered):
         if max(a.size for a in arrays) < PARALLEL and len({a.shape for a in arrays}) == 1:
             return self(*arrays, out=out)
         if out is None and len(self.out) == 1:
-            out = result_room(arrays, self.out[0])
-        return pool.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
+            out = result_memory(arrays, self.out[0])
+        return parallel.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
 
 
 def _deliver(
@@ -140,7 +140,7 @@ def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:
     ready = settings.kernels != "numpy" and kernel.compile_now()
 
     def run(operands: Sequence[Array], results: Sequence[Array]) -> None:
-        whole, shape, threads = (*operands, *results), results[0].shape, pool.get_num_threads()
+        whole, shape, threads = (*operands, *results), results[0].shape, parallel.get_num_threads()
         if (
             ready
             and threads > 1

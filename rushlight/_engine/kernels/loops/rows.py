@@ -16,7 +16,7 @@ from rushlight._engine.derive.reference import program
 from rushlight._engine.kernels.emit import machine_code
 from rushlight._engine.kernels.emit.meaning import Meaning
 from rushlight._engine.kernels.loops.pointwise import work_dtype
-from rushlight._engine.kernels.runtime import parallel as pool
+from rushlight._engine.kernels.runtime import parallel
 from rushlight._engine.kernels.runtime.tiers import Tiered
 from rushlight._engine.ops.expressions import Expr, toposort
 from rushlight._engine.ops.row_expressions import is_vector
@@ -102,7 +102,7 @@ class Rows(Tiered):
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Rows shared out over threads."""
-        return pool.split(self.fn, arrays, self.core, self.out, out)
+        return parallel.split(self.fn, arrays, self.core, self.out, out)
 
 
 @cache

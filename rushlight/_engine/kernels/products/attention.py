@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.kernels.products import attention_code as attentioncode, tile_code
 from rushlight._engine.kernels.products.tiles import Array, Layout, offsets, suits
 from rushlight._engine.kernels.runtime import native, parallel, team
-from rushlight._engine.ops.resolved import Way
+from rushlight._engine.ops.resolved import ArrayFunction
 
 # Bytes of a strip of scores, which stays in a second-level cache; rows of a tile, and its most columns; most
 # rows of a strip, fewer where later strips see more keys.
@@ -53,7 +53,7 @@ def over(write: Any, causal: bool, scale: float, *operands: Array) -> tuple[team
     return _call(write, layouts, q.dtype.name, causal, float(scale)), prod(q.shape) * k.shape[-2] >= _PARALLEL
 
 
-def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Way | None:
+def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> ArrayFunction | None:
     """A function of operands like these, of equal leading axes: (softmax(q k' scale) v, what `unattend`
     needs); None without machine code.
     """

@@ -23,7 +23,7 @@ from rushlight._engine.kernels.products.tiles import Array, suits
 from rushlight._engine.kernels.runtime import autotune, parallel, stages, team
 from rushlight._engine.kernels.runtime.stages import Stage, Stages, add_reduce, copy, formula, joined
 from rushlight._engine.ops.expressions import symbol
-from rushlight._engine.ops.linalg.matmul import large
+from rushlight._engine.ops.linalg.matmul import is_large_product
 
 _ALIGNED = 64
 
@@ -62,12 +62,14 @@ def _zeros(*arrays: Array) -> list[Stages | None]:
     return [copy(a, np.zeros((), a.dtype)) for a in arrays]
 
 
-def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]]) -> tuple[Array, list[Stages | None]]:
+def _widened(
+    scratch: Scratch, a: Array, pads: Sequence[tuple[int, int]]
+) -> tuple[Array, list[Stages | None]]:
     """An array with zeros before and behind its last dims, and what fills it in."""
     if not any(any(p) for p in pads):
         return a, []
     space = a.shape[a.ndim - len(pads) :]
-    wide = room.empty(
+    wide = scratch.empty(
         (
             *a.shape[: a.ndim - len(pads)],
             *[low + n + high for n, (low, high) in zip(space, pads, strict=True)],
@@ -78,14 +80,14 @@ def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]]) -> tuple[
     return wide, [*_zeros(wide), copy(wide[inside], a)]
 
 
-def product(room: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
+def product(scratch: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
     """a @ b: ops/linalg/matmul.py's."""
-    if not large(a, b):
+    if not is_large_product(a, b):
         return stages.matmul(a, b, out)
     plan = None if gemv.fits(a, b) else gemm.planned(a, b, autotune.rows(a, b) if settings.autotune else 0)
     if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:
         return None
-    rooms = [room.empty((size,), np.uint8) for size in (plan.left, plan.right)]
+    rooms = [scratch.empty((size,), np.uint8) for size in (plan.left, plan.right)]
     return _stages(plan.call, plan.threads(), a, b, *rooms, out)
 
 
@@ -116,14 +118,14 @@ def _attended(write: Any, causal: bool, scale: float, *operands: Array) -> Stage
     return _stages(call, parallel.get_num_threads() if many else 1, *operands)
 
 
-def convolution(room: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
+def convolution(scratch: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
     """kernels/products/convolution.py's product."""
     plan = None if convolve.divided(which, a, b) else convolve.planned(which, a, b, *how)
     if plan is None or plan.strides != out.strides or a.dtype != out.dtype:
         return None
-    wide, filled = _widened(room, a, plan.pads)
-    packed = room.empty((plan.size,), np.uint8)
-    first = room.empty(out.swapaxes(0, 1).shape, out.dtype) if plan.turned else out
+    wide, filled = _widened(scratch, a, plan.pads)
+    packed = scratch.empty((plan.size,), np.uint8)
+    first = scratch.empty(out.swapaxes(0, 1).shape, out.dtype) if plan.turned else out
     return joined(
         [
             *filled,

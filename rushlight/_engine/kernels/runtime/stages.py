@@ -247,12 +247,12 @@ def reduced(function: np.ufunc, a: Array, axes: Sequence[int], out: Array, skip:
     """`out`, combined with function.reduce of a C-ordered array along all, the first or the last axes or
     both, of one dtype; without the `skip` first elements of each.
     """
-    walk = [
+    loops = [
         (of, prod([n for _, n in axis]))
         for of, axis in groupby([(i in axes, n) for i, n in enumerate(a.shape) if n > 1], itemgetter(0))
     ]
     whole = a.flags.c_contiguous and out.flags.c_contiguous and a.dtype == out.dtype
-    over, (to, start, item) = [o for o, _ in walk], (pointer(out), pointer(a), a.itemsize)
+    over, (to, start, item) = [o for o, _ in loops], (pointer(out), pointer(a), a.itemsize)
     types = f"{2 * a.dtype.char}->{a.dtype.char}"
     if not (whole and a.size and types in function.types) or over not in (
         [True],
@@ -262,10 +262,10 @@ def reduced(function: np.ufunc, a: Array, axes: Sequence[int], out: Array, skip:
     ):
         return None
     if over == [True, False]:
-        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(skip, walk[0][1])]
+        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(skip, loops[0][1])]
         steps = [item] * 3
     else:
-        outer, kept, inner = [1, 1, *[n for _, n in walk]][-3:]
+        outer, kept, inner = [1, 1, *[n for _, n in loops]][-3:]
         jobs = [
             [to + k * item, start + ((i * kept + k) * inner + skip) * item, to + k * item, inner - skip]
             for i in range(outer)

@@ -269,19 +269,19 @@ def _strides(lines: Sequence[Any], shape: tuple[int, ...]) -> Array:
 
 def _line(lines: Sequence[Any], shape: tuple[int, ...]) -> tuple[int, list[int]]:
     """The axis from which on all operands lie as one line, and their byte steps through it."""
-    walk = [
+    loops = [
         (i, n, strides)
         for i, (n, strides) in enumerate(zip(shape, _strides(lines, shape).T.tolist(), strict=True))
         if n != 1
     ][::-1]
-    if not walk:
+    if not loops:
         return 0, [0] * len(lines)
-    axis, following = walk[0][0], [n * walk[0][1] for n in walk[0][2]]
-    for i, n, strides in walk[1:]:
+    axis, following = loops[0][0], [n * loops[0][1] for n in loops[0][2]]
+    for i, n, strides in loops[1:]:
         if strides != following:
-            return axis, walk[0][2]
+            return axis, loops[0][2]
         axis, following = i, [n * s for s in strides]
-    return 0, walk[0][2]
+    return 0, loops[0][2]
 
 
 def calls(

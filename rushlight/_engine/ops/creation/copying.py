@@ -15,7 +15,7 @@ from rushlight._engine.core.conversion import convert, needs_care
 from rushlight._engine.core.layout import channels_last_strides, format_strides, has_channels_last, laid_out
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m
-from rushlight._engine.ops.resolved import Way
+from rushlight._engine.ops.resolved import ArrayFunction
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
@@ -102,19 +102,21 @@ def duplicate(a: Array, order: Any = "C") -> Array:
     return a.copy() if a.size < _LARGE else assign(np.empty(a.shape, a.dtype), a)
 
 
-def formatted(like: Array, way: Way, dims: Any = (4, 5)) -> Way:
-    """`way`, whose results are in channels last where its operand, laid out as `like` of so many dims, is."""
+def formatted(like: Array, run: ArrayFunction, dims: Any = (4, 5)) -> ArrayFunction:
+    """`run`, whose results are in channels last where its operand, laid out as `like` of so many dims, is."""
     if not has_channels_last(like.shape, like.strides, dims):
-        return way
+        return run
 
-    def last(a: Array) -> Array:
+    def channels_last(a: Array) -> Array:
         return assign(laid_out(a.shape, (channels_last_strides(a.shape),), a.dtype), a)
 
-    def run(a: Array) -> Any:
-        found = way(a)
-        return last(found) if found.__class__ is np.ndarray else tuple(map(last, found))
+    def run_formatted(a: Array) -> Any:
+        found = run(a)
+        if found.__class__ is np.ndarray:
+            return channels_last(found)
+        return tuple(map(channels_last, found))
 
-    return run
+    return run_formatted
 
 
 def in_format(found: Any, like: Any, dims: Any = (4, 5)) -> Any:

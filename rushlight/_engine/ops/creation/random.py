@@ -28,7 +28,7 @@ from rushlight._engine.numerics.distributions import in_memory_order
 from rushlight._engine.numerics.rng import Engine, Few, default_engine
 from rushlight._engine.ops.creation.filled import Fill, factory, like, np_dtype, sizes_of
 from rushlight._engine.ops.reductions.scanning import running_sums
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
 
 
@@ -285,7 +285,7 @@ def randint_like(
 
 @opaque(out=True, quiet=True)
 @resolved
-def bernoulli(input, p: float | None = None, *, generator: Any = None) -> Way:
+def bernoulli(input, p: float | None = None, *, generator: Any = None) -> ArrayFunction:
     """Ones with the probabilities in input (or all with probability p), else zeros."""
     of = dt.from_numpy_dtype(input.dtype)
     if p is not None:
@@ -423,7 +423,9 @@ def _no_rule(op: str) -> Any:
 
 @opaque(out=True)
 @resolved
-def multinomial(input, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Way:
+def multinomial(
+    input, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> ArrayFunction:
     """num_samples indices for each row of weights in input, drawn by them."""
     draw = categories.chooser(input, num_samples, replacement, running_sums)
     return lambda a: draw(engine_of("multinomial", generator), a)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.errors import check_multipliable, wrap_dim
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
@@ -15,14 +16,14 @@ from rushlight._engine.ops.linalg.matmul import (
     Array,
     bmm,
     conjugate,
+    is_low_precision,
     mm,
-    multiplier,
     mv,
-    narrow,
+    product_function,
     sum_of_outers,
-    widely,
+    unrounded_product_function,
 )
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
 from rushlight._engine.ops.table import ROWS, composite, contract, pointwise
 
@@ -41,28 +42,27 @@ def linear(input, weight, bias: Tensor | None = None) -> str:
 
 @linear.kernel
 @resolved
-def linear_kernel(x: Array, w: Array, bias: Array | None) -> Way:
+def linear_kernel(x: Array, w: Array, bias: Array | None) -> ArrayFunction:
     if not (x.ndim and w.ndim):
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D"
         )
     if x.dtype != w.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
-    if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
+    if bias is not None and is_low_precision(x) and (x.ndim < 3 or x.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
-        run = _with_bias(x, w, bias, widely)
+        run = _linear(x, w, bias, unrounded_product_function)
         return lambda x, w, bias: run(x, w, bias.astype(np.float32)).astype(x.dtype)
-    return _with_bias(x, w, bias, multiplier)
+    return _linear(x, w, bias, product_function)
 
 
-def _with_bias(x: Array, w: Array, bias: Array | None, multiplier: Way) -> Way:
+def _linear(
+    x: Array, w: Array, bias: Array | None, resolve: Callable[[Array, Array], ArrayFunction]
+) -> ArrayFunction:
+    """x @ w.T + bias. resolve: a matrix product's function for operands that lie so."""
     shape, sizes = (*x.shape[:-1], *w.shape[:-1]), x.shape
-    if w.ndim > 1 and (not x.ndim or x.shape[-1] != w.shape[1]):
-        rows = x.size // x.shape[-1] if x.ndim and x.shape[-1] else 0
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x"
-            f"{x.shape[-1] if x.ndim else 1} and {w.shape[1]}x{w.shape[0]})"
-        )
+    if w.ndim > 1:
+        check_multipliable((math.prod(x.shape[:-1]), x.shape[-1]), w.T.shape)
     if bias is not None and bias.ndim and bias.shape[-1] not in (1, *shape[-1:]):
         raise RuntimeError(
             f"The expanded size of the tensor ({shape[-1]}) must match the existing size "
@@ -71,7 +71,7 @@ def _with_bias(x: Array, w: Array, bias: Array | None, multiplier: Way) -> Way:
         )
     if w.ndim > 1 and x.ndim != 2:
         sizes = math.prod(x.shape[:-1]), x.shape[-1]
-    multiply = multiplier(x.reshape(sizes), w.T)
+    multiply = resolve(x.reshape(sizes), w.T)
 
     def run(x: Array, w: Array, bias: Array | None = None) -> Array:
         found = np.asarray(multiply(x.reshape(sizes), w.T)).reshape(shape)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.core.dtype import C_NAMES
+from rushlight._engine.core.errors import check_batches, check_multipliable
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import converted
-from rushlight._engine.ops.resolved import Way, resolved
-from rushlight._engine.ops.table import Array, Row, composite, contract
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
+from rushlight._engine.ops.table import Array, composite, contract
 
 
 def same_dtype(op: str, a: Array, b: Array) -> None:
@@ -32,23 +33,24 @@ def _c_name(a: Array) -> str:
 _LARGE = 1 << 18
 
 
-def narrow(a: Array) -> bool:
+def is_low_precision(a: Array) -> bool:
     """Whether these are floats of one or two bytes."""
     return a.dtype.itemsize <= 2 and a.dtype.kind not in "iub"
 
 
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
-    return multiplier(a, b)(a, b)  # type: ignore[no-any-return]
+    found: Array = product_function(a, b)(a, b)
+    return found
 
 
-def multiplier(a: Array, b: Array) -> Way:
+def product_function(a: Array, b: Array) -> ArrayFunction:
     """`product` of operands that lie like these."""
-    multiply = widely(a, b)
-    return _rounded(multiply) if narrow(a) else multiply
+    multiply = unrounded_product_function(a, b)
+    return _rounded(multiply) if is_low_precision(a) else multiply
 
 
-def _rounded(multiply: Way) -> Way:
+def _rounded(multiply: ArrayFunction) -> ArrayFunction:
     def run(a: Array, b: Array) -> Array:
         found = multiply(a, b)
         return converted(found, np.empty(found.shape, a.dtype))
@@ -56,39 +58,29 @@ def _rounded(multiply: Way) -> Way:
     return run
 
 
-def wide(a: Array, b: Array) -> Array:
+def unrounded_product(a: Array, b: Array) -> Array:
     """The product, of two-byte floats in float32."""
-    return widely(a, b)(a, b)  # type: ignore[no-any-return]
+    found: Array = unrounded_product_function(a, b)(a, b)
+    return found
 
 
-def large(a: Array, b: Array) -> bool:
+def is_large_product(a: Array, b: Array) -> bool:
     """Whether a product is the compiler's, where it has machine code for the operands."""
     return a.ndim > 1 and b.ndim > 1 and a.size * b.shape[-1] >= _LARGE
 
 
-def widely(a: Array, b: Array) -> Way:
-    """`wide` of operands that lie like these."""
-    many = large(a, b)
-    found = service("matrix product")(a, b) if many else None
+def unrounded_product_function(a: Array, b: Array) -> ArrayFunction:
+    """`unrounded_product` of operands that lie like these."""
+    many = is_large_product(a, b)
+    found: ArrayFunction | None = service("matrix product")(a, b) if many else None
     if found is not None:
         return found
-    if narrow(a):
-        return lambda a, b: wide(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
+    if is_low_precision(a):
+        return lambda a, b: unrounded_product(
+            converted(a, np.empty_like(a, np.float32)), converted(b, np.empty_like(b, np.float32))
+        )
     # Of two matrices or two vectors, dot is the shorter way to the same routine.
     return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not many else np.matmul
-
-
-def _multiplying(row: Row) -> Callable[..., Any]:
-    """Decorator for a check of the operands: the row's kernel is their product."""
-
-    def declare(check: Callable[[Array, Array], None]) -> Any:
-        def way(a: Array, b: Array) -> Way:
-            check(a, b)
-            return multiplier(a, b)
-
-        return row.kernel(resolved(way))
-
-    return declare
 
 
 @contract(out=True)
@@ -97,13 +89,15 @@ def mm(input, mat2) -> str:
     return "ij,jk->ik"
 
 
-@_multiplying(mm)
-def _(a: Array, b: Array) -> None:
+@mm.kernel
+@resolved
+def mm_kernel(a: Array, b: Array) -> ArrayFunction:
     if a.ndim != 2 or b.ndim != 2:
         which = "self" if a.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
     same_dtype("expected scalar type", a, b)
-    _check_inner(a, b)
+    check_multipliable(a.shape, b.shape)
+    return product_function(a, b)
 
 
 @mm.gradient
@@ -139,16 +133,14 @@ def bmm(input, mat2) -> str:
     return "bij,bjk->bik"
 
 
-@_multiplying(bmm)
-def _(a: Array, b: Array) -> None:
+@bmm.kernel
+@resolved
+def bmm_kernel(a: Array, b: Array) -> ArrayFunction:
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     same_dtype("expected scalar type", a, b)
-    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]."
-        )
+    check_batches(a.shape, b.shape)
+    return product_function(a, b)
 
 
 @bmm.gradient
@@ -165,8 +157,9 @@ def mv(input, vec) -> str:
     return "ij,j->i"
 
 
-@_multiplying(mv)
-def _(a: Array, b: Array) -> None:
+@mv.kernel
+@resolved
+def mv_kernel(a: Array, b: Array) -> ArrayFunction:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
     same_dtype("expected scalar type", a, b)
@@ -174,6 +167,7 @@ def _(a: Array, b: Array) -> None:
         raise RuntimeError(
             f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}), vec ({b.shape[0]})"
         )
+    return product_function(a, b)
 
 
 @contract(out=True)
@@ -182,8 +176,9 @@ def dot(input, tensor) -> str:
     return "i,i->"
 
 
-@_multiplying(dot)
-def _(a: Array, b: Array) -> None:
+@dot.kernel
+@resolved
+def dot_kernel(a: Array, b: Array) -> ArrayFunction:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
@@ -196,6 +191,7 @@ def _(a: Array, b: Array) -> None:
             f"[{b.shape[0]}] to have the same number of elements, but got "
             f"{a.shape[0]} and {b.shape[0]} elements respectively"
         )
+    return product_function(a, b)
 
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
@@ -210,6 +206,8 @@ def matmul(input, other):
         return mv(input, other)
     if n == 0 or k == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {k}D")
+    if n == 1 and k == 2:
+        return mm(input.unsqueeze(0), other).squeeze(-2)
     if n == 1:
         return _batched(input.unsqueeze(0), other).squeeze(-2)
     if k == 1:
@@ -220,19 +218,10 @@ def matmul(input, other):
 def _batched(a: Any, b: Any) -> Any:
     if b.ndim == 2 and a.ndim > 2:
         # One matrix on the right: fold the batch into the rows, one big product.
-        _check_inner(a, b)
-        rows = int(np.prod(a.shape[:-1], dtype=np.int64))
+        rows = math.prod(a.shape[:-1])
+        check_multipliable((rows, a.shape[-1]), b.shape)
         return mm(a.reshape(rows, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
     return _matmul(a, b)
-
-
-def _check_inner(a: Any, b: Any) -> None:
-    if a.shape[-1] != b.shape[-2]:
-        rows = int(np.prod(a.shape[:-1]))
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and "
-            f"{b.shape[-2]}x{b.shape[-1]})"
-        )
 
 
 @contract(name="_matmul", where=("aten",))
@@ -241,16 +230,14 @@ def _matmul(input, other) -> str:
     return "...ij,...jk->...ik"
 
 
-@_multiplying(_matmul)
-def _(a: Array, b: Array) -> None:
+@_matmul.kernel
+@resolved
+def _matmul_kernel(a: Array, b: Array) -> ArrayFunction:
     same_dtype("expected scalar type", a, b)
-    if a.shape[-1] != b.shape[-2]:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{int(np.prod(a.shape[:-2]))}, {a.shape[-1]}] but got: "
-            f"[{int(np.prod(b.shape[:-2]))}, {b.shape[-2]}]."
-        )
+    if a.shape[-1] != b.shape[-2]:  # told, as PyTorch does, with all batch dims as one
+        check_batches((math.prod(a.shape[:-2]), *a.shape[-2:]), (math.prod(b.shape[:-2]), *b.shape[-2:]))
     broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return product_function(a, b)
 
 
 @_matmul.gradient

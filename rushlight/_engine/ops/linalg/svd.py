@@ -259,9 +259,9 @@ def _lstsq(A, B, rcond: float) -> tuple[Array, Array, Array]:
     inverse = np.where(counts, 1 / np.where(counts, S, 1), 0).astype(S.dtype)
     x = Vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (U.swapaxes(-1, -2).conj() @ B))
     # LAPACK's solution lies in memory as long as the right-hand sides.
-    room = np.zeros((*x.shape[:-2], x.shape[-1], max(A.shape[-2:])), x.dtype)
-    room[..., : x.shape[-2]] = x.swapaxes(-1, -2)
-    return room.swapaxes(-1, -2)[..., : x.shape[-2], :], np.asarray(counts.sum(-1), np.int64), S
+    columns = np.zeros((*x.shape[:-2], x.shape[-1], max(A.shape[-2:])), x.dtype)
+    columns[..., : x.shape[-2]] = x.swapaxes(-1, -2)
+    return columns.swapaxes(-1, -2)[..., : x.shape[-2], :], np.asarray(counts.sum(-1), np.int64), S
 
 
 @_lstsq.gradient

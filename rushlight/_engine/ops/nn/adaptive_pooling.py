@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.ops.creation.copying import formatted, in_format, tensor_of
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
 from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, mean_weights, parts, tuple_of
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 _F = ("nn.functional",)
@@ -20,8 +20,12 @@ _F = ("nn.functional",)
 
 def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n :]
-    wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
-    if n > 1 and isinstance(output_size, (list, tuple)) and x.ndim <= len(wanted):
+    alone = isinstance(output_size, int) or output_size is None
+    wanted = (output_size,) * n if alone else output_size
+    if not isinstance(wanted, (list, tuple)) or any(isinstance(o, (str, float)) for o in wanted):
+        kind = type(wanted).__name__
+        raise TypeError(f"{op}(): argument 'output_size' (position 2) must be tuple of ints, not {kind}")
+    if n > 1 and not alone and x.ndim <= len(wanted):
         raise ValueError(f"Input dimension should be at least {len(wanted) + 1}; {op}() got {list(x.shape)}")
     if len(wanted) != n:
         raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got {list(wanted)}")
@@ -99,7 +103,7 @@ def _by_matrices(x: Any, out: Ints) -> Any:
 
 @opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
 @resolved
-def _adaptive_max(input, out: Ints) -> Way:
+def _adaptive_max(input, out: Ints) -> ArrayFunction:
     """(maxima, their places) of windows that divide the last dims."""
     lead, space = input.shape[: input.ndim - len(out)], input.shape[input.ndim - len(out) :]
     bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]

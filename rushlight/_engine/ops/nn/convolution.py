@@ -26,11 +26,11 @@ from rushlight._engine.ops.nn.sliding_windows import (
     tuple_of,
     windows,
 )
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
 
 
-def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
+def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: Any) -> ArrayFunction:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
     run = service("convolution")(which, _wide(a), _wide(b), *how) or otherwise
     order = channels_last_strides if convolves_last(a, b) else contiguous_strides
@@ -64,7 +64,7 @@ def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
 
 @opaque(name="_convolution", where=("aten",), node="convolution")
 @resolved
-def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Way:
+def _convolution(input, weight, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> ArrayFunction:
     """(N, C, *in) by (O, C / groups, *k)."""
     out = _sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation)
 
@@ -89,7 +89,7 @@ def _convolution_gradient(s: Any, grad: Any) -> Any:
 @resolved
 def _convolution_input(
     grad, weight, space: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Way:
+) -> ArrayFunction:
     """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
     n, _, *out = grad.shape
     outs, channels, *kernel = weight.shape
@@ -127,7 +127,7 @@ def _convolution_input_gradient(s: Any, grad: Any) -> Any:
 @resolved
 def _convolution_weight(
     grad, input, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
-) -> Way:
+) -> ArrayFunction:
     """The sum over samples and places of (N, O, *out) times the windows of (N, C, *in)."""
     n, outs = grad.shape[:2]
 
@@ -385,7 +385,7 @@ def unfold(input, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride:
 
 @opaque(name="im2col", where=("aten",))
 @resolved
-def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Way:
+def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> ArrayFunction:
     """Windows as columns."""
     out = _sizes(input.shape[2:], kernel, stride, padding, dilation)
     if any(o <= 0 for o in out):

@@ -18,7 +18,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.nn.interpolation import keys_far, keys_near
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.row_expressions import fetch
 from rushlight._engine.ops.row_kernels import BIG
 from rushlight._engine.ops.table import ROWS, Array, composite
@@ -169,7 +169,7 @@ def _grid_sample(input, grid, mode: str, padding: str, align: bool):
 
 @_grid_sample.kernel
 @resolved
-def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> Way:
+def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> ArrayFunction:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
     fits = service("suits the team")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
@@ -290,7 +290,11 @@ def affine_grid(theta, size: Any, align_corners: bool | None = None):
     space = size[2:]
     axes = []
     for n in space:
-        line = ROWS["linspace"](-1, 1, n, dtype=theta.dtype) if n > 1 else theta.new_zeros(1)
+        line = (
+            ROWS["linspace"](-1, 1, n, dtype=theta.dtype, device=theta.device)
+            if n > 1
+            else theta.new_zeros(1)
+        )
         axes.append(line if align_corners else line * ((n - 1) / n))
     points = [*ROWS["meshgrid"](*axes, indexing="ij")][::-1]
     base = ROWS["stack"]([*points, theta.new_ones(space)], -1).view(1, -1, len(space) + 1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.ops.creation.copying import in_format, tensor_of
-from rushlight._engine.ops.linalg.matmul import narrow
+from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.table import ROWS, Array, composite
 
 
@@ -210,7 +210,7 @@ _LARGE = 1 << 16
 
 
 def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
-    wide = x.float() if narrow(x._a) else x  # the sum is rounded once
+    wide = x.float() if is_low_precision(x._a) else x  # the sum is rounded once
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
     weights = weights.astype(wide._l.dtype)
     first, *others = [

@@ -24,7 +24,7 @@ from rushlight._engine.ops.nn.sliding_windows import (
     reads,
     tuple_of,
 )
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 _F = ("nn.functional",)
@@ -122,7 +122,7 @@ def _spread(input, places, size: int) -> Array:
 
 @opaque(where=("aten",), node="max_pool", vjp=_to_places)
 @resolved
-def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
+def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> ArrayFunction:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
     space, wide, shape = input.shape[lead:], _widened(input, *how), (*input.shape[:lead], *out)
@@ -144,7 +144,7 @@ def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
     return formatted(input, run)
 
 
-def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
+def _widened(x: Array, kernel: Ints, *how: Ints) -> ArrayFunction:
     """How arrays like x are padded for windows with maxima."""
     lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
     return padder(x.shape, reach(x.shape[x.ndim - len(kernel) :], kernel, *how), lowest)
@@ -158,7 +158,9 @@ def _greatest(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
 
 @_greatest.kernel
 @resolved
-def _greatest_kernel(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
+def _greatest_kernel(
+    x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+) -> ArrayFunction:
     if math.prod(kernel) > FEW_TAPS or x.size > _LARGE:
         return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
@@ -253,7 +255,7 @@ def _shares(
 @resolved
 def _avg_pool(
     input, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool, divisor: int | None
-) -> Way:
+) -> ArrayFunction:
     """The sum of each window over its share."""
     lead, ones, of = input.ndim - len(kernel), (1,) * len(kernel), input.dtype
     space, wide_of = input.shape[lead:], of if of.itemsize > 2 else np.dtype(np.float32)

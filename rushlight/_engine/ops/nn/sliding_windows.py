@@ -6,11 +6,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from rushlight._engine.ops.resolved import Way
+from rushlight._engine.ops.resolved import ArrayFunction
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -38,10 +39,16 @@ def mean_weights(size: int, count: int) -> Array:
 
 
 def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
-    """An int or a sequence as `count` ints; RuntimeError in PyTorch's words otherwise."""
+    """An int or a list or tuple as `count` ints.
+
+    TypeError where it is something else, RuntimeError, in PyTorch's words, where it has another length.
+    """
     if isinstance(value, int):
         return (value,) * count
-    found = tuple(int(v) for v in value)
+    if not isinstance(value, (list, tuple)) or not all(hasattr(v, "__index__") for v in value):
+        kind = type(value).__name__
+        raise TypeError(f"{op}(): argument '{name}' must be tuple of ints, not {kind}")
+    found = tuple(index(v) for v in value)
     if len(found) == 1:
         return found * count
     if len(found) != count:
@@ -66,7 +73,7 @@ def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
     return padder(a.shape, pads, value)(a)
 
 
-def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Way:
+def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> ArrayFunction:
     """`padded` of arrays of a shape."""
     if not any(p != (0, 0) for p in pads):
         return lambda a: a

@@ -15,7 +15,7 @@ from rushlight._engine.numerics.multinomial import search_rows
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import legacy, refuse_wide
 from rushlight._engine.ops.ordering.sorting import comparable
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 # --- searchsorted ---------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def isin(
     *,
     assume_unique: bool = False,
     invert: bool = False,
-) -> Way:
+) -> ArrayFunction:
     """Whether each element is among test_elements."""
     if not isinstance(elements, np.ndarray) and not isinstance(test_elements, np.ndarray):
         raise TypeError(

@@ -12,7 +12,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import arranged, assign
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, take_along
 from rushlight._engine.ops.reductions.scanning import put_back
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import Array, composite, opaque
 
 
@@ -113,7 +113,7 @@ def _like(found: Array, a: Array) -> Array:
 
 @opaque(out=True, vjp=put_back)
 @resolved
-def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Way:
+def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ArrayFunction:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
     d, source, result = wrap_dim(dim, input.ndim), at_least_1d(input), named("topk")
     if not 0 <= k <= source.shape[d]:
@@ -129,7 +129,7 @@ def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 _FEW, _MOST, _SHARE, _LARGE = 5, 128, 100, 1 << 19
 
 
-def _first(like: Array, k: int, d: int, largest: bool) -> Way:
+def _first(like: Array, k: int, d: int, largest: bool) -> ArrayFunction:
     """What gives the k first elements of the order along d, and where they are."""
 
     def by_sorting(a: Array) -> tuple[Array, Array]:

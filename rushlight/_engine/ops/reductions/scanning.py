@@ -13,14 +13,14 @@ from rushlight._engine.core.results import named
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.creation.copying import tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 # Running sums are kept in the next wider type and rounded at each element, as PyTorch does.
 _WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float32, "bfloat16": np.float32}
 
 
-def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
+def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> ArrayFunction:
     if result is None:
         result = dt.int64 if a.dtype.kind in "iub" else dt.from_numpy_dtype(a.dtype)
     if result is dt.bool_:
@@ -65,7 +65,7 @@ _LINES = 4  # rows that are done sooner one by one than beside each other in vec
 _UFUNCS = {"add": (np.add, "sum"), "mul": (np.multiply, "prod")}
 
 
-def running_sums(a: Array) -> Way:
+def running_sums(a: Array) -> ArrayFunction:
     """The sums along the last axis of arrays that lie as `a`, kept in their own precision (32 or 64 bits)."""
     shape, of, last = a.shape, a.dtype, a.ndim - 1
     kernel = service("scan kernel")("add", _along(shape, last), of.name, of.name)
@@ -83,7 +83,7 @@ def running_sums(a: Array) -> Way:
 
 @opaque(inplace=True, out=True)
 @resolved
-def cumsum(input, dim: int, *, dtype: dtype | None = None) -> Way:
+def cumsum(input, dim: int, *, dtype: dtype | None = None) -> ArrayFunction:
     """The sums of the elements up to each one along dim; integers are added in int64."""
     return _scan("add", input, dim, dtype)
 
@@ -100,7 +100,7 @@ cumsum.gradient(lambda s, grad: _from_behind(grad, s.dim))
 
 @opaque(inplace=True, out=True)
 @resolved
-def cumprod(input, dim: int, *, dtype: dtype | None = None) -> Way:
+def cumprod(input, dim: int, *, dtype: dtype | None = None) -> ArrayFunction:
     """The products of the elements up to each one along dim."""
     return _scan("mul", input, dim, dtype)
 

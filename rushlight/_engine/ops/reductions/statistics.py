@@ -15,7 +15,7 @@ from rushlight._engine.core.services import service
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.expressions import m, symbol
 from rushlight._engine.ops.indexing.along_dim import at_least_1d
-from rushlight._engine.ops.linalg.matmul import narrow
+from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.monoid import Reduction
 from rushlight._engine.ops.ordering.sorting import pick
 from rushlight._engine.ops.reductions.reductions import amax, amin, mean, sum, with_dims
@@ -362,7 +362,7 @@ def vector_norm(
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm", planned=True)
 def _p_norm(input, ord: Number, dim: Ints | None, keepdim: bool):
     """(sum |x| ** ord) ** (1 / ord)."""
-    size = abs_(input.float() if narrow(input._a) else input)
+    size = abs_(input.float() if is_low_precision(input._a) else input)
     return ((size**ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.ops.creation.copying import assign, duplicate, formatted, tensor_of
-from rushlight._engine.ops.resolved import Way, looked_up, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, looked_up, resolved
 from rushlight._engine.ops.table import WIDE, Array, composite, opaque
 
 
@@ -21,7 +21,7 @@ def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
 
 @opaque(name="constant_pad_nd", where=("torch",))
 @resolved
-def _pad_constant(input, pad: Ints, value: Number = 0) -> Way:
+def _pad_constant(input, pad: Ints, value: Number = 0) -> ArrayFunction:
     """Elements of `value` around the dims; negative numbers cut off."""
     if len(pad) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2, but it is {len(pad)}")
@@ -167,7 +167,7 @@ def _moves(shape: Any, pad: Any, mode: str) -> tuple[list[int], Any, list[tuple[
 
 @opaque(name="_pad_places", where=("aten",), quiet=True)
 @resolved
-def _pad_places(input, pad: Ints, mode: str) -> Way:
+def _pad_places(input, pad: Ints, mode: str) -> ArrayFunction:
     """input with both ends of its last dims continued by its own elements."""
     sizes, core, moves = _moves(input.shape, pad, mode)
 
@@ -183,7 +183,7 @@ def _pad_places(input, pad: Ints, mode: str) -> Way:
 
 @opaque(name="_pad_places_backward", where=("aten",))
 @resolved
-def _pad_places_backward(grad, pad: Ints, mode: str, shape: Ints) -> Way:
+def _pad_places_backward(grad, pad: Ints, mode: str, shape: Ints) -> ArrayFunction:
     """What is at the ends, added to where it came from."""
     _, core, moves = _moves(shape, pad, mode)
 

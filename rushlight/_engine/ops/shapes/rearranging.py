@@ -13,7 +13,7 @@ from rushlight._engine.core.layout import as_tuple
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.creation.copying import arranged, assign, in_format, tensor_of
 from rushlight._engine.ops.indexing.along_dim import at_least_1d, refuse_wide
-from rushlight._engine.ops.resolved import Way, resolved
+from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 
 
@@ -28,7 +28,7 @@ def diagflat(input, offset: int = 0):
 
 @opaque(quiet=True)
 @resolved
-def flip(input, dims: "*Ints") -> Way:
+def flip(input, dims: "*Ints") -> ArrayFunction:
     """The order of the elements along each of dims reversed."""
     axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
     if input.ndim - 1 in axes and input.size:  # PyTorch copies whole rows otherwise
@@ -106,7 +106,7 @@ roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), 
 
 
 def _triangle(name: str, doc: str, upper: bool) -> Row:
-    def body(input, diagonal: int = 0) -> Way:
+    def body(input, diagonal: int = 0) -> ArrayFunction:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
         if input.size > 1 << 14 or input.itemsize > 8:

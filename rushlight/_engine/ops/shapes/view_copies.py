@@ -35,6 +35,7 @@ def _copy(view: str, **facts: Any) -> None:
     def body(input: Any, *args: Any, **named: Any) -> Any:
         return _own(row(input.resolve_conj(), *args, **named))
 
+    body.__module__ = __name__  # which says the row's family
     return composite(body, name=f"{view}_copy", out=True, doc=f"{view}, copied.", where=_TORCH, **facts)
 
 
@@ -94,6 +95,8 @@ def _unsafe(name: str) -> None:
     def body(input: Any, *args: Any, **named: Any) -> Any:
         # The same memory, and no view: writes are the parts' own matter.
         return tuple([part.data for part in row(input, *args, **named)])
+
+    body.__module__ = __name__
 
     def gradient(s: Any, *grads: Any) -> Any:
         how = [getattr(s, p.name) for p in row.params[1:]]

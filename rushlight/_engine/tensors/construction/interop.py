@@ -141,7 +141,7 @@ def dlpack(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self._k.on_meta:
         raise BufferError("Can't export meta tensors: they have no memory")
-    if self._k.home is not None:
+    if self._k.backend is not None:
         raise BufferError(
             "Can't export tensors of a simulated CUDA device: no other library reaches its memory; use .cpu()"
         )
@@ -164,4 +164,4 @@ def dlpack(
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:
     """Tensor.__dlpack_device__: (1, 0), the CPU; (2, n), a CUDA device."""
-    return _CPU if self._k.home is None else (_CUDA, self.get_device())
+    return _CPU if self._k.backend is None else (_CUDA, self.get_device())

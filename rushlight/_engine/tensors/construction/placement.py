@@ -28,9 +28,9 @@ def refuse_placement(where: device | None, layout: Any = None, pin_memory: bool 
         )
 
 
-def home_of(where: device) -> Any:
+def backend_of(where: device) -> Any:
     """The CUDA device that a torch.device names."""
-    return accelerator.platform().home(available(where))
+    return accelerator.platform().backend(available(where))
 
 
 def track(t: Tensor) -> Tensor:

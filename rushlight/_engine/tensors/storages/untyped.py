@@ -202,7 +202,7 @@ class UntypedStorage:
         where = available(as_device("cuda" if device is None else device))
         if where == self.device:
             return self
-        flat = accelerator.platform().home(where).empty((self.nbytes(),), np.dtype(np.uint8))
+        flat = accelerator.platform().backend(where).empty((self.nbytes(),), np.dtype(np.uint8))
         flat[:] = self.cpu()._bytes()
         return UntypedStorage._over(flat)
 

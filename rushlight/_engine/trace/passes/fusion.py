@@ -23,7 +23,7 @@ from rushlight._engine.trace.recorder import Entry, root, roots
 
 # Beyond these a kernel spills more than fusion saves.
 _MOST_ARRAYS, _MOST_NODES = 14, 96
-# Rows are walked once per level of reductions, and what feeds them is computed each time.
+# Rows are read once per level of reductions, and what feeds them is computed each time.
 _COSTLY = COSTLY | {"div"}
 
 
@@ -164,7 +164,7 @@ class _Pair:
         )
 
     def _fits(self, form: str, handed: Sequence[Array], kept: Sequence[Array]) -> bool:
-        """Whether one walk over memory does for both."""
+        """Whether one pass over memory does for both."""
         shape = handed[0].shape
         if any(o.shape != shape for o in handed):
             return False
@@ -196,8 +196,8 @@ class _Pair:
         return True
 
     def _costs_twice(self, allowed: int) -> bool:
-        walks = sum(n.op == "reduce" for n in toposort(self.second.exprs)) + allowed
-        return walks > 1 and any(n.op in _COSTLY for n in toposort(self.first.exprs))
+        passes = sum(n.op == "reduce" for n in toposort(self.second.exprs)) + allowed
+        return passes > 1 and any(n.op in _COSTLY for n in toposort(self.first.exprs))
 
     def _expressions(
         self, handed: dict[int, Array], kept: Sequence[Array], extent: int | None

@@ -118,4 +118,4 @@ class Product:
     row, label = None, "matmul"
 
     def __call__(self, a: Array, b: Array) -> Any:
-        return matmul.wide(a, b)
+        return matmul.unrounded_product(a, b)

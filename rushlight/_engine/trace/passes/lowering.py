@@ -16,7 +16,7 @@ from rushlight._engine.kernels.products import gemm
 from rushlight._engine.kernels.products.gemv import fits
 from rushlight._engine.ops import row_kernels
 from rushlight._engine.ops.expressions import Expr, const, m, substitute, symbol, toposort
-from rushlight._engine.ops.linalg.matmul import large, narrow
+from rushlight._engine.ops.linalg.matmul import is_large_product, is_low_precision
 from rushlight._engine.ops.nn import class_losses
 from rushlight._engine.ops.row_expressions import reduce_
 from rushlight._engine.trace.passes.kernel_nodes import Array, Product, node
@@ -47,7 +47,7 @@ def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
 def _linear(entry: Entry) -> list[Entry] | None:
     """A product and the addition of a bias, which may then be fused with what follows."""
     (x, w, bias), out = entry.operands, entry.outs[0]
-    if narrow(x) and x.ndim > 1 and w.ndim == 2 and x.flags.c_contiguous:
+    if is_low_precision(x) and x.ndim > 1 and w.ndim == 2 and x.flags.c_contiguous:
         return _narrow(x.reshape(-1, x.shape[-1]), w.T, out.reshape(-1, out.shape[-1]), entry, bias)
     if (
         x.ndim < 2
@@ -74,7 +74,7 @@ def _narrow(a: Array, b: Array, out: Array, whole: Entry, bias: Array | None = N
     if fits(a, b) or not out.flags.c_contiguous or a.dtype != out.dtype:
         return None
     wide, total, found = [a, b], np.empty(out.shape, np.float32), list[Entry | None]()
-    if not large(a, b) or gemm.planned(a, b) is None:
+    if not is_large_product(a, b) or gemm.planned(a, b) is None:
         wide = [np.empty_like(x, np.float32) for x in (a, b)]
         found = [_converted(x, to, whole) for x, to in zip((a, b), wide, strict=True)]
     found.append(_product((wide[0], wide[1]), total, whole))
@@ -123,7 +123,7 @@ def _matmul(entry: Entry) -> list[Entry] | None:
 
 
 def _multiplied(a: Array, b: Array, out: Array, whole: Entry) -> list[Entry] | None:
-    thin = min(a.ndim, b.ndim) > 1 and narrow(a)
+    thin = min(a.ndim, b.ndim) > 1 and is_low_precision(a)
     return _narrow(a, b, out, whole) if thin else [_product((a, b), out, whole)]
 
 

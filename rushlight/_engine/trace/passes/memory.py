@@ -65,7 +65,7 @@ class Moved:
         return [self(v) for v in tree] if isinstance(tree, list) else tree
 
 
-class Room(Moved):
+class Arena(Moved):
     """The arena, with what the plan lays there."""
 
     def __init__(self, plan: Plan) -> None:

@@ -24,7 +24,7 @@ from rushlight._engine.trace.recorder import Entry, root, roots
 def within(budget: float, parts: Sequence[Sequence[Entry]], output: Any) -> list[list[Entry]]:
     """A program's parts with a share of the forwards' results, `budget`, kept for the backwards.
 
-    Entries of the kind "mark" say where a walk of a graph begins: what was put behind them stays there.
+    Entries of the kind "mark" say where a backward pass begins: what was put behind them stays there.
     output: what is looked at from outside. RuntimeError for a budget that is no share.
     """
     if not 0 <= budget <= 1:

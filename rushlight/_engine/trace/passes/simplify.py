@@ -46,7 +46,7 @@ def fold(
 def once(entries: Sequence[Entry], output: Any) -> list[Entry]:
     """Kernels and products of the same operands whose results lie alike are computed once.
 
-    Not across the beginning of a walk: the backward would keep what the forward made.
+    Not across the beginning of a backward pass: the backward would keep what the forward made.
     """
     fixed = roots(output).union(pinned(entries), *[e.reads() for e in entries if e.kind != "run"])
     known: dict[Any, tuple[Entry, set[int]]] = {}

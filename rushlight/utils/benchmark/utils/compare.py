@@ -110,11 +110,11 @@ class _Table:
         """The environment stands before the first row that it has among those of as many threads."""
         environments = ordered_unique(env for _, env, _ in self.rows)
         shown = len(environments) > 1
-        room = max(len(env or "") for env in environments) if shown else 0
+        width = max(len(env or "") for env in environments) if shown else 0
         names, before = [], None
         for threads, env, name in self.rows:
             first = shown and bool(env) and (threads, env) != before
-            names.append((f"  ({env})" if first else "").ljust(room + 4) + "  " + name)
+            names.append((f"  ({env})" if first else "").ljust(width + 4) + "  " + name)
             before = (threads, env)
         return names
 

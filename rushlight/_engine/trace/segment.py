@@ -1,4 +1,4 @@
-"""A stretch of a trace as one program: compiled by the passes that replays have, or entry by entry.
+"""A segment of a trace as one program: compiled by the passes that replays have, or entry by entry.
 
 A program belongs to a path of the tree and to the places that are wanted at its end. Its inputs' memory is
 bound where it was when it was compiled, as parameters' is, or copied in; results that are wanted lie in
@@ -33,7 +33,7 @@ from rushlight._engine.trace.recorder import Array, Entry, root, roots
 from rushlight._engine.trace.trace import Node, Spec, Told, placed, specs
 
 _LINE = 64
-# Matched this often, a stretch is compiled.
+# Matched this often, a segment is compiled.
 _OFTEN = 2
 # Results of fewer bytes are copied out.
 _FEW = 1 << 15
@@ -115,7 +115,7 @@ def seen(spec: Spec, a: Array, of: Spec | None = None) -> Array:
 
 
 class Plain:
-    """The stretch entry by entry, each result in memory of its own: what the first calls run."""
+    """The segment entry by entry, each result in memory of its own: what the first calls run."""
 
     def __init__(self, path: Path, wanted: Sequence[int]) -> None:
         self.path, self.wanted = path, wanted
@@ -163,8 +163,11 @@ class Plain:
                 held[spec.memory] = a, spec
                 continue
             if own is None:
-                room = np.empty(self.path.sizes[spec.memory], np.uint8)
-                own = held[spec.memory] = room, Spec(spec.memory, 0, room.shape, room.strides, room.dtype)
+                buffer = np.empty(self.path.sizes[spec.memory], np.uint8)
+                own = held[spec.memory] = (
+                    buffer,
+                    Spec(spec.memory, 0, buffer.shape, buffer.strides, buffer.dtype),
+                )
             seen(spec, *own)[...] = a
 
 
@@ -173,9 +176,9 @@ class Output:
 
     def __init__(self, memory: int, size: int, kept: bool) -> None:
         self.memory, self.kept = memory, kept
-        self.room = np.empty(size + _LINE, np.uint8)
-        start = -pointer(self.room) % _LINE
-        self.flat = self.room[start : start + size]
+        self.arena = np.empty(size + _LINE, np.uint8)
+        start = -pointer(self.arena) % _LINE
+        self.flat = self.arena[start : start + size]
         # The array that all that was handed out are views of.
         self._given: Any = None
 
@@ -194,7 +197,7 @@ class Output:
 
 
 class Compiled:
-    """The stretch compiled, for inputs that lie as those of the call that it is made in.
+    """The segment compiled, for inputs that lie as those of the call that it is made in.
 
     arrays: what came in, by place. stable: places whose memory is bound. copied: memory of results that are
     to be copied out. results: the wanted arrays of the call that made it, after which all is as eager.
@@ -376,7 +379,7 @@ class Compiled:
 
 
 class Program:
-    """A stretch for a set of wanted results: entry by entry at first, then compiled."""
+    """A segment for a set of wanted results: entry by entry at first, then compiled."""
 
     def __init__(self, path: Path, wanted: tuple[int, ...]) -> None:
         self.path, self.plain = path, Plain(path, wanted)
@@ -450,19 +453,19 @@ class _Arena:
     """Memory for what programs make meanwhile, the same for all: a range of addresses, taken when used."""
 
     def __init__(self) -> None:
-        self.room: Array | None = None
+        self.arena: Array | None = None
 
     def at(self, size: int) -> Array:
         """The bytes, aligned; what runs left in them is lost."""
-        if self.room is None or self.room.size < size:
+        if self.arena is None or self.arena.size < size:
             try:
                 flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-                self.room = np.frombuffer(mmap.mmap(-1, max(_RANGE, size), flags=flags), np.uint8)
+                self.arena = np.frombuffer(mmap.mmap(-1, max(_RANGE, size), flags=flags), np.uint8)
             except (OSError, ValueError, OverflowError):
-                self.room = np.empty(size + _LINE, np.uint8)
-                start = -pointer(self.room) % _LINE
-                self.room = self.room[start:]
-        return self.room
+                self.arena = np.empty(size + _LINE, np.uint8)
+                start = -pointer(self.arena) % _LINE
+                self.arena = self.arena[start:]
+        return self.arena
 
 
 _RANGE = 1 << 35

@@ -13,34 +13,34 @@ from rushlight._engine.tensors.kind import Kind
 from rushlight._engine.tensors.tensor import Tensor, wrap
 
 
-def home_of(values: Iterable[Any]) -> Any:
+def backend_of(values: Iterable[Any]) -> Any:
     """The device of the first operand that lies on one beside the CPU; None where none does."""
     for v in values:
         if isinstance(v, Tensor):
-            if v._k.home is not None:
-                return v._k.home
+            if v._k.backend is not None:
+                return v._k.backend
         elif v.__class__ in (list, tuple):
-            found = home_of(v)
+            found = backend_of(v)
             if found is not None:
                 return found
     return None
 
 
-def home_run(home: Any, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+def backend_run(backend: Any, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """A row's results as tensors, or NotImplemented where the body is."""
     # Index tensors may lie on the CPU.
     placed = [v for p, v in zip(row.params, values, strict=True) if not (p.is_list and p.name == "indices")]
     refuse_devices(placed, row=row)
     escape("an op on a CUDA device")
-    return as_tensors(home.run_row(row, body, arrays_of(values)))
+    return as_tensors(backend.run_row(row, body, arrays_of(values)))
 
 
 def brought(of: Kind, values: Sequence[Any]) -> Sequence[Any]:
     """Operands of a pointwise op on a device: those of the CPU that have dims are copied there."""
-    if all(not isinstance(v, Tensor) or v._k.home is not None or not v._l.ndim for v in values):
+    if all(not isinstance(v, Tensor) or v._k.backend is not None or not v._l.ndim for v in values):
         return values
     return [
-        v.to(of.device) if isinstance(v, Tensor) and v._k.home is None and v._l.ndim else v for v in values
+        v.to(of.device) if isinstance(v, Tensor) and v._k.backend is None and v._l.ndim else v for v in values
     ]
 
 
@@ -57,10 +57,10 @@ def as_tensors(found: Any) -> Any:
 class Launch:
     """A pointwise kernel on a device: what stands for the kernel's functions in an Entry."""
 
-    def __init__(self, home: Any, kernel: Any, compute: partial[Any]) -> None:
-        self.home, self.kernel, self.compute = home, kernel, compute
+    def __init__(self, backend: Any, kernel: Any, compute: partial[Any]) -> None:
+        self.backend, self.kernel, self.compute = backend, kernel, compute
         self.result = compute.args[1]  # its kind
         self.kernel_name = "pointwise"
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        return self.home.run_pointwise(self, arrays, out)
+        return self.backend.run_pointwise(self, arrays, out)

@@ -1,4 +1,6 @@
-"""What TAPE's writers talk to while a region (matching.py) is at work."""
+"""The recorder in TAPE while a call is matched (matching.py): what the engine tells it, it tells the
+region.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from rushlight._engine.tensors.tensor import Tensor
 from rushlight._engine.trace.recorder import Array
 
 
-class Ear:
-    """What TAPE's writers talk to while a region is at work."""
+class RegionRecorder:
+    """The recorder of a region: what is told to a recorder is in core/recording.py."""
 
     fuses = True
     once = ""
@@ -75,8 +77,8 @@ class Ear:
         elif other.__class__ is Tensor:
             self.region.also(t, other)
 
-    def walk(self) -> None:
-        """Nothing: the ops of a walk are like others."""
+    def backward_begins(self) -> None:
+        """Nothing: the ops of a backward pass are like others."""
 
     def constant(self, array: Array) -> None:
         """Python made values."""
@@ -109,11 +111,11 @@ def _forgets(function: Any) -> bool:
 
 def _calibrate() -> int:
     # How many references are held to a gradient on its way to accumulate(), as in autograd/hooks.py.
-    class Heard:
+    class Receiver:
         def accumulate(self, function: Any, node: Any, grad: Any, create: bool) -> int:
             return sys.getrefcount(grad)
 
-    add = partial(Heard().accumulate, None)
+    add = partial(Receiver().accumulate, None)
     buffers = {0: object()}
     grad = buffers.pop(0)
     return add(None, grad, False)
