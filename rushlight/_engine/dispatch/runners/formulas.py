@@ -264,7 +264,7 @@ class Formula:
         """The result of small tensors of one kind that lie densely, as gradients mostly are; else None."""
         of = values[0]._k if values[0].__class__ is Tensor else None
         entry = self.fast.get(of)
-        if entry is None or entry.kind.home is not None:
+        if entry is None or entry.kind.backend is not None:
             return None
         arrays = []
         for v in values:
