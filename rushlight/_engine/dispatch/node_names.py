@@ -192,6 +192,8 @@ def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
         start = next_seq()
         out = body(*values)
+        if out.__class__ is Tensor and (out._g is None or out._g.seq < start):
+            return out
         for t in (out,) if isinstance(out, Tensor) else out:
             if isinstance(t, Tensor) and t._g is not None and t._g.seq > start:
                 found = rule if isinstance(rule, str) else rule(dict(zip(names, values, strict=True)))
