@@ -108,7 +108,7 @@ class _VersionMark:
 
 
 class _OlderState:
-    """Lets a state dict be loaded that was written before there was a buffer `v`: it holds the divided weight."""
+    """Lets a state dict be loaded that was written before there was a buffer `v`, with the divided weight."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -130,9 +130,7 @@ class _OlderState:
             sigma = (original / state_dict.pop(key)).mean()
             matrix = self.fn.reshape_weight_to_matrix(original)
             # v solves W v = u times a scale, which u^T W v = sigma says.
-            v = torch.linalg.multi_dot(
-                [matrix.t().mm(matrix).pinverse(), matrix.t(), u.unsqueeze(1)]
-            ).squeeze(1)
+            v = matrix.t().mm(matrix).pinverse().mm(matrix.t()).mv(u)
             state_dict[key + "_v"] = v.mul_(sigma / torch.dot(u, torch.mv(matrix, v)))
 
 
