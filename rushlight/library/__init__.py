@@ -134,6 +134,19 @@ class CustomOpDef:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
         return self._overloads[overload]
 
+    @property
+    def _opoverload(self) -> CustomOpDef:
+        """What PyTorch's op of its own, torch.ops.NAMESPACE.NAME.default, is of the one that defines it."""
+        return self
+
+    @property
+    def _qualname(self) -> str:
+        return self._name
+
+    @property
+    def _namespace(self) -> str:
+        return self._name.split("::")[0]
+
     def overloads(self) -> list[str]:
         """The overloads' names."""
         return list(self._overloads)
