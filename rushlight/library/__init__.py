@@ -129,6 +129,12 @@ class CustomOpDef:
         args, named = given(*tree.unflatten(leaves))
         return self._compute(leaves, args, named) if autograd is None else autograd(*args, **named)
 
+    def __copy__(self) -> CustomOpDef:
+        return self  # there is one of each
+
+    def __deepcopy__(self, memo: Any) -> CustomOpDef:
+        return self
+
     def __getattr__(self, overload: str) -> CustomOpDef:
         if overload not in self._overloads:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
