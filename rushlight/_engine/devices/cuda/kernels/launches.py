@@ -55,12 +55,11 @@ class Plan(NamedTuple):
     of: Any  # what the plan is for, which its key names by its identity
 
 
-def pointwise(
-    backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any, what: str
-) -> DeviceArray:
+def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any, what: str) -> DeviceArray:
     """The one result of a pointwise kernel, of NumPy's dtype `result`, queued.
 
-    of: a Meaning, or a kernel that has one.  out: an array for it, or None.  NotServed where no kernel serves.
+    of: a Meaning, or a kernel that has one.  out: an array for it, or None.  NotServed where no kernel
+    serves.
     """
     key = (id(of), None if out is None else _geometry(out), *[_geometry(a) for a in arrays])
     plan = backend.plans.get(key)
@@ -117,7 +116,9 @@ def _planned(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any
 def _kernel(
     meaning: Meaning, arrays: Sequence[Any], every: Sequence[DeviceArray], shape: tuple[int, ...]
 ) -> tuple[Source, list[int]]:
-    """(the kernel, its numbers but for the operands' bits) for operands and results, `every` of the device's."""
+    """(the kernel, its numbers but for the operands' bits) for operands and results, `every` of the
+    device's.
+    """
     flat = _merged(_dims(shape, every), every)
     count = math.prod(shape)
     width = writing.vector_width(meaning) if not flat else 1
