@@ -101,7 +101,7 @@ class Pullback:
 
         refusal: what to raise there instead, the number of the input put in.
         """
-        found, values = self._back(self.outs, grads), [None] * self.count
+        found, values = self._back(self.outs, grads), list[Any]([None] * self.count)
         if refusal and None in found:
             raise RuntimeError(refusal.format(found.index(None)))
         for i, g, t in zip(self.places, found, self.tensors, strict=True):

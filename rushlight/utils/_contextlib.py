@@ -49,7 +49,8 @@ class _DecoratorContextManager:
                 FutureWarning,
                 stacklevel=2,
             )
-            return context_decorator(self.clone, _maker(orig_func))
+            result: F = context_decorator(self.clone, _maker(orig_func))
+            return result
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> None:

@@ -72,7 +72,8 @@ class Trace:
         if region is not None:
             region.settle()
         try:
-            return _slot(t)
+            values: Array = _slot(t)
+            return values
         except AttributeError:
             raise RuntimeError(
                 "the values of a tensor were lost, as the program that was to compute them failed"
@@ -167,7 +168,7 @@ class Region:
             return self._refuse("too many other ops have followed here", row, call, args, kwargs)
         if child is not None and child.fixed:
             return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
-        if child is None or child.seen < 2 or self.recording:
+        if child is None or child.step is None or child.seen < 2 or self.recording:
             return self._record(child, key, row, call, args, kwargs, tensors, numbers)
         if child.step.writes and not self._empty(child.step, tensors, numbers):
             return self._refuse("memory is written to that others may see", row, call, args, kwargs)
@@ -319,7 +320,7 @@ class Region:
         place = self.places[id(t)][0]
         hidden = getattr(t, "_hidden", None)
         layout = t._l if hidden is None else hidden.layout
-        return place not in self.shares and layout.flags.c_contiguous  # type: ignore[no-any-return]
+        return place not in self.shares and layout.flags.c_contiguous
 
     def _known(self, t: Tensor, place: int) -> None:
         ref = weakref.ref(t)

@@ -33,7 +33,8 @@ class Stream:
     @property
     def device(self) -> _torch_device:
         """The device."""
-        return self._queue.device.where  # type: ignore[no-any-return]
+        result: _torch_device = self._queue.device.where
+        return result
 
     @property
     def device_index(self) -> int:

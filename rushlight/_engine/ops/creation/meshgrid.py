@@ -18,8 +18,8 @@ from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 def _spread(tensors: Any) -> Sequence[Any]:
     """f(a, b) and f([a, b]) alike."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        return tensors[0]  # type: ignore[no-any-return]
-    return tensors  # type: ignore[no-any-return]
+        return tensors[0]
+    return tensors
 
 
 # --- grids ----------------------------------------------------------------------------------------
