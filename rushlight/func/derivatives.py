@@ -74,6 +74,7 @@ class Pullback:
     def __init__(self, func: Func | None, function: Func, primals: Any, has_aux: bool, what: str) -> None:
         leaves, self.inputs = flatten(primals)
         self.tracked = torch.is_grad_enabled()
+        self.aux: Any = None
         self.places = [i for i, t in enumerate(leaves) if isinstance(t, torch.Tensor)]
 
         def flat(*given: Any) -> list[Any]:
