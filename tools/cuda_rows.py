@@ -53,7 +53,7 @@ def meanings(row: Row) -> Iterator[Meaning]:
 
 def text_of(meaning: Meaning, target: str = "nvptx") -> str:
     """The LLVM IR of the flat kernel. Unsupported where there is none."""
-    return writing.pointwise(meaning, target, 0, writing.vector_width(meaning))[0]
+    return writing.pointwise(meaning, 0, writing.vector_width(meaning), target=target)[0]
 
 
 def served(row: Row) -> str:

@@ -75,6 +75,7 @@ class Pullback:
         leaves, self.inputs = flatten(primals)
         self.tracked = torch.is_grad_enabled()
         self.aux: Any = None
+        self.tree: Any = None
         self.places = [i for i, t in enumerate(leaves) if isinstance(t, torch.Tensor)]
 
         def flat(*given: Any) -> list[Any]:

@@ -71,7 +71,7 @@ def test_wide_accesses() -> None:
 
 def test_row_kernels_are_ptx() -> None:
     for kernel in row_kernels():
-        written, barriers = writing.rows(kernel._meaning(), kernel.roles, "nvptx")
+        written, barriers = writing.rows(kernel._meaning(), kernel.roles, frozenset(), "nvptx")
         text = ptx.ptx(written)
         assert ("shfl.sync.bfly" in text) == bool(barriers)
         if ptx.assembler() is not None:
@@ -90,7 +90,7 @@ def test_row_kernels_run_as_blocks_and_threads() -> None:
             given.append((np.abs(draw.standard_normal(shape)) * (1 if of.kind != "i" else 3)).astype(of))
         want = kernel.reference(*given)
         want = want if isinstance(want, tuple) else (want,)
-        text, barriers = writing.rows(kernel._meaning(), kernel.roles, "simulated")
+        text, barriers = writing.rows(kernel._meaning(), kernel.roles, frozenset(), "simulated")
         arrays = len(given) + len(want)
         compiled = Kernel(text, barriers, arrays, 2 + arrays)
         for turned in (False, True):

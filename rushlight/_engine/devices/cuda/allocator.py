@@ -367,7 +367,7 @@ class Allocator:
             block
             for (pool, _), free in self.free_blocks.items()
             for _, block in free
-            if pool in pools and block.previous is None and block.next is None
+            if pool in pools and block.previous is None and block.next is None and not block.stream.kept
         ]
 
     def empty(self) -> None:

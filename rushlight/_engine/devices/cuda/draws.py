@@ -49,12 +49,7 @@ def _made(backend: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[An
     there.
     """
     made: DeviceArray = backend.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
-    memory = backend.outline(made)
-
-    def work() -> None:
-        memory[...] = draw(memory)
-
-    backend._submit(work, what, uses, (made,))
+    backend.fill_late(made, draw, what, uses)
     return made
 
 
@@ -134,9 +129,10 @@ def fours(engine: Philox, count: int) -> Callable[[], Array]:
     if not count:
         return lambda: np.empty(0, np.float32)
     groups = -(-count // 4)
-    seed, offset, threads = engine.claim(groups * 4)
+    place, threads = engine.claim(groups * 4)
 
     def draw() -> Array:
+        seed, offset = place
         parts = []
         for k, first in enumerate(range(0, groups, threads)):
             four = philox.uniform32(philox.words(seed, offset + 4 * k, min(threads, groups - first)))
@@ -282,9 +278,10 @@ def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
     claim = engine.claim(count)
     if count % 2:
         return lambda: philox.drawn(claim, count, philox.uniform32)
-    seed, offset, threads = claim
+    place, threads = claim
 
     def pairs() -> Array:
+        seed, offset = place
         parts: list[Array] = []
         groups, four = count // 2, None
         for k, first in enumerate(range(0, groups, threads)):
@@ -465,8 +462,9 @@ def _randperm(backend: Any, given: dict[str, Any]) -> Any:
     return _made(backend, memory, draw, "randperm")
 
 
-def _shuffle_islands(order: Array, keys: Array, seeded: tuple[int, int]) -> None:
+def _shuffle_islands(order: Array, keys: Array, seeded: Any) -> None:
     """Elements with equal keys in random order, each run by its own thread."""
+    seed, offset = seeded
     same = np.flatnonzero(keys[1:] == keys[:-1])
     for first in same:
         if first and keys[first - 1] == keys[first]:
@@ -474,7 +472,7 @@ def _shuffle_islands(order: Array, keys: Array, seeded: tuple[int, int]) -> None
         size = int((keys == keys[first]).sum())
         for i in range(size - 1, 0, -1):
             step = size - 1 - i
-            four = philox.words(seeded[0], seeded[1] + step // 4 * 4, 1, int(first))
+            four = philox.words(seed, offset + step // 4 * 4, 1, int(first))
             other = int(four[step % 4][0]) % (i + 1)
             order[[first + i, first + other]] = order[[first + other, first + i]]
 

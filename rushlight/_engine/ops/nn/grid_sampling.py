@@ -292,7 +292,11 @@ def affine_grid(theta, size: Any, align_corners: bool | None = None):
     space = size[2:]
     axes = []
     for n in space:
-        line = ROWS["linspace"](-1, 1, n, dtype=theta.dtype) if n > 1 else theta.new_zeros(1)
+        line = (
+            ROWS["linspace"](-1, 1, n, dtype=theta.dtype, device=theta.device)
+            if n > 1
+            else theta.new_zeros(1)
+        )
         axes.append(line if align_corners else line * ((n - 1) / n))
     points = [*ROWS["meshgrid"](*axes, indexing="ij")][::-1]
     base = ROWS["stack"]([*points, theta.new_ones(space)], -1).view(1, -1, len(space) + 1)

@@ -13,6 +13,7 @@ from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.promotion import promote_types
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
+from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
@@ -166,7 +167,7 @@ _stacked(
 @composite(where=("torch",))
 def block_diag(tensors: "*Any" = ()):
     """The matrices along the diagonal of a matrix of zeros."""
-    parts = [t if t.ndim > 1 else ROWS["atleast_2d"](t) for t in tensors]
+    parts = [t if t.ndim > 1 else ROWS["atleast_2d"](t) for t in spread_tensors("block_diag", tensors)]
     for place, t in enumerate(parts):
         if t.ndim > 2:
             raise RuntimeError(

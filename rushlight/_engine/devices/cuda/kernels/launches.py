@@ -1,109 +1,218 @@
-"""Kernels on a simulated device (`simulated,kernels`): which one serves a call, and its grid."""
+"""Pointwise kernels: which one serves a call, and its grid. Copies and conversions are pointwise kernels."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import result_memory
 from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import writing
-from rushlight._engine.devices.cuda.kernels.simulator import Kernel
-from rushlight._engine.kernels.emit import target
+from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.emit.target import Unsupported
+from rushlight._engine.ops.expressions import symbol
 
-# A grid of the simulator: few threads, since they take turns.
-THREADS, BLOCKS = 64, 8
+# (input, axis whose coordinate it is), and (input, the values that it must lie between).
+Axes = tuple[tuple[str, int], ...]
+Ranges = tuple[tuple[str, str, str], ...]
+# The most dims that a kernel's layout has.
+MOST = 12
 
 
 @cache
-def _compiled(meaning: Meaning, rank: int, width: int, values: frozenset[str]) -> Kernel | None:
-    """The kernel; None where there is no code for what it computes."""
-    if not target.available():
-        return None
-    arrays = len(meaning.inputs) - len(values) + len(meaning.outputs)
-    numbers = 1 + rank * (1 + arrays) + len(values)
-    try:
-        text, barriers = writing.pointwise(meaning, "simulated", rank, width, values)
-        return Kernel(text, barriers, arrays, numbers)
-    except Unsupported:
-        return None
+def source(
+    meaning: Meaning,
+    rank: int,
+    width: int,
+    values: frozenset[str],
+    axes: Axes = (),
+    checked: Ranges = (),
+    placed: bool = False,
+    bases: tuple[str, ...] = (),
+) -> Source:
+    """The kernel of a meaning for arrays of `rank` dims, 0 for contiguous ones."""
+    arrays = len(meaning.inputs) - len(values) - len(axes) - len(bases)
+    arrays += 0 if placed else len(meaning.outputs)
+    numbers = 1 + rank * (1 + arrays) + len(values) + bool(checked)
+    arguments = (meaning, rank, width, values, axes, checked, placed, bases)
+    return Source(writing.pointwise, arguments, len(bases) + arrays, numbers)
 
 
-def pointwise(backend: Any, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
-    """The result of a pointwise kernel, queued; NotImplemented where no kernel serves."""
-    meaning = launch.kernel.meaning
-    if any(a.__class__ is not DeviceArray and a.ndim for a in arrays):
-        return NotImplemented
+def pointwise(
+    backend: Any, meaning: Meaning, arrays: Sequence[Any], out: Any, of: Any, what: str
+) -> DeviceArray:
+    """The one result of a pointwise kernel, of NumPy's dtype `of`, queued. NotServed where no kernel
+    serves.
+    """
+    if any(a.__class__ is not DeviceArray and a.ndim for a in arrays) or len(meaning.outputs) != 1:
+        raise NotServed("operands of the host")
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
-    if 0 in shape or len(meaning.outputs) != 1:
-        return NotImplemented
-    values = frozenset(
-        name for (name, _), a in zip(meaning.inputs, arrays, strict=True) if a.__class__ is not DeviceArray
-    )
     there = [a for a in arrays if a.__class__ is DeviceArray]
     made = out
     if out is None:
-        of = launch.result.np
-        room = result_memory([backend.outline(a) for a in there], of, ())
+        room = result_memory([backend.outline(a) for a in there], of, ()) if there else None
         made = backend.empty(shape, of, None if room is None else room.strides, poison=False)
     elif made.shape != shape:
-        return NotImplemented
-    flat = all(a.shape == shape and a.flags.c_contiguous for a in (*there, made))
-    width = writing.vector_width(meaning) if flat else 1
-    if made.size % width:
+        raise NotServed("a result of another shape")
+    into(backend, meaning, arrays, (made,), what)
+    return made  # type: ignore[no-any-return]
+
+
+def into(
+    backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
+) -> None:
+    """Compute into arrays of one shape, which operands broadcast to; host's operands are numbers."""
+    shape = results[0].shape
+    if 0 in shape:
+        return
+    values = _numbers_of(meaning.inputs, arrays)
+    there = [a for a in arrays if a.__class__ is DeviceArray]
+    every = [*there, *results]
+    flat = _merged(_dims(shape, every), every)
+    width = writing.vector_width(meaning) if not flat else 1
+    if results[0].size % width or any(a.address % writing.ACCESS for a in every):
         width = 1
-    rank = 0 if flat else max(len(shape), 1)
-    kernel = _compiled(meaning, rank, width, values)
-    if kernel is None:
-        return NotImplemented
-    numbers = _numbers([*there, made], shape, rank, width)
-    numbers += [_bits(a) for a in arrays if a.__class__ is not DeviceArray]
-    _queue(backend, kernel, there, made, numbers, launch.kernel_name, out is None)
+    kernel = source(meaning, _rank(flat), width, values)
+    numbers = [results[0].size // width, *_layout(flat, len(every))]
+    numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+    backend.launch(kernel, backend.grid(numbers[0]), there, results, numbers, what)
+
+
+def by_coordinates(
+    backend: Any,
+    meaning: Meaning,
+    arrays: Sequence[Any],
+    results: Sequence[DeviceArray],
+    what: str,
+    shape: tuple[int, ...] = (),
+    axes: Axes = (),
+    checked: Ranges = (),
+    bases: Sequence[tuple[str, DeviceArray]] = (),
+) -> None:
+    """Compute where an element's coordinates count: `axes` are inputs that stand behind those of `arrays`,
+    and behind them the addresses of arrays, `bases`.
+
+    results: none where the second output is the address at which the first is stored; then `shape` is walked.
+    checked: (input, low, high): inputs that must lie in [low, high), which are others.
+    """
+    placed = not results
+    shape = shape if placed else results[0].shape
+    if 0 in shape:
+        return
+    given = meaning.inputs[: len(arrays)]
+    values = _numbers_of(given, arrays)
+    there = [a for a in arrays if a.__class__ is DeviceArray]
+    every = [*there, *results]
+    dims = _dims(shape, every) or [(1, (0,) * len(every))]
+    kernel = source(meaning, _rank(dims), 1, values, axes, checked, placed, tuple([n for n, _ in bases]))
+    numbers = [math.prod(shape), *_layout(dims, len(every))]
+    numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+    numbers += [backend.failed] if checked else []
+    given_bases = [a for _, a in bases]
+    backend.launch(kernel, backend.grid(numbers[0]), [*given_bases, *there], results, numbers, what)
+
+
+def _numbers_of(inputs: Any, arrays: Sequence[Any]) -> frozenset[str]:
+    return frozenset(
+        name for (name, _), a in zip(inputs, arrays, strict=True) if a.__class__ is not DeviceArray
+    )
+
+
+Dims = list[tuple[int, tuple[int, ...]]]
+
+
+def _dims(shape: tuple[int, ...], arrays: Sequence[DeviceArray]) -> Dims:
+    """The dims as (size, strides of each array, 0 where it is broadcast)."""
+    places = []
+    for a in arrays:
+        steps = [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
+        places.append([0] * (len(shape) - len(steps)) + steps)
+    return [(n, tuple([p[axis] for p in places])) for axis, n in enumerate(shape)]
+
+
+def _merged(dims: Dims, arrays: Sequence[DeviceArray]) -> Dims:
+    """Dims that matter: none where all arrays are contiguous.
+
+    Dims of size 1 are dropped; neighbours that lie without gaps in every array are one.
+    """
+    found: Dims = []
+    for n, steps in sorted(dims, key=_outermost):
+        if n == 1:
+            continue
+        if found and all(before == n * now for before, now in zip(found[-1][1], steps, strict=True)):
+            found[-1] = found[-1][0] * n, steps
+        else:
+            found.append((n, steps))
+    if not found or (len(found) == 1 and found[0][1] == tuple([a.itemsize for a in arrays])):
+        return []
+    return found
+
+
+def _outermost(dim: tuple[int, tuple[int, ...]]) -> int:
+    return -abs(dim[1][-1])
+
+
+def _rank(dims: Dims) -> int:
+    if len(dims) > MOST:
+        raise NotServed(f"a layout of {len(dims)} dims")
+    return len(dims)
+
+
+def _layout(dims: Dims, arrays: int) -> list[int]:
+    """Sizes, then each array's strides."""
+    return [n for n, _ in dims] + [steps[k] for k in range(arrays) for _, steps in dims]
+
+
+def bits(a: Any) -> int:
+    """A number's bits, as a kernel takes it."""
+    return int.from_bytes(np.asarray(a).tobytes(), "little")
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+
+@cache
+def conversion(source: str, to: str) -> Meaning:
+    """One dtype to another."""
+    work = dt.opmath(dt.BY_NAME[to]).name
+    return Meaning((symbol("a"),), (("a", source),), (to,), work)
+
+
+# Dtypes whose elements are moved as numbers of their size, where nothing is computed.
+_MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+def convert(backend: Any, target: DeviceArray, given: Any, what: str = "copy") -> None:
+    """target[...] = given, an array of the device or a number of the host's, converted and broadcast."""
+    if given.__class__ is not DeviceArray and given.ndim:
+        raise NotServed("an array of the host's")
+    if given.__class__ is DeviceArray and given.dtype == target.dtype:
+        target, given = _as_numbers(target), _as_numbers(given)
+    one, two = (dt.from_numpy_dtype(a.dtype).name for a in (given, target))
+    into(backend, conversion(one, two), (given,), (target,), what)
+
+
+def _as_numbers(a: DeviceArray) -> DeviceArray:
+    """The same bytes as integers, so that any dtype is moved; complex128 as pairs."""
+    item = a.itemsize
+    if item == 16:
+        return a.relaid((*a.shape, 2), (*a.strides, 8), 0, np.dtype(np.int64))
+    return a.relaid(a.shape, a.strides, 0, np.dtype(_MOVED[item]))
+
+
+def copied(backend: Any, a: DeviceArray, strides: Any = None) -> DeviceArray:
+    """A new array with the elements of `a`, contiguous or with these strides."""
+    made: DeviceArray = backend.empty(a.shape, a.dtype, strides, poison=False)
+    convert(backend, made, a)
     return made
 
 
-def _numbers(arrays: Sequence[DeviceArray], shape: tuple[int, ...], rank: int, width: int) -> list[int]:
-    """A kernel's numbers but for the values: elements, sizes, strides."""
-    numbers = [arrays[-1].size // width]
-    if not rank:
-        return numbers
-    numbers += list(shape or (1,))
-    for a in arrays:
-        steps = [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
-        numbers += [0] * (rank - len(steps)) + steps
-    return numbers
-
-
-def _bits(a: Any) -> int:
-    return int.from_bytes(a.tobytes(), "little")
-
-
-def _queue(
-    backend: Any,
-    kernel: Kernel,
-    operands: Sequence[DeviceArray],
-    made: DeviceArray,
-    numbers: Sequence[int],
-    what: str,
-    fresh: bool,
-) -> None:
-    """Queue the grid; in strict mode it runs twice, in two orders of threads, which must agree."""
-    addresses = [a.address + backend.memory.shift for a in (*operands, made)]
-    threads = min(THREADS, -(-numbers[0] // 32) * 32)
-    blocks = min(BLOCKS, -(-numbers[0] // threads))
-    room = backend.outline(made)
-
-    def work() -> None:
-        kernel.run(blocks, threads, addresses, numbers)
-        if backend.check is not None and fresh:
-            first = room.copy()
-            kernel.run(blocks, threads, addresses, numbers, turned=True)
-            if first.tobytes() != room.tobytes():
-                raise RuntimeError("the kernel's result depends on the order of its threads")
-
-    backend._submit(work, what, operands, (made,))
+def contiguous(backend: Any, a: DeviceArray) -> DeviceArray:
+    """The array itself where it lies row by row, else a copy that does."""
+    return a if a.flags.c_contiguous else copied(backend, a)
