@@ -402,7 +402,7 @@ class Region(Learning, Writes):
         place: Any = self.place_of(t)
         hidden = getattr(t, "_hidden", None)
         layout = t._l if hidden is None else hidden.layout
-        return not self.shared(place) and layout.flags.c_contiguous  # type: ignore[no-any-return]
+        return not self.shared(place) and layout.flags.c_contiguous
 
     def know(self, t: Tensor, place: int) -> None:
         """Note that `t` is a tensor at this place."""
