@@ -24,12 +24,13 @@ class Pending:
     """Stands in `_hidden` of a tensor whose values are still to be computed (trace/matching.py).
 
     layout: an array of its sizes and strides without data. owner: what computes the values, by settle().
+    place: by which the owner knows them; -1 for none.
     """
 
-    __slots__ = ("layout", "owner")
+    __slots__ = ("layout", "owner", "place")
 
-    def __init__(self, layout: Array, owner: Any) -> None:
-        self.layout, self.owner = layout, owner
+    def __init__(self, layout: Array, owner: Any, place: int = -1) -> None:
+        self.layout, self.owner, self.place = layout, owner, place
 
 
 def hidden_memory(t: Any, name: str) -> Array:

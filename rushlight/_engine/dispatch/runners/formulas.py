@@ -360,7 +360,7 @@ class Formula:
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = partial(self.record, entry), t, values
+                TRACES.how = Again(self, entry, node), t, values
             TRACES.record(node)
 
     def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
@@ -389,7 +389,7 @@ class Formula:
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = partial(self.record, entry), t, (a, b)
+                TRACES.how = Again(self, entry, node), t, (a, b)
             TRACES.record(node)
 
     def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -437,6 +437,24 @@ class Formula:
             return None, ("grad",)
         conditions = [n for n in self.operands if n not in self.promoting]
         return gradient_formula(f"{self.name}_backward", expression, conditions)
+
+
+class Again:
+    """What makes a node again, on another result and other operands of the same kinds and shapes.
+
+    cls: the node's class. wanted: which operands have edges. names, kept: what its rule reads, (number of the
+    operand, or -1 for the result) of each. places: as in its `saved`.
+    """
+
+    def __init__(self, formula: Formula, entry: Entry, node: Any) -> None:
+        self.formula, self.entry, self.cls = formula, entry, entry.node
+        self.wanted = [e is not None for e in node.next]
+        self.names, _, self.places = node.saved
+        self.kept = [-1 if n == "result" else formula.operands.index(n) for n in self.names]
+
+    def __call__(self, t: Tensor, values: Sequence[Any]) -> None:
+        """Leave a node behind for the result `t`."""
+        self.formula.record(self.entry, t, values)
 
 
 def _refusal(text: str) -> Callable[[Any], Any]:

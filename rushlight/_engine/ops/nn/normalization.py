@@ -421,7 +421,8 @@ def _update_running(
     ):
         if running is not None:
             fresh = fresh.detach().reshape(-1) * scale
-            running._follow_((1 - momentum) * running.detach() + momentum * fresh)
+            old = running if running._g is None else running.detach()
+            running._follow_((1 - momentum) * old + momentum * fresh)
 
 
 @composite(where=("nn.functional",), planned=True)

@@ -101,7 +101,7 @@ def _view(input: Layout, size: "*Ints") -> Layout:
 def reshape(input, shape: "*Ints"):
     """The elements in row-major order in another shape: a view where one exists, else a copy."""
     shape = as_tuple(shape)
-    a = input._a
+    a = input._l
     if not a.flags.c_contiguous:
         sizes = infer_size(shape, a.size)
         if view_strides(a.shape, [s // a.itemsize for s in a.strides], sizes) is None:
