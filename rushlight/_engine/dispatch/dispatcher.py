@@ -18,7 +18,7 @@ from rushlight._engine.dispatch.runners import general, in_place, pointwise
 from rushlight._engine.lazy import LazyPackage
 from rushlight._engine.names import completion
 from rushlight._engine.names.alternatives import attribute
-from rushlight._engine.ops.table import NAMES, Row, public
+from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight._engine.tensors.tensor import Tensor
 
 # Methods that have to do with sparse layouts.
@@ -43,7 +43,7 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
         return operators.build(name)
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
     if name in extra and namespace in ("Tensor", "torch"):
-        return extra[name]
+        return general.build_before(ROWS["_view"], extra[name]) if name == "view" else extra[name]
     if name.startswith("_foreach_") and namespace == "torch":
         build: Callable[[str], Callable[..., Any] | None]
         build = import_module("rushlight._engine.dispatch.foreach").build
