@@ -37,7 +37,9 @@ _WARNING = (
 class _Rows:
     """What points are computed by, of tensors; expressions have atoms. Whole numbers have no gradient."""
 
-    __getattr__ = staticmethod(ROWS.__getitem__)
+    def __getattr__(self, name: str) -> Any:
+        return ROWS[name]
+
     floor, cast = staticmethod(lambda x: x.detach().floor()), staticmethod(lambda x, arg: x.long())
 
 
@@ -194,7 +196,7 @@ def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> ArrayFunction:
     def sample(input: Array, grid: Array) -> Array:
         start, grid = np.array(address(input)), grid.transpose(first).copy()
         if loop is None:
-            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)  # type: ignore[no-any-return]
+            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)
         out = np.empty(shape, of)
         loop(start, offsets, grid, *given, out)
         return out
