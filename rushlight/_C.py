@@ -19,6 +19,7 @@ from rushlight._engine.tensors.tensor import Tensor, TensorMeta as _TensorMeta
 
 __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
+_GRAPHS = frozenset(("Graph", "Node", "Value", "Block", "Use", "TracingState"))
 __all__ = ["Generator", "TensorBase", "_TensorBase", "_TensorMeta", "_disabled_torch_function_impl", "_nn"]
 TensorBase = _TensorBase = Tensor
 
@@ -30,6 +31,11 @@ def __getattr__(name: str) -> Any:
         switch = import_module("rushlight.jit.switches").FUNCTIONS.get(name)
         if switch is not None:
             return switch
+    if name in _GRAPHS or name.endswith("Type"):
+        graphs = import_module("rushlight.jit.graphs")
+        found = (graphs.CLASSES | graphs.TYPES).get(name)
+        if found is not None:
+            return found
     from rushlight._engine.names.alternatives import attribute
 
     return attribute(__name__, name)
@@ -48,17 +54,20 @@ def is_grad_enabled() -> bool:
 
 def _current_graph_task_id() -> int:
     """A number of the running backward; -1 outside."""
-    return import_module("rushlight._engine.autograd.tasks").current_graph_task_id()  # type: ignore[no-any-return]
+    result: int = import_module("rushlight._engine.autograd.tasks").current_graph_task_id()
+    return result
 
 
 def _current_graph_task_execution_order() -> list[Any]:
     """The nodes that the running backward goes through, in its order."""
-    return import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()  # type: ignore[no-any-return]
+    result: list[Any] = import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()
+    return result
 
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node."""
-    return import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)  # type: ignore[no-any-return]
+    result: bool = import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)
+    return result
 
 
 def _set_fwd_grad_enabled(mode: bool) -> None:
@@ -138,10 +147,13 @@ def _are_functorch_transforms_active() -> bool:
     )
 
 
-def _get_tracing_state() -> bool | None:
-    """True while torch.jit.trace records, else None."""
+def _get_tracing_state() -> Any:
+    """The state of torch.jit.trace while it records, else None."""
     jit = sys.modules.get("rushlight.jit")
-    return True if jit is not None and jit.is_tracing() else None
+    if jit is None or not jit.is_tracing():
+        return None
+    tracer = import_module("rushlight.jit.state").tracing()
+    return import_module("rushlight.jit.graphs").TracingState(tracer)
 
 
 def _get_default_device() -> str:

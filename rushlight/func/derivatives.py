@@ -77,6 +77,8 @@ class Pullback:
     def __init__(self, func: Func | None, function: Func, primals: Any, has_aux: bool, what: str) -> None:
         leaves, self.inputs = flatten(primals)
         self.tracked = torch.is_grad_enabled()
+        self.aux: Any = None
+        self.tree: Any = None
         self.places = [i for i, t in enumerate(leaves) if isinstance(t, torch.Tensor)]
 
         def flat(*given: Any) -> list[Any]:
@@ -104,7 +106,7 @@ class Pullback:
 
         refusal: what to raise there instead, the number of the input put in.
         """
-        found, values = self._back(self.outs, grads), [None] * self.count
+        found, values = self._back(self.outs, grads), list[Any]([None] * self.count)
         if refusal and None in found:
             raise RuntimeError(refusal.format(found.index(None)))
         for i, g, t in zip(self.places, found, self.tensors, strict=True):

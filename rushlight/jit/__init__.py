@@ -40,7 +40,7 @@ from rushlight.jit.api import (
 from rushlight.jit.archive import load, save
 from rushlight.jit.frontend import Error
 from rushlight.jit.modules import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule
-from rushlight.jit.trace import TracerWarning, TracingCheckError, trace, trace_module
+from rushlight.jit.trace import TracerWarning, TracingCheckError, _get_trace_graph, trace, trace_module
 
 __all__ = [
     "Attribute",
@@ -53,6 +53,7 @@ __all__ = [
     "TopLevelTracedModule",
     "TracerWarning",
     "TracingCheckError",
+    "_get_trace_graph",
     "_overload",
     "_overload_method",
     "annotate",

@@ -83,6 +83,11 @@ class Calls(Indexing):
             name = self.names.special(function.object)
             if name is not None and hasattr(self, f"call_{name}"):
                 return getattr(self, f"call_{name}")(node, wanted)
+            if function.object in (list, dict) and not node.args and not node.keywords:
+                empty: Any = ast.List([], ast.Load()) if function.object is list else ast.Dict([], [])
+                return self.sugar(ast.copy_location(empty, node), wanted)
+            if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
+                return self.at_ListComp(_each(node.args[0]))
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
@@ -90,6 +95,12 @@ class Calls(Indexing):
             raise NotSupportedError(self.source, node, "keyword-arg expansion is not supported")
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
         return self.call(function, args, kwargs, node)
+
+    def counts(self, node: Any) -> bool:
+        """Whether it is a call of range, enumerate or zip, which are no values but what loops go over."""
+        function = self.sugar(node.func) if isinstance(node, ast.Call) else None
+        name = self.names.special(function.object) if isinstance(function, Known) else None
+        return name in ("range", "enumerate", "zip")
 
     def call(self, function: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """What a call gives."""
@@ -127,7 +138,8 @@ class Calls(Indexing):
                 errors.append(error)
             else:
                 if chosen:
-                    return function  # type: ignore[no-any-return] # functions of the library
+                    result: Function = function  # functions of the library
+                    return result
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -210,7 +222,8 @@ class Calls(Indexing):
             node,
         )
         one = self.list_value([value], node, None)
-        return self.call_builtin("aten::mul", [one, dims], {}, node)  # type: ignore[no-any-return]
+        result: Value = self.call_builtin("aten::mul", [one, dims], {}, node)
+        return result
 
     # --- ops ------------------------------------------------------------------------------------
 
@@ -287,6 +300,8 @@ class Calls(Indexing):
                     node, _IMPLICIT[inner], [value], inner, schema=schemas.named(_IMPLICIT[inner])[0]
                 ).output
             )
+        if convert and t == STR and inner == DEVICE:
+            return lambda: self.call_builtin("aten::device", [value], {}, node)
         if convert and t == INT and inner == FLOAT and value.node.kind == "prim::Constant":
             return lambda: self.constant(node, float(value.node.attrs["value"]))
         return None
@@ -327,7 +342,8 @@ class Calls(Indexing):
         """A call of a class: a device, a named tuple, or a compiled class."""
         t = self.names.type_of(known, node, self)
         if t == DEVICE:
-            return self.call_builtin("aten::device", args, kwargs, node)  # type: ignore[no-any-return]
+            result: Value = self.call_builtin("aten::device", args, kwargs, node)
+            return result
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}
@@ -427,3 +443,12 @@ def declaration(function: Function) -> str:
         for name, t, d in function.arguments
     ]
     return f"{function.name}({', '.join(parts)}) -> {(function.returns or NONE).short()}"
+
+
+def _each(iterable: ast.expr) -> ast.ListComp:
+    """[item for item in iterable]"""
+    read, write = ast.Name("$item", ast.Load()), ast.Name("$item", ast.Store())
+    made = ast.ListComp(read, [ast.comprehension(write, iterable, [], 0)])
+    for part in (read, write, made):
+        ast.copy_location(part, iterable)
+    return made

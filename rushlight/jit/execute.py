@@ -158,6 +158,8 @@ def _function(name: str, overload: str) -> Callable[..., Any] | None:
     """The op of this name and overload that a program calls; None where there is none."""
     spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
     found = next((f for f in (lookup(space, name) for space in spaces) if f is not None), None)
+    if found is None:  # no op of the table, but a public function or method
+        found = getattr(torch, name, None) or getattr(torch.Tensor, name, None)
     if found is None and name.endswith("_"):
         found = _in_place(lookup("nn.functional", name[:-1]))
     if found is None or spellings.meaning(name) is not None:
@@ -190,7 +192,8 @@ def runner(function: Function) -> Callable[..., Any]:
         names = ", ".join(writer.spelled[v] for v in function.block.params)
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
-    return function.run  # type: ignore[no-any-return]
+    result: Callable[..., Any] = function.run
+    return result
 
 
 # --- calls from outside -------------------------------------------------------------------------

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
 from rushlight.jit.ir import Block, Function, Names, Node, Value
 from rushlight.jit.schema import spell
 
+# PyTorch's names of dtypes, where graphs tell a traced tensor's.
+SCALARS = {
+    torch.float32: "Float",
+    torch.float64: "Double",
+    torch.float16: "Half",
+    torch.bfloat16: "BFloat16",
+    torch.int64: "Long",
+    torch.int32: "Int",
+    torch.int16: "Short",
+    torch.int8: "Char",
+    torch.uint8: "Byte",
+    torch.bool: "Bool",
+    torch.complex64: "ComplexFloat",
+    torch.complex128: "ComplexDouble",
+}
+
 
 class GraphWriter:
-    """Writes one graph; with `inlined`, what is called is written in the place of the call."""
+    """Writes one graph."""
 
-    def __init__(self, inlined: bool) -> None:
-        self.inlined = inlined
+    def __init__(self) -> None:
         self.lines: list[str] = []
         self.spelled: dict[Value, str] = {}
         self.counts: dict[str, int] = {}
@@ -29,7 +45,7 @@ class GraphWriter:
         else:
             self.number += 1
             self.spelled[value] = f"%{self.number}"
-        return f"{self.spelled[value]} : {value.type.short()}"
+        return f"{self.spelled[value]} : {type_text(value)}"
 
     def write(self, function: Function) -> str:
         """The whole text."""
@@ -41,25 +57,12 @@ class GraphWriter:
     def block(self, block: Block, depth: int) -> None:
         """The nodes of a block."""
         for node in block.nodes:
-            callee = node.attrs.get("function")
-            if self.inlined and callee is not None and node.kind != "prim::fork":
-                self.spelled.update(
-                    zip(callee.block.params, (self.spelled[v] for v in node.inputs), strict=True)
-                )
-                self.block(callee.block, depth)
-                self.spelled[node.output] = self.spelled[callee.block.ending.inputs[0]]
-            else:
-                self.node(node, depth)
+            self.node(node, depth)
 
     def node(self, node: Node, depth: int) -> None:
         """One node and its blocks."""
         pad, inputs = "  " * depth, [self.spelled[v] for v in node.inputs]
-        attrs = ""
-        if node.kind == "prim::Constant":
-            attrs = _constant(node)
-        elif node.kind in ("prim::GetAttr", "prim::SetAttr", "prim::CallMethod"):
-            attrs = f'[name="{node.attrs["name"]}"]'
-        elif node.kind == "prim::CallFunction":
+        if node.kind == "prim::CallFunction":
             self.number += 1
             self.lines.append(
                 f'{pad}%{self.number} : Function = prim::Constant[name="{node.attrs["function"].name}"]()'
@@ -67,7 +70,7 @@ class GraphWriter:
             inputs.insert(0, f"%{self.number}")
         outputs = ", ".join(map(self.name, node.outputs))
         place = f" # {node.place}" if node.place else ""
-        self.lines.append(f"{pad}{outputs} = {node.kind}{attrs}({', '.join(inputs)}){place}")
+        self.lines.append(f"{pad}{outputs} = {node.kind}{_attributes(node)}({', '.join(inputs)}){place}")
         for i, block in enumerate(node.blocks):
             self.lines.append(f"{pad}  block{i}({', '.join(map(self.name, block.params))}):")
             self.block(block, depth + 2)
@@ -86,9 +89,30 @@ def _constant(node: Node) -> str:
     return f"[value={spell(shown) if isinstance(shown, (int, float, str, complex)) else '<Tensor>'}]"
 
 
-def graph_text(function: Function, inlined: bool = False) -> str:
-    """The text of a graph."""
-    return GraphWriter(inlined).write(function)
+def _attributes(node: Node) -> str:
+    if node.kind == "prim::Constant":
+        return _constant(node)
+    named = node.kind in ("prim::GetAttr", "prim::SetAttr", "prim::CallMethod")
+    return f'[name="{node.attrs["name"]}"]' if named else ""
 
 
-__all__ = ["Names", "graph_text"]
+def type_text(value: Value) -> str:
+    """A value's type as graphs write it; of a traced tensor also what it was."""
+    known = value.example
+    if known is None or known.dtype not in SCALARS:
+        return value.type.short()
+    sizes = [str(n) for n in known.sizes]
+    strides = [f"strides=[{', '.join(map(str, known.strides))}]"] if sizes else []
+    rest = [*sizes, *strides, f"requires_grad={int(known.requires_grad)}", f"device={known.device}"]
+    return f"{SCALARS[known.dtype]}({', '.join(rest)})"
+
+
+def node_text(node: Node, name: Callable[[Value], str]) -> str:
+    """One node's line; `name` says what values are called."""
+    outputs = ", ".join(f"{name(v)} : {type_text(v)}" for v in node.outputs)
+    place = f" # {node.place}" if node.place else ""
+    inputs = ", ".join(map(name, node.inputs))
+    return f"{outputs}{' = ' if outputs else ''}{node.kind}{_attributes(node)}({inputs}){place}\n"
+
+
+__all__ = ["GraphWriter", "Names", "node_text", "type_text"]

@@ -17,14 +17,26 @@ from typing import Any
 from rushlight.jit.types import Type
 
 
+@dataclass(frozen=True)
+class Example:
+    """What a value was while it was traced."""
+
+    dtype: Any
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: Any
+    requires_grad: bool
+
+
 @dataclass(eq=False)
 class Value:
-    """What a node gives; `hint` is the variable that it was assigned to."""
+    """What a node gives; `hint` is the variable that it was assigned to, `example` the tensor of a trace."""
 
     type: Type
     node: Node | None = None
     hint: str = ""
     uses: list[tuple[Node, int]] = field(default_factory=list)
+    example: Example | None = None
 
     def __repr__(self) -> str:
         """One line: what it is made from, and all that is made from it, is not told again."""
@@ -43,6 +55,7 @@ class Node:
     schema: Any = None
     place: str = ""
     block: Block | None = None
+    scope: str = ""
 
     @property
     def output(self) -> Value:
@@ -58,11 +71,12 @@ class Node:
 
 @dataclass(eq=False)
 class Block:
-    """A sequence of nodes; `ending` is a node that reads the outputs."""
+    """A sequence of nodes; `ending` is a node that reads the outputs; `scope`: which modules run now."""
 
     params: list[Value] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     ending: Node = field(default_factory=lambda: Node("prim::Return", []))
+    scope: str = ""
 
     def __repr__(self) -> str:
         """How many nodes, and what goes in and out."""
@@ -71,7 +85,7 @@ class Block:
     def add(self, kind: str, inputs: Sequence[Value] = (), types: Sequence[Type] = (), **more: Any) -> Node:
         """A new node at the end; `more` are fields of Node, others its attributes."""
         given = {name: more.pop(name) for name in ("schema", "place") if name in more}
-        node = Node(kind, [], attrs=more, block=self, **given)
+        node = Node(kind, [], attrs=more, block=self, scope=self.scope, **given)
         node.outputs = [Value(t, node) for t in types]
         for value in inputs:
             read(node, value)
@@ -125,6 +139,46 @@ class Function:
     def name(self) -> str:
         """The last part of the name."""
         return self.qualname.rpartition(".")[2]
+
+
+def inlined(function: Function, calls: bool = True) -> Function:
+    """A copy of a program; with `calls`, what it calls is written in the place of the call."""
+    made = Function(function.qualname, function.arguments, function.returns, owner=function.owner)
+    _copy_into(made.block, function.block, {}, calls)
+    return made
+
+
+def _copy_into(into: Block, block: Block, known: dict[Value, Value], calls: bool) -> None:
+    """Copies of a block's parameters, nodes and results; `known` says which value stands for which."""
+    for value in block.params:
+        known[value] = _copy_value(value, into.param(value.type, value.hint).node)
+        into.params[-1] = known[value]
+    _copy_nodes(into, block, known, calls)
+    into.finish([known[v] for v in block.ending.inputs])
+
+
+def _copy_nodes(into: Block, block: Block, known: dict[Value, Value], calls: bool) -> None:
+    for node in block.nodes:
+        callee = node.attrs.get("function")
+        if calls and callee is not None and node.kind != "prim::fork":
+            known.update(zip(callee.block.params, (known[v] for v in node.inputs), strict=True))
+            _copy_nodes(into, callee.block, known, calls)
+            known[node.output] = known[callee.block.ending.inputs[0]]
+            continue
+        made = Node(node.kind, [], [], node.attrs, [], node.schema, node.place, into, node.scope)
+        for value in node.inputs:
+            read(made, known[value])
+        for value in node.outputs:
+            known[value] = _copy_value(value, made)
+            made.outputs.append(known[value])
+        for inner in node.blocks:
+            made.blocks.append(Block())
+            _copy_into(made.blocks[-1], inner, known, calls)
+        into.nodes.append(made)
+
+
+def _copy_value(value: Value, node: Node | None) -> Value:
+    return Value(value.type, node, value.hint, example=value.example)
 
 
 class Names:

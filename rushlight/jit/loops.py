@@ -11,7 +11,7 @@ from rushlight.jit.conditions import Conditions
 from rushlight.jit.expressions import OPEN
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.ir import Block, Node, Value
-from rushlight.jit.types import INT, STR, TENSOR, list_of, subtype
+from rushlight.jit.types import INT, STR, TENSOR, Type, list_of, subtype
 from rushlight.jit.values import Items, Known, Missing
 
 
@@ -204,12 +204,8 @@ class Loops(Conditions):
         self.block.finish([*again, *ends])
 
     def at_ListComp(self, node: ast.ListComp) -> Any:
-        if len(node.generators) != 1:
-            raise self.error(node, "Only a single generator is currently supported")
+        found = self._comprehension(node)
         generator = node.generators[0]
-        if generator.ifs:
-            raise UnsupportedNodeError(self.source, node, "Comprehension ifs are not supported yet")
-        found = self.iterable(generator.iter)
         kept = dict(self.env)
         if isinstance(found, list):
             values = []
@@ -219,15 +215,49 @@ class Loops(Conditions):
             self.env = kept
             return self.list_value(values, node, None)
         made = self.emit(node, "prim::ListConstruct", (), list_of(OPEN)).output
-        loop = ast.copy_location(ast.For(generator.target, generator.iter, [], []), node)
 
-        def begin(i: Value) -> None:
-            self.assign(generator.target, found[1](i), node)
+        def add() -> None:
             value = self.expr(node.elt)
             made.type = list_of(value.type)
             self.call_builtin("aten::append", [made, value], {}, node)
 
-        self.loop(loop, None, found[0], begin)
+        return self._collected(node, found, made, add)
+
+    def at_DictComp(self, node: ast.DictComp) -> Any:
+        found = self._comprehension(node)
+        made = self.emit(node, "prim::DictConstruct", (), Type("Dict", (OPEN, OPEN))).output
+
+        def add() -> None:
+            key, value = self.expr(node.key), self.expr(node.value)
+            made.type = Type("Dict", (key.type, value.type))
+            self.call_builtin("aten::_set_item", [made, key, value], {}, node)
+
+        return self._collected(node, found, made, add)
+
+    def _comprehension(self, node: Any) -> Any:
+        """What a comprehension goes through: known items, or a length and what gives one of them."""
+        if len(node.generators) != 1:
+            raise self.error(node, "Only a single generator is currently supported")
+        if node.generators[0].ifs:
+            raise UnsupportedNodeError(self.source, node, "Comprehension ifs are not supported yet")
+        return self.iterable(node.generators[0].iter)
+
+    def _collected(self, node: Any, found: Any, made: Value, add: Callable[[], None]) -> Value:
+        """A loop that adds an item to what is made in each round."""
+        generator = node.generators[0]
+        kept = dict(self.env)
+        if isinstance(found, list):
+            for item in found:
+                self.assign(generator.target, item, node)
+                add()
+        else:
+            loop = ast.copy_location(ast.For(generator.target, generator.iter, [], []), node)
+
+            def begin(i: Value) -> None:
+                self.assign(generator.target, found[1](i), node)
+                add()
+
+            self.loop(loop, None, found[0], begin)
         self.env = kept
         return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from typing import Any
@@ -12,27 +13,15 @@ from rushlight.jit import execute, schema as schemas
 from rushlight.jit.calls import declaration
 from rushlight.jit.codetext import function_text
 from rushlight.jit.frontend import Source
-from rushlight.jit.graphtext import graph_text
+from rushlight.jit.graphs import Graph
 from rushlight.jit.ir import Function
-from rushlight.jit.names import build, compile_method, unique
+from rushlight.jit.names import build, class_type, compile_method, unique
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 
 _INTERNAL = frozenset(Module().__dict__)
 _known: dict[Any, ClassType] = {}
-
-
-class Graph:
-    """A program's graph, to be printed."""
-
-    def __init__(self, function: Function, inlined: bool = False) -> None:
-        self.function, self.inlined = function, inlined
-
-    def __str__(self) -> str:
-        return graph_text(self.function, self.inlined)
-
-    __repr__ = __str__
 
 
 class ScriptFunction:
@@ -128,10 +117,10 @@ class ScriptModule(Module):
         return Graph(self._method("forward"), True)
 
     def _method(self, name: str) -> Function:
-        found = self._type.method(name)
+        found: Function = self._type.method(name)
         if found is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return found  # type: ignore[no-any-return]
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if "_modules" in self.__dict__ and not name.startswith("__"):
@@ -198,7 +187,8 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
             setattr(own, name, execute.entry(function, declaration(function)))
-    return own  # type: ignore[no-any-return] # a class
+    result: type = own  # a class
+    return result
 
 
 def instance(owner: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:
@@ -347,7 +337,7 @@ def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> Non
             owner.constants[name] = value
             continue
         try:
-            t = notes.get(name) or of_value(value)
+            t = notes.get(name) or of_value(value, _class_of)
             if name in notes or not (isinstance(value, (list, dict)) and not value):
                 _field(owner, name, t, "attribute")
         except TypeError:
@@ -355,6 +345,16 @@ def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> Non
             (owner.extras if plain else owner.failed).__setitem__(
                 name, value if plain else type(value).__name__
             )
+
+
+def _class_of(cls: type) -> Type:
+    """The type of instances of a program's own class, which is compiled; TypeError for others."""
+    if cls.__module__.partition(".")[0] in ("builtins", "rushlight", *sys.stdlib_module_names):
+        raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
+    try:
+        return Type("Class", cls=class_type(cls))
+    except Exception as error:
+        raise TypeError(str(error)) from error
 
 
 def _flat_weights(module: Any, owner: ClassType) -> None:

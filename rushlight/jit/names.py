@@ -91,7 +91,7 @@ class Names:
 
     def functional(self, name: str) -> Any:
         """A function of torch.nn.functional: from the library, or the op of that name."""
-        if name in library()[0]:
+        if name in library():
             return library_function(name)
         return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
 
@@ -247,8 +247,11 @@ def named_builtin(found: Any) -> Any:
         return Names(lambda name: None).functional(name)
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
-    if module.startswith("rushlight._engine."):
-        return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
+    if module == "torch._ops.aten" or "." in name:  # an overload of an op; a method that is a function, too
+        name = name.partition(".")[0] if module == "torch._ops.aten" else found.__name__
+    public = module.startswith(("rushlight.", "torch._ops.")) and getattr(torch, name, None) is found
+    if (public or module.startswith("rushlight._engine.")) and schemas.named(f"aten::{name}"):
+        return Builtin(f"aten::{name}")
     return None
 
 
@@ -270,7 +273,7 @@ class _LibraryNames(Names):
     """Names in the library: its own functions first."""
 
     def lookup(self, name: str, node: Any, compiler: Any) -> Any:
-        return library_function(name) if name in library()[0] else super().lookup(name, node, compiler)
+        return library_function(name) if name in library() else super().lookup(name, node, compiler)
 
 
 def _library_look(name: str) -> Any:
@@ -282,7 +285,7 @@ def _library_look(name: str) -> Any:
 @cache
 def python_function(name: str) -> Function | Overloaded | None:
     """A function of torch.functional, which PyTorch has in Python; None where there is none."""
-    keys = [key for key in library()[0] if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
+    keys = [key for key in library() if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
     found = [library_function(key) for key in keys]
     return found[0] if len(found) == 1 else Overloaded(found) if found else None
 
@@ -290,10 +293,10 @@ def python_function(name: str) -> Function | Overloaded | None:
 @cache
 def library_function(name: str) -> Function:
     """A function of the library."""
-    trees, source = library()
+    tree, source = library()[name]
     prefix = "" if name.startswith("functional.") else "nn.functional."
     path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{prefix}{name}")
-    return build(trees[name], source, _LibraryNames(_library_look), path, None, {})
+    return build(tree, source, _LibraryNames(_library_look), path, None, {})
 
 
 def scope_of(function: Any) -> Callable[[str], Any]:
@@ -466,7 +469,7 @@ def _method(function: Any, owner: ClassType) -> Function:
 
 def compile_method(owner: ClassType, name: str) -> Function | None:
     """The method of a Python class, compiled when it is first asked for; None where there is none."""
-    trees, source = library()
+    trees = library()
     for base in owner.python.__mro__:
         if base in (torch.nn.Module, object):
             return None
@@ -474,8 +477,7 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
             return build(
-                trees[key],
-                source,
+                *trees[key],
                 _LibraryNames(_library_look),
                 path,
                 owner,

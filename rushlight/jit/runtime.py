@@ -18,11 +18,11 @@ _DTYPES = (
     "quint8 "
     "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 "
     "uint32 "
-    "uint64"
+    "uint64 . . . . . . . . . . . . . . float8_e8m0fnu"
 ).split()
 _LISTS = {
     "ScalarType": _DTYPES,
-    "Layout": ["strided", "sparse_coo", "sparse_csr"],
+    "Layout": "strided sparse_coo sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged".split(),
     "MemoryFormat": ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"],
 }
 REDUCTIONS = ("none", "mean", "sum")

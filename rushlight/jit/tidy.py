@@ -37,7 +37,7 @@ def tidy(
     whole = top is None
     top, known = [] if top is None else top, {} if known is None else known
     if whole:
-        _prune(block)
+        prune(block)
     for node in list(block.nodes):
         value = node.attrs.get("value")
         if node.kind == "prim::Constant" and isinstance(value, _PLAIN):
@@ -61,13 +61,13 @@ def replace(old: Value, new: Value) -> None:
     old.uses = []
 
 
-def _prune(block: Block) -> None:
+def prune(block: Block) -> None:
     """Take out what has no effect and no reader, the last first."""
     for node in reversed(list(block.nodes)):
         if node.kind == "prim::If":
             _outputs(node)
         for inner in node.blocks:
-            _prune(inner)
+            prune(inner)
         if node.kind in _PURE and not any(v.uses for v in node.outputs):
             block.nodes.remove(node)
             for value in set(node.inputs):

@@ -6,13 +6,15 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.pytree import flatten
 from rushlight.jit import schema as schemas
+from rushlight.jit.graphs import Graph
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance
 from rushlight.jit.names import unique
 from rushlight.jit.state import STACK
-from rushlight.jit.tidy import tidy
-from rushlight.jit.tracer import _AT, Tracer, TracerWarning, TracingCheckError
+from rushlight.jit.tidy import prune
+from rushlight.jit.tracer import _AT, Tracer, TracerWarning, TracingCheckError, _plain
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, of_value, qualified
 from rushlight.jit.values import Items
 from rushlight.nn.modules.module import Module
@@ -109,7 +111,45 @@ def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...],
     result = _result(tracer, found, strict)
     function.returns, function.finished = result.type, True
     function.block.finish([result])
-    tidy(function.block)
+    prune(function.block)
+
+
+def _get_trace_graph(
+    f: Any,
+    args: Any = (),
+    kwargs: Any = None,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    return_inputs: bool = False,
+    _return_inputs_states: bool = False,
+) -> tuple[Any, ...]:
+    """The graph of a call, and what it gave: what goes in are the tensors of `args`, then all parameters and
+    buffers.
+    """
+    function = Function("forward", [], None)
+    tracer = Tracer(function, None)
+    inputs = (args if isinstance(args, tuple) else (args,), dict(kwargs or {}))
+    leaves, spec = flatten(inputs)
+    tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
+    values = [function.block.param(TENSOR) for _ in tensors]
+    known = {id(x): tracer.know(x, v) for x, v in zip(tensors, values, strict=True)}
+    state = f.state_dict(keep_vars=True) if isinstance(f, Module) else {}
+    for tensor in {id(t): t for t in state.values() if isinstance(t, torch.Tensor)}.values():
+        tracer.state(tensor)
+    given, named = spec.unflatten([known.get(id(x), x) for x in leaves])
+    STACK.append(tracer)
+    try:
+        with tracer:
+            found = f(*given, **named)
+    finally:
+        STACK.pop()
+    results = [x for x in flatten(found)[0] if isinstance(x, torch.Tensor)]
+    function.finished = True
+    function.block.finish([tracer.value(x) for x in results])
+    prune(function.block)
+    plain = _plain(found)
+    extra = (inputs[0],) if return_inputs else ((inputs[0], state),) if _return_inputs_states else ()
+    return Graph(function), plain, *extra
 
 
 def _argument_names(call: Any, module: Any, count: int) -> list[str]:
@@ -167,13 +207,12 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
             "from traced "
             f"functions, got {kind}"
         )
-    return tracer.value(found)  # type: ignore[no-any-return]
+    result: Value = tracer.value(found)
+    return result
 
 
 def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) -> None:
     """Warn where the program and the Python do not give the same."""
-    from rushlight._engine.core.pytree import flatten
-
     with torch.random.fork_rng():
         theirs = flatten(func(*inputs))[0]
     with torch.random.fork_rng():
@@ -215,4 +254,4 @@ def _wrapped(module: Any, owner: ClassType) -> Any:
     return instance(owner, values, TopLevelTracedModule)
 
 
-__all__ = ["TracerWarning", "TracingCheckError", "trace", "trace_module"]
+__all__ = ["TracerWarning", "TracingCheckError", "_get_trace_graph", "trace", "trace_module"]

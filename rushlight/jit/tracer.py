@@ -22,7 +22,7 @@ from rushlight._engine.ops.signature import REQUIRED, rename_keywords
 from rushlight.export import overloads
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import Source
-from rushlight.jit.ir import Function, Value
+from rushlight.jit.ir import Example, Function, Value
 from rushlight.jit.library import library
 from rushlight.jit.names import Names, named_builtin
 from rushlight.jit.state import paused, tracing
@@ -175,6 +175,7 @@ class Tracer(TorchFunctionMode):
         self.values: dict[int, Value] = {}
         self.alive: list[Any] = []
         self.places: dict[int, str] = {}
+        self.scopes: list[str] = []  # what TracingState.push_scope says
         if module is not None:
             owner = function.owner
             self.self = function.block.param(Type("Class", cls=owner), "self")
@@ -192,15 +193,24 @@ class Tracer(TorchFunctionMode):
         if plain and id(found) not in self.places:
             traced = found.as_subclass(TracedTensor)
             traced._plain = found
+            value.example = example(found)
             found = traced
         self.values[id(found)] = value
         self.alive.append(found)
         return found
 
+    def state(self, found: torch.Tensor) -> Value:
+        """A parameter of the program for a tensor that the module holds."""
+        value = self.values[id(found)] = self.compiler.block.param(TENSOR)
+        value.example = example(found)
+        self.alive.append(found)
+        return value
+
     def number(self, kind: str, found: int, *args: Any) -> TracedInt:
         """A traced number."""
         value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
-        return self.know(TracedInt(found), value)  # type: ignore[no-any-return]
+        result: TracedInt = self.know(TracedInt(found), value)
+        return result
 
     def value(self, found: Any) -> Any:
         """The program's value for an argument."""
@@ -237,6 +247,7 @@ class Tracer(TorchFunctionMode):
             value = self.self
             for name in path.split("."):
                 value = self.compiler.member(value, value.type.cls, name, _AT)
+        value.example = example(found)
         self.values[id(found)] = value
         return value
 
@@ -246,6 +257,11 @@ class Tracer(TorchFunctionMode):
             return call(*args, **kwargs)
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         bound = _bound(row, args, kwargs)
+        if row.name in _CONVOLUTIONS and not isinstance(bound["padding"], str):
+            with paused():
+                result = call(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+            if result.dim() == _CONVOLUTIONS[row.name] + 2:
+                return self.record(Builtin("aten::_convolution"), _convolution(row, bound), {}, result)
         found = None if kwargs.get("out") is not None else overloads.chosen(row, bound, writes)
         if found is not None:
             overload, given, named = found
@@ -264,7 +280,7 @@ class Tracer(TorchFunctionMode):
 
     def named(self, row: Any) -> bool:
         """Whether TorchScript has the op or function under the row's name."""
-        return row.name in library()[0] or bool(schemas.named(f"aten::{row.name}"))
+        return row.name in library() or bool(schemas.named(f"aten::{row.name}"))
 
     def as_written(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """An op for which PyTorch's own name is not known: the function that the program called."""
@@ -316,7 +332,8 @@ class Tracer(TorchFunctionMode):
         if name == "__getitem__":
             return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
         compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
-        return self.value(base)  # type: ignore[no-any-return]
+        result: Value = self.value(base)
+        return result
 
     def results(self, found: Any, value: Value) -> Any:
         """The results with their values."""
@@ -336,6 +353,31 @@ class Tracer(TorchFunctionMode):
 
 
 _AT: Any = ast.Constant(0, lineno=0, col_offset=0, end_lineno=0, end_col_offset=0)
+
+
+# PyTorch does not record these by name, but the one op that all of them are: the dims that each slides over.
+_CONVOLUTIONS = {f"conv{kind}{n}d": n for kind in ("", "_transpose") for n in (1, 2, 3)}
+
+
+def _convolution(row: Any, bound: dict[str, Any]) -> list[Any]:
+    """The arguments of aten::_convolution for a convolution."""
+    n = _CONVOLUTIONS[row.name]
+    turned = "transpose" in row.name
+
+    def each(name: str, default: int = 0) -> list[int]:
+        value = bound.get(name, default)
+        whole = list(value) if isinstance(value, (list, tuple)) else [value]
+        return whole * n if len(whole) == 1 else whole
+
+    sizes = [each("stride"), each("padding"), each("dilation"), turned, each("output_padding")]
+    switches = [False, False, True, True]  # benchmark, deterministic, cudnn_enabled, allow_tf32
+    return [bound["input"], bound["weight"], bound["bias"], *sizes, bound["groups"], *switches]
+
+
+def example(found: torch.Tensor) -> Example:
+    """What is told of a traced tensor."""
+    sizes = tuple(int(n) for n in torch.Tensor.size(found))
+    return Example(found.dtype, sizes, tuple(found.stride()), found.device, found.requires_grad)
 
 
 def _spelled(part: Any, i: int) -> str:

@@ -217,8 +217,10 @@ def _constructor(node: ast.AST, name: Callable[[ast.AST], Any]) -> str:
     return str(getattr(found, "_name", None) or getattr(found, "__name__", text)).capitalize()
 
 
-def of_value(value: Any) -> Type:
-    """The type of a Python value; TypeError where TorchScript has none for it."""
+def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    """The type of a Python value; TypeError where TorchScript has none for it. `of_class`: asked for the
+    type of instances of other classes.
+    """
     import rushlight as torch
 
     own = getattr(value, "_type", None)
@@ -226,20 +228,25 @@ def of_value(value: Any) -> Type:
         return Type("Class", cls=own)
     if isinstance(value, (list, dict)) or type(value) is tuple:
         if isinstance(value, tuple):
-            return Type("Tuple", tuple(map(of_value, value)))
-        return _container(value)
+            return Type("Tuple", tuple(of_value(v, of_class) for v in value))
+        return _container(value, of_class)
     if value is None:
         return NONE
     if isinstance(value, torch.Tensor):
         return TENSOR
-    return from_python(type(value))
+    try:
+        return from_python(type(value))
+    except TypeError:
+        if of_class is None:
+            raise
+        return of_class(type(value))
 
 
-def _container(value: Any) -> Type:
+def _container(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:
     columns = [list(value), list(value.values())] if isinstance(value, dict) else [value]
     found = []
     for column in columns:
-        kinds = list(dict.fromkeys(map(of_value, column))) or [TENSOR]
+        kinds = list(dict.fromkeys(of_value(v, of_class) for v in column)) or [TENSOR]
         whole: Type | None = kinds[0]
         for kind in kinds[1:]:
             whole = whole and unify(whole, kind)

@@ -378,7 +378,8 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any 
 
 @define.register
 def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
-    return impl(lib, lib.define(schema, alias_analysis))
+    result: Callable[..., Any] = impl(lib, lib.define(schema, alias_analysis))
+    return result
 
 
 @singledispatch

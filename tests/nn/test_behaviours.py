@@ -54,3 +54,11 @@ def test_behaviour(name: str) -> None:
     got = json.loads(json.dumps(answer(BEHAVIOURS[name], torch, torch.nn)))
     wanted = _WANTED[name]
     assert same(got, wanted), first_difference(got, wanted)
+
+
+def test_a_recurrence_runs_with_the_flat_weights_that_it_is_given() -> None:
+    layer, x = torch.nn.LSTM(3, 4), torch.ones(2, 1, 3)
+    layer._flat_weights = [torch.full_like(w, 0.1) for w in layer._flat_weights]
+    assert abs(layer(x)[0].sum().item() - 1.9031360149383545) < 1e-6
+    layer.weight_ih_l0 = torch.nn.Parameter(torch.zeros(16, 3))  # its own again, all of them
+    assert layer._flat_weights[1] is layer.weight_hh_l0

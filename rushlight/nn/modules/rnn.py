@@ -93,7 +93,18 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+        given: list[Any] | None = self.__dict__.get("_flat_weights")
+        return [getattr(self, name) for name in self._flat_weights_names] if given is None else given
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Any]) -> None:
+        # These are used until one of the layer's own is set, by programs that call it with other weights.
+        self.__dict__["_flat_weights"] = weights
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_flat_weights" in self.__dict__ and name in self._flat_weights_names:
+            del self.__dict__["_flat_weights"]
+        super().__setattr__(name, value)
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -421,7 +432,8 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        return self._step(torch.lstm_cell, input, hx, 2)  # type: ignore[no-any-return] # two states
+        result: tuple[Any, Any] = self._step(torch.lstm_cell, input, hx, 2)  # two states
+        return result
 
 
 class GRUCell(RNNCellBase):

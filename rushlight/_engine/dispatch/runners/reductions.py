@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
-from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.core.layout import as_tuple, spread
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.derive import cast, vjp
@@ -265,7 +265,7 @@ def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
         found: Tensor = t.expand(shape)
         return found
-    return wrap(np.broadcast_to(t._a, shape), t._k)
+    return wrap(spread(t._a, shape), t._k)
 
 
 def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:

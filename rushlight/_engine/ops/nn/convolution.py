@@ -398,7 +398,9 @@ def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) ->
     return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
 
 
-_unfold.gradient(lambda s, grad: _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride))
+@_unfold.gradient
+def _unfold_gradient(s: Any, grad: Any) -> Any:
+    return _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride)
 
 
 @composite(name="fold_columns", where=("nn.functional.fold",))

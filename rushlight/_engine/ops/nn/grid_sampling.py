@@ -37,7 +37,9 @@ _WARNING = (
 class _Rows:
     """What points are computed by, of tensors; expressions have atoms. Whole numbers have no gradient."""
 
-    __getattr__ = staticmethod(ROWS.__getitem__)
+    def __getattr__(self, name: str) -> Any:
+        return ROWS[name]
+
     floor, cast = staticmethod(lambda x: x.detach().floor()), staticmethod(lambda x, arg: x.long())
 
 
@@ -194,7 +196,7 @@ def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> ArrayFunction:
     def sample(input: Array, grid: Array) -> Array:
         start, grid = np.array(address(input)), grid.transpose(first).copy()
         if loop is None:
-            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)  # type: ignore[no-any-return]
+            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)
         out = np.empty(shape, of)
         loop(start, offsets, grid, *given, out)
         return out
@@ -297,7 +299,11 @@ def affine_grid(theta, size: Any, align_corners: bool | None = None):
         )
     axes = []
     for n in space:
-        line = ROWS["linspace"](-1, 1, n, dtype=theta.dtype) if n > 1 else theta.new_zeros(1)
+        line = (
+            ROWS["linspace"](-1, 1, n, dtype=theta.dtype, device=theta.device)
+            if n > 1
+            else theta.new_zeros(1)
+        )
         axes.append(line if align_corners else line * ((n - 1) / n))
     points = [*ROWS["meshgrid"](*axes, indexing="ij")][::-1]
     base = ROWS["stack"]([*points, theta.new_ones(space)], -1).view(1, -1, len(space) + 1)

@@ -1,0 +1,67 @@
+"""Python that programs of others compile: comprehensions, devices by name, classes held by modules."""
+
+from __future__ import annotations
+
+from typing import Dict, List  # as programs spell them
+
+import rushlight as torch
+from rushlight import nn
+
+
+class Recipe:
+    """A class of a program's own, that modules hold."""
+
+    def __init__(self, sizes: List[int], places: Dict[int, int]) -> None:
+        self.sizes, self.places = sizes, places
+
+
+def _product(recipe: Recipe, shape: List[int]) -> int:
+    found = 1
+    for size in recipe.sizes:
+        found *= size
+    return found + len(shape) + len(recipe.places)
+
+
+class Holder(nn.Module):
+    """A module with a dict of objects."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recipes = {n: Recipe([n, 2], {0: n}) for n in (1, 2)}
+
+    def forward(self, x: torch.Tensor) -> int:
+        return _product(self.recipes[x.ndim], x.shape)
+
+
+def test_objects_that_a_module_holds_are_compiled() -> None:
+    assert torch.jit.script(Holder())(torch.ones(3, 4)) == 2 * 2 + 2 + 1
+
+
+def test_comprehensions_and_lists_of_what_loops_go_over() -> None:
+    @torch.jit.script
+    def made(n: int, x: Dict[int, int], y: List[int]):
+        a: Dict[int, int] = {k: y[v] for k, v in x.items()}
+        b: List[int] = list()
+        b.append(n)
+        return a, {v: str(v) for v in y}, list(range(1, n, 2)), list(enumerate(y)), list(zip(y, range(n))), b
+
+    assert made(3, {1: 0, 2: 1}, [5, 6]) == (
+        {1: 5, 2: 6},
+        {5: "5", 6: "6"},
+        [1],
+        [(0, 5), (1, 6)],
+        [(5, 0), (6, 1)],
+        [3],
+    )
+
+
+def test_a_device_by_its_name_and_sparse_tensors() -> None:
+    @torch.jit.script
+    def made(x: torch.Tensor):
+        places, values = torch.tensor([[0, 1], [1, 0]], device="cpu"), torch.tensor([1.0, 2.0], device="cpu")
+        found = torch.sparse_coo_tensor(indices=places, values=values, size=(2, 2))
+        rows = torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0]), x.detach(), size=(1, 2))
+        return found.coalesce().to_sparse_csr().crow_indices(), rows.layout == torch.sparse_csr, x.is_signed()
+
+    crow, same, signed = made(torch.ones(1))
+    assert (crow.tolist(), same, signed) == ([0, 1, 2], True, True)
