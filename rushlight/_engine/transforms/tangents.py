@@ -217,8 +217,8 @@ def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any
 def _promote(t: Any, level: Any, coming: Any) -> None:
     """A plain tensor becomes dual where it stands, since a dual one is written into it.
 
-    coming: the tangent that is written; where that is a batch, of jacfwd's directions, so are the zeros that it
-    is written into.
+    coming: the tangent that is written; where that is a batch, of jacfwd's directions, so are the zeros that
+    it is written into.
     """
     root: Any
     root, views = view_chain(t)
