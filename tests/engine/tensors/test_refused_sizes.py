@@ -63,6 +63,15 @@ def test_convolutions_name_the_types():
         torch.conv2d(x, w, torch.zeros(1).double())
 
 
+def test_unwritten_memory_is_filled_where_a_switch_says_so():
+    try:
+        torch.use_deterministic_algorithms(True)
+        assert torch.empty(3, out=torch.zeros(1)).isnan().all()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert torch.empty(1).cauchy_(float("inf"), 0.5).item() == float("inf")
+
+
 def test_warn_only_is_what_was_set():
     try:
         torch.use_deterministic_algorithms(False, warn_only=True)
