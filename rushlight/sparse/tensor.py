@@ -328,7 +328,7 @@ class SparseTensor(Tensor):
         """Refused: there is no dense memory."""
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
-    tolist = data_ptr  # type: ignore[assignment]
+    tolist = data_ptr
 
     def storage(self) -> Any:
         """Refused: there is no dense memory."""

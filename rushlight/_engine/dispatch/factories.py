@@ -109,9 +109,9 @@ def _call(row: Row, given: dict[str, Any]) -> Any:
 
 
 def _device(row: Row, given: dict[str, Any]) -> device:
-    where = given.get("device")
+    where: device | None = given.get("device")
     if where is not None:
-        return where  # type: ignore[no-any-return]
+        return where
     source = given.get("input")
     return source._k.device if source is not None else Default.value
 

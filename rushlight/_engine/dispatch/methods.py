@@ -357,6 +357,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         found: Tensor = wrap(
             np.full(source._l.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._l.shape)
         )
+        found._a = accelerator.page_locked(found._a)
         storage(found).pinned = True
         backend.copy(found._a, source._m, True, True)
         backend.on_its_way(found)
@@ -517,6 +518,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     if _pinned(self):
         return self
     made: Tensor = ROWS["clone"](self)
+    made._a = accelerator.page_locked(made._a)
     storage(made).pinned = True
     return made
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import rushlight as torch
+import rushlight.nn.functional as F
 from rushlight._engine.ops.nn import pooling
 from rushlight._engine.ops.nn.pooling import _max_pool, _spread
 

@@ -191,7 +191,8 @@ def planner(row: Row, run: Run) -> Run:
 
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
     planned.plans, planned.learn = plans, learn
-    return planned  # type: ignore[no-any-return]
+    result: Run = planned
+    return result
 
 
 def _plain(p: Param, value: Any) -> bool:

@@ -369,7 +369,7 @@ def unfold(input, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride:
         )
     ]
     unbatched = input.ndim == 3
-    if input.ndim not in (3, 4):
+    if input.ndim not in (3, 4) or 0 in input.shape[1 - unbatched :]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
             f"non-zero dimensions for input, but got: {list(input.shape)}"
@@ -398,7 +398,9 @@ def _unfold(input, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) ->
     return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
 
 
-_unfold.gradient(lambda s, grad: _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride))
+@_unfold.gradient
+def _unfold_gradient(s: Any, grad: Any) -> Any:
+    return _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride)
 
 
 @composite(name="fold_columns", where=("nn.functional.fold",))
@@ -428,7 +430,12 @@ def fold(input, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: 
 def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
     """Columns added up where their windows lie."""
     n, rows, places = input.shape
-    per = int(np.prod(kernel))
+    per = prod(kernel)
+    if per >= 2**63:
+        raise RuntimeError(
+            f"Given kernel_width = {kernel[1]} and kernel_height = {kernel[0]} the product of kernel_width "
+            "and kernel_height overflowed."
+        )
     out = _sizes(space, kernel, stride, padding, dilation)
     if rows % per:
         raise RuntimeError(

@@ -76,11 +76,11 @@ def _input_gradient(*given: str) -> tuple[Any, ...]:
     return (_RSTD * (g - reduce_("add", g) / extent() - hat * reduce_("add", g * hat) / extent()),)
 
 
-_forward = {
+_forward: dict[tuple[str, ...], RowKernel] = {
     given: RowKernel(partial(_normalised, *given), ("x", "eps", *given), ("eps",))
     for given in ((), ("weight",), ("bias",), ("weight", "bias"))
 }
-_backward = {
+_backward: dict[tuple[str, ...], RowKernel] = {
     given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean", "rstd", *given), ("mean", "rstd"))
     for given in ((), ("weight",))
 }

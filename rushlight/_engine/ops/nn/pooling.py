@@ -138,9 +138,7 @@ def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
     space, wide, shape = input.shape[lead:], _widened(input, *how), (*input.shape[:lead], *out)
-    cuts = [*offsets(kernel, stride, dilation, out)]
-
-    low = is_low_precision(input)
+    cuts, low = [*offsets(kernel, stride, dilation, out)], is_low_precision(input)
 
     def run(a: Array) -> tuple[Array, Array]:
         done = service("max pool")(_densely(a, low), *how)
@@ -354,34 +352,29 @@ def _mean(
 
 @for_dims
 def _mean_row(n: int) -> None:
-    if n == 1:
+    def mean_1d(
+        input,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ):
+        return _mean(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
-        def body(
-            input,
-            kernel_size: Any,
-            stride: Any = (),
-            padding: Any = 0,
-            ceil_mode: bool = False,
-            count_include_pad: bool = True,
-        ):
-            return _mean(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
-    else:
-
-        def body(
-            input,
-            kernel_size: Any,
-            stride: Any = None,
-            padding: Any = 0,
-            ceil_mode: bool = False,
-            count_include_pad: bool = True,
-            divisor_override: int | None = None,
-        ):
-            return _mean(
-                n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-            )
+    def mean(
+        input,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ):
+        return _mean(n, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
     composite(
-        body,
+        mean_1d if n == 1 else mean,
         name=f"avg_pool{n}d",
         planned=True,
         out=n > 1,
