@@ -15,7 +15,7 @@ import numpy as np
 
 from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last, laid_out
 from rushlight._engine.core.services import service
-from rushlight._engine.ops.creation.copying import assign
+from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.linalg.matmul import conjugate, product
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
@@ -37,7 +37,7 @@ def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: An
 
     def widened(a: Array, b: Array) -> Array:
         found = run(_wide(a), _wide(b))
-        return assign(laid_out(found.shape, (order(found.shape),), a.dtype), found)
+        return converted(found, laid_out(found.shape, (order(found.shape),), a.dtype))
 
     return run if _wide(a) is a else widened
 
