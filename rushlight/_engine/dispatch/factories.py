@@ -14,8 +14,8 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
-from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.determinism import fill_unwritten
+from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
