@@ -81,7 +81,7 @@ def operands(torch: Any) -> dict[str, Any]:
 def calls() -> dict[str, str]:
     """The expression of each call by its name."""
     texts = [text.strip() for line in CALLS.strip().splitlines() for text in line.split("; ")]
-    return dict(text.split(": ", 1) for text in texts)  # type: ignore[misc]
+    return dict(text.split(": ", 1) for text in texts)
 
 
 def _workload(title: str, text: str) -> Workload:

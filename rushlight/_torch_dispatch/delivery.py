@@ -187,7 +187,7 @@ def _hand_over(source: Any, result: Any) -> None:
         if s._g is None or r._g is not None or r is s:
             continue
         node, r._g, r._i = s._g, s._g, s._i
-        saved = node.saved if hasattr(node, "saved") else None
+        saved: Any = node.saved if hasattr(node, "saved") else None
         if isinstance(saved, tuple) and saved and "result" in saved[0]:
             saved[1][saved[0].index("result")] = (twin(r), keep_result(r)[1])
         elif getattr(saved, "_results", None):

@@ -89,7 +89,7 @@ class _Graphed:
             return ()
         return torch.autograd.grad(
             tuple(o for o, _ in pairs), wanted, tuple(s for _, s in pairs), allow_unused=unused
-        )  # type: ignore[no-any-return]
+        )
 
     def warm_up(self, times: int, unused: bool) -> None:
         """Run forward and backward, as kernels are made and libraries choose at first."""

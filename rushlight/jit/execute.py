@@ -192,7 +192,8 @@ def runner(function: Function) -> Callable[..., Any]:
         names = ", ".join(writer.spelled[v] for v in function.block.params)
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
-    return function.run  # type: ignore[no-any-return]
+    result: Callable[..., Any] = function.run
+    return result
 
 
 # --- calls from outside -------------------------------------------------------------------------

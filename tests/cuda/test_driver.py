@@ -348,3 +348,19 @@ def test_what_cannot_be_captured() -> None:
     with pytest.raises(RuntimeError, match="replay without a preceding successful capture"):
         torch.cuda.CUDAGraph().replay()
     assert (x + 1).sum().item() == 6
+
+
+def test_page_locked_memory(fake: FakeDriver) -> None:
+    torch.cuda.init()
+    before = fake.kinds()["host memory"]
+    x = torch.randn(5, 3).t().pin_memory()
+    assert x.is_pinned() and fake.kinds()["host memory"] == before + 1
+    there = x.cuda(non_blocking=True)
+    back = there.to("cpu", non_blocking=True)
+    torch.cuda.synchronize()
+    assert torch.equal(back, x) and back.is_pinned() and there.stride() == x.stride()
+    del x, back
+    torch.ones(2).pin_memory().cuda(non_blocking=True)
+    torch.cuda.synchronize()
+    torch.ones(2).pin_memory().cuda(non_blocking=True)
+    assert fake.kinds()["host memory"] <= before + 1  # what a copy may still read

@@ -159,7 +159,8 @@ def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
 
     if getattr(direct, "writes", False):
         in_place: Any = lookup("Tensor", f"{row.name}_")
-        return in_place  # type: ignore[no-any-return]
+        result: Callable[..., Any] = in_place
+        return result
     return function(row)
 
 

@@ -69,7 +69,8 @@ class Trace:
         if region is not None:
             region.settle()
         try:
-            return _slot(t)
+            values: Array = _slot(t)
+            return values
         except AttributeError:
             raise RuntimeError(
                 "the values of a tensor were lost, as the program that was to compute them failed"
@@ -200,7 +201,7 @@ class Region(Learning, Writes):
             return self._refuse("too many other ops have followed here", row, call, args, kwargs)
         if child is not None and child.fixed:
             return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
-        if child is None or child.seen < 2 or self.recording:
+        if child is None or child.step is None or child.seen < 2 or self.recording:
             return self._record(child, key, row, call, args, kwargs, tensors, numbers)
         if child.step.writes and not self.empty(child.step, numbers):
             return self._refuse("memory is written to that others may see", row, call, args, kwargs)
@@ -401,7 +402,7 @@ class Region(Learning, Writes):
         place: Any = self.place_of(t)
         hidden = getattr(t, "_hidden", None)
         layout = t._l if hidden is None else hidden.layout
-        return not self.shared(place) and layout.flags.c_contiguous  # type: ignore[no-any-return]
+        return not self.shared(place) and layout.flags.c_contiguous
 
     def know(self, t: Tensor, place: int) -> None:
         """Note that `t` is a tensor at this place."""

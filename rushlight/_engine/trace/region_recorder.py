@@ -63,14 +63,14 @@ class RegionRecorder:
             or (not self.region.pending(grad))
             or not leaf._l.flags.c_contiguous
         ):
-            return function(node, grad, create)
+            function(node, grad, create)
+            return
         if grad._k is not leaf._k:
             grad = grad.to(leaf._k.dtype)
         alone = sys.getrefcount(grad) <= _ALONE and grad._g is None and self.region.alone(grad)
         leaf._grad = grad if alone else ROWS["clone"](grad, memory_format=contiguous_format)
         if node.hooks is not None:
             hooks.accumulated(node, leaf)
-        return None
 
     def alias(self, t: Tensor, other: Tensor) -> None:
         """`other` is going to be a second tensor of the same memory."""

@@ -79,7 +79,8 @@ class Step(NamedTuple):
 
     def same(self, other: Step) -> bool:
         """Whether a second call did the same."""
-        return _facts(self) == _facts(other)
+        result: bool = _facts(self) == _facts(other)
+        return result
 
 
 class Node:
@@ -272,7 +273,8 @@ class Unit:
         spec = self._spec(t._a)
         if spec is None or not isinstance(spec, Spec):
             return self.fail("a result is memory that nobody knows")
-        view, seen = None, getattr(t, "_b", None)
+        view = None
+        seen: Any = getattr(t, "_b", None)
         if spec.memory < 0:
             base = [k for k, given in enumerate(self.tensors) if seen is not None and seen[0] is given]
             if not base or seen[3] is None:

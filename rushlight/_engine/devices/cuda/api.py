@@ -40,7 +40,8 @@ def index_of(given: Any, optional: bool = True) -> int:
 
 def backend(given: Any = None) -> Rows:
     """The device that an argument of torch.cuda's functions means."""
-    return platform().device(index_of(given))  # type: ignore[no-any-return]
+    result: Rows = platform().device(index_of(given))
+    return result
 
 
 def is_available() -> bool:

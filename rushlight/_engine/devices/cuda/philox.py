@@ -40,7 +40,8 @@ class Philox:
     @property
     def where(self) -> device:
         """The device."""
-        return self.backend.where  # type: ignore[no-any-return]
+        result: device = self.backend.where
+        return result
 
     def manual_seed(self, seed: int) -> None:
         """Restart from a seed in [-2^63, 2^64)."""
@@ -86,7 +87,8 @@ class Philox:
             )
             // BLOCK
         )
-        return min(most, -(-count // BLOCK)) * BLOCK  # type: ignore[no-any-return]
+        result: int = min(most, -(-count // BLOCK)) * BLOCK
+        return result
 
     def claim(self, count: int, each: int = 4) -> tuple[Any, int]:
         """((seed, offset), threads) for a kernel that draws `count` numbers, `each` a step of a thread."""

@@ -103,6 +103,12 @@ class Platform:
         for made in self.devices():
             made.philox.manual_seed(seed)
 
+    def page_locked(self, array: Any) -> Any:
+        """A copy of a host's array in page-locked memory, where the devices are real; else itself."""
+        if not self.setting.real or not array.nbytes:
+            return array
+        return self.device(None).page_locked(array)  # type: ignore[attr-defined]
+
     def devices(self) -> list[Device]:
         """Those that are in use."""
         return list(self._devices.values())

@@ -16,6 +16,7 @@ import numpy as np
 from rushlight._engine.devices.cuda import copies, draws, words
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
+from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
@@ -31,6 +32,8 @@ class Rows(Device):
     def __init__(self, platform: Any, index: int, card: Any, memory: Any) -> None:
         super().__init__(platform, index, card, memory)
         self._kept: dict[Any, DeviceArray] = {}
+        # How pointwise kernels serve geometries that were met (kernels/launches.py).
+        self.plans: dict[Any, Any] = {}
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
@@ -68,11 +71,9 @@ class Rows(Device):
     def run_pointwise(self, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
         """A pointwise kernel's result, in `out` if there is one."""
         if self.kernels:
-            from rushlight._engine.devices.cuda.kernels import launches
-
             try:
                 return launches.pointwise(
-                    self, launch.kernel.meaning, arrays, out, launch.result.np, launch.kernel_name
+                    self, launch.kernel, arrays, out, launch.result.np, launch.kernel_name
                 )
             except NotServed as error:
                 self.unserved(launch.kernel_name, error)

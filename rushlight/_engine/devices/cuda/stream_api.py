@@ -33,7 +33,8 @@ class Stream:
     @property
     def device(self) -> _torch_device:
         """The device."""
-        return self._queue.device.where  # type: ignore[no-any-return]
+        result: _torch_device = self._queue.device.where
+        return result
 
     @property
     def device_index(self) -> int:
@@ -159,7 +160,7 @@ class Event:
                 raise ValueError("Both events must be recorded before calculating elapsed time.")
             if not event._moment.reached():
                 raise ValueError("Both events must be completed before calculating elapsed time.")
-        return float(self._moment.until(end_event._moment))  # type: ignore[union-attr]
+        return float(self._moment.until(end_event._moment))
 
     @property
     def device(self) -> _torch_device | None:

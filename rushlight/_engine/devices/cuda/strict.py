@@ -137,4 +137,5 @@ def arrived(t: Any) -> Array:
     """What `_a` of such a tensor answers: the memory, if the copy is done; else AcceleratorError."""
     t._k.check()
     t._a, t._k = t._hidden, kind_of(t._k.dtype)
-    return t._a  # type: ignore[no-any-return]
+    result: Array = t._a
+    return result

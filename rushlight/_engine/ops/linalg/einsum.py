@@ -34,7 +34,7 @@ def _einsum(operands: list[Tensor], equation: str) -> Array:
 def _einsum_gradient(s: Any, grad: Any) -> Any:
     inputs, out = s.equation.split("->")
     terms = inputs.split(",")
-    tensors, results = s.operands, []
+    tensors, results = s.operands, list[Any]()
     for i, (labels, t) in enumerate(zip(terms, tensors, strict=True)):
         if t._g is None:
             results.append(None)

@@ -112,7 +112,7 @@ def _adaptive_max(input, out: Ints) -> ArrayFunction:
     def run(a: Array) -> tuple[Array, Array]:
         best, place = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
         for where in np.ndindex(*out):
-            cut = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
+            cut: tuple[Any, ...] = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
             flat = a[cut].reshape(*lead, (inside := numbers[cut].reshape(-1)).size)
             at = flat.argmax(-1)
             best[(..., *where)] = np.take_along_axis(flat, at[..., None], -1)[..., 0]

@@ -81,7 +81,7 @@ def movedim(input, source: Ints, destination: Ints):
             f"movedim: Invalid source or destination dims: source ({list(src)} dims) should "
             f"contain the same number of dims as destination ({list(dst)} dims)"
         )
-    src, dst = ([wrap_dim(d, input.ndim) for d in dims] for dims in (src, dst))
+    src, dst = (tuple([wrap_dim(d, input.ndim) for d in dims]) for dims in (src, dst))
     for name, dims in (("source", src), ("destination", dst)):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")

@@ -171,7 +171,7 @@ class Driver:
                     f"for CUDA {OLDEST // 1000}.{OLDEST % 1000 // 10} or newer"
                 ) from None
             if isinstance(self.library, ctypes.CDLL):
-                found.argtypes, found.restype = FUNCTIONS[name], ctypes.c_int  # type: ignore[attr-defined]
+                found.argtypes, found.restype = FUNCTIONS[name], ctypes.c_int
             self.functions[name] = found
         return found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ from rushlight._engine.ops.table import Row
 Array = np.ndarray[Any, Any]
 # A block's threads, and how many blocks of a grid there are for each multiprocessor at most.
 THREADS, WAVES = 256, 8
+# Of page-locked memory: all contexts may use it.
+_PORTABLE = 1
 # The outline of device memory: an array over all addresses, which nobody reads.
 _FIRST = 4096
 _window: Any = None
@@ -116,6 +119,8 @@ class Real(Rows):
         self._failed = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
         self._failed.value = 0
         self._blas: Any = None
+        # Host's memory that copies still read.
+        self._flying: list[tuple[Any, Array]] = []
 
     # --- contexts, streams ------------------------------------------------------------------------
 
@@ -270,10 +275,29 @@ class Real(Rows):
         self.driver(
             "cuMemcpyHtoDAsync_v2", target.address, given.ctypes.data, given.nbytes, self.stream.handle
         )
-        if wait or given is not source:
-            if self.capture is not None:
-                raise self.capture.refused("a copy from the host that is waited for")
+        if self.capture is not None and (wait or given is not source):
+            raise self.capture.refused("a copy from the host that is waited for")
+        if wait:
             self.stream.run()
+        elif self.capture is None:
+            self._hold(given)
+        else:
+            self.capture.kept.append(given)
+
+    def page_locked(self, array: Array) -> Array:
+        """A copy of a dense host's array in page-locked memory, which is freed with it."""
+        self.enter()
+        address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
+        memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
+        weakref.finalize(memory, _freed, self, address).atexit = False
+        made: Array = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+        made[...] = array
+        return made
+
+    def _hold(self, array: Array) -> None:
+        """Keep a host's array until the copies of it that are queued now are done."""
+        self._flying = [(mark, held) for mark, held in self._flying if not mark.done()]
+        self._flying.append((self.stream.mark(), array))
 
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         self.alive()
@@ -349,6 +373,11 @@ class Real(Rows):
             self.enter()
             self._blas = Products(self)
         return self._blas
+
+
+def _freed(device: Real, address: int) -> None:
+    device.enter()
+    device.driver.raw("cuMemFreeHost")(address)
 
 
 class _Uncaptured:

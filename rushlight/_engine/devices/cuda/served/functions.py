@@ -111,7 +111,7 @@ def _reduced(how: str) -> Callable[..., Any]:
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
-    ):  # type: ignore[no-untyped-def]
+    ):
         from rushlight._engine.devices.cuda.served import reductions
 
         if out is not None or a.dtype.kind == "c" or (not a.size and how in ("max", "min")):
@@ -140,7 +140,7 @@ _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np
 
 def astype(
     backend: Any, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
-):  # type: ignore[no-untyped-def]
+):
     """ndarray.astype."""
     of = np.dtype(of)
     if a.dtype == of and not copy:
