@@ -21,6 +21,7 @@ from benchmarks import (
     serving as serving,  # its workloads
 )
 from benchmarks.eager import EAGER
+from benchmarks.small import SMALL
 from benchmarks.workloads import WORKLOADS
 
 
@@ -73,7 +74,7 @@ def main(package: str) -> None:
                 name, call = asked["workload"], lambda: None
                 if torch is not None:
                     torch.manual_seed(0)
-                call = (known if name in known else EAGER)[name].prepare(torch)
+                call = next(of for of in (known, EAGER, SMALL) if name in of)[name].prepare(torch)
             if asked["settle"]:
                 settle(package)
             answer = {"seconds": time_calls(call, asked["count"], asked["cpu"])}

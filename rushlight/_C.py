@@ -54,17 +54,20 @@ def is_grad_enabled() -> bool:
 
 def _current_graph_task_id() -> int:
     """A number of the running backward; -1 outside."""
-    return import_module("rushlight._engine.autograd.tasks").current_graph_task_id()  # type: ignore[no-any-return]
+    result: int = import_module("rushlight._engine.autograd.tasks").current_graph_task_id()
+    return result
 
 
 def _current_graph_task_execution_order() -> list[Any]:
     """The nodes that the running backward goes through, in its order."""
-    return import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()  # type: ignore[no-any-return]
+    result: list[Any] = import_module("rushlight._engine.autograd.tasks").current_graph_task_execution_order()
+    return result
 
 
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node."""
-    return import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)  # type: ignore[no-any-return]
+    result: bool = import_module("rushlight._engine.autograd.tasks").will_engine_execute_node(node)
+    return result
 
 
 def _set_fwd_grad_enabled(mode: bool) -> None:

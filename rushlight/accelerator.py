@@ -24,4 +24,5 @@ def device_index(device: int | None, /) -> AbstractContextManager[Any]:
         return nullcontext()
     if _engine.platform() is None:
         globals()["set_device_index"](device)
-    return import_module("rushlight.cuda").device(device)  # type: ignore[no-any-return]
+    result: AbstractContextManager[Any] = import_module("rushlight.cuda").device(device)
+    return result

@@ -153,7 +153,10 @@ class Checkpoint:
         number, _, path = found[-1]
         try:
             state = _read_state(os.path.join(path, _STATE))
-            return decode(state["tree"], _map_tensors(os.path.join(path, _TENSORS), state, not mmap))
+            result: dict[str, Any] = decode(
+                state["tree"], _map_tensors(os.path.join(path, _TENSORS), state, not mmap)
+            )
+            return result
         except (ValueError, KeyError, OSError, TypeError) as error:
             others = [s for s in self.steps() if s != number]
             raise RuntimeError(
@@ -222,10 +225,10 @@ def _read_state(path: str) -> dict[str, Any]:
         head, _, text = file.read().partition(b"\n")
     if json.loads(head)["sha256"] != hashlib.sha256(text).hexdigest():
         raise ValueError(f"the checksum of {_STATE} differs")
-    found = json.loads(text)
+    found: dict[str, Any] = json.loads(text)
     if found["version"] != 1:
         raise ValueError(f"expected version 1, got {found['version']}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _map_tensors(path: str, state: dict[str, Any], verify: bool) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
 def _functional_assert_async(input: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
     """`_assert_async`, and the token that says what came before."""
     _assert_async(input, assert_msg)
-    return dep_token.clone()  # type: ignore[no-any-return]
+    return dep_token.clone()
 
 
 def _assert_scalar(self: Any, assert_msg: str) -> None:

@@ -94,7 +94,8 @@ def _of_sparse(reduction: Any) -> Any:
     @wraps(reduction)
     def reduce(input: Tensor, dim: Any = None, **options: Any) -> Tensor:
         if input.layout is torch.strided:
-            return reduction(input, dim, **options)  # type: ignore[no-any-return]
+            result: Tensor = reduction(input, dim, **options)
+            return result
         mask = options.pop("mask", None)
         if mask is None and reduction.__name__ != "sum":
             raise ValueError(
@@ -104,7 +105,8 @@ def _of_sparse(reduction: Any) -> Any:
         found = reduction(input.to_dense(), dim, mask=mask, **options)
         if mask is not None and not input.is_sparse:  # of compressed layouts what nothing is in is left out
             found = found.masked_fill(~_output_mask(reduction, input, dim, mask=mask, **options), 0)
-        return found.to_sparse()  # type: ignore[no-any-return]
+        answer: Tensor = found.to_sparse()
+        return answer
 
     return reduce
 
@@ -197,7 +199,10 @@ def mean(
         )
     if mask is None:
         return input.to(of).mean(_dims(input, dim), keepdim)
-    return sum(input, dim, keepdim=keepdim, dtype=of, mask=mask) / _count(input, dim, keepdim, mask, of)
+    result: Tensor = sum(input, dim, keepdim=keepdim, dtype=of, mask=mask) / _count(
+        input, dim, keepdim, mask, of
+    )
+    return result
 
 
 def median(
@@ -249,7 +254,8 @@ def _variance(
     x = input.to(of) if input.dtype is not torch.bool else input - input  # PyTorch's error for bools
     around = x - sum(x, dim, keepdim=True, mask=mask) / _count(x, dim, True, mask, of)
     total = sum(around * around.conj(), dim, keepdim=keepdim, mask=mask)
-    return total / (_count(x, dim, keepdim, mask, of.to_real()) - correction).clamp(min=0)
+    result: Tensor = total / (_count(x, dim, keepdim, mask, of.to_real()) - correction).clamp(min=0)
+    return result
 
 
 def var(

@@ -21,7 +21,7 @@ def frobenius_norm(
 ) -> Tensor:
     """The root of the sum of squares over `dim`, one or two dims; all if None or empty."""
     dims = None if dim is None or dim == () or dim == [] else dim
-    return torch.linalg.vector_norm(input, 2, dims, keepdim, out=out)  # type: ignore[no-any-return]
+    return torch.linalg.vector_norm(input, 2, dims, keepdim, out=out)
 
 
 def nuclear_norm(
@@ -29,7 +29,7 @@ def nuclear_norm(
 ) -> Tensor:
     """The sum of singular values of the matrices in two dims, the last by default."""
     dims = (-2, -1) if dim is None else tuple(dim)
-    return torch.linalg.matrix_norm(input, "nuc", dims, keepdim, out=out)  # type: ignore[no-any-return]
+    return torch.linalg.matrix_norm(input, "nuc", dims, keepdim, out=out)
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
@@ -37,12 +37,12 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return v.norm(pow)
     dims = [d for d in range(v.ndim) if d != dim % v.ndim]
-    return torch.linalg.vector_norm(v, pow, dims, True) if dims else v.abs()  # type: ignore[no-any-return]
+    return torch.linalg.vector_norm(v, pow, dims, True) if dims else v.abs()
 
 
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """torch.nn.functional.affine_grid."""
-    return torch.nn.functional.affine_grid(theta, list(size), align_corners)  # type: ignore[no-any-return]
+    return torch.nn.functional.affine_grid(theta, list(size), align_corners)
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
@@ -62,7 +62,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
-    return torch.tensor(tuple(input.shape), dtype=torch.int64)  # type: ignore[no-any-return]
+    return torch.tensor(tuple(input.shape), dtype=torch.int64)
 
 
 def _running_with_deploy() -> bool:
@@ -107,12 +107,14 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a sparse matrix."""
-    return torch.sparse.mm(input, mat).to_sparse()  # type: ignore[no-any-return]
+    result: Tensor = torch.sparse.mm(input, mat).to_sparse()
+    return result
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one."""
-    return torch.sparse.mm(input, mat2)  # type: ignore[no-any-return]
+    result: Tensor = torch.sparse.mm(input, mat2)
+    return result
 
 
 dsmm = hsmm = spmm
@@ -120,7 +122,7 @@ dsmm = hsmm = spmm
 
 def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2) for a sparse mat1."""
-    return torch.sparse.addmm(input, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
+    return torch.sparse.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 # --- numbers that PyTorch may trace ---------------------------------------------------------------

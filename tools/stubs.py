@@ -144,7 +144,7 @@ def tensor() -> str:
     members: dict[str, Any] = {}
     for cls in reversed(_MIXINS):
         members.update({name: value for name, value in vars(cls).items() if name not in stubclasses._UNTOLD})
-    members.pop("__getattr__")  # an op that is not there is a mistake
+    members.pop("__getattr__", None)  # an op that is not there is a mistake
     members = {n: v for n, v in members.items() if ("Tensor", n) not in NAMES and n not in OPERATORS}
     own = [*stubclasses.doc_lines(Tensor.__doc__), ""]
     any_ = scope.home("Any")

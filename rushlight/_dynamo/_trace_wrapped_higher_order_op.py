@@ -5,5 +5,5 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 
-class TransformGetItemToIndex(nullcontext):
+class TransformGetItemToIndex(nullcontext[None]):
     """Asks for that in PyTorch, whose vmap would call .item(); nothing is left to ask for here."""

@@ -140,6 +140,8 @@ class _Loader(SourceFileLoader):
 
 def _asking(module: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
+        if name == "__path__":  # which Python asks for at each `from module import name`
+            raise AttributeError(name)
         return import_module("rushlight._engine.names.alternatives").attribute(module, name)
 
     __getattr__.__module__ = module

@@ -39,11 +39,13 @@ class CInterpreter:
 
     def batch_size(self) -> int:
         """How many examples a vmap maps over."""
-        return self.running.size  # type: ignore[attr-defined, no-any-return]
+        result: int = self.running.size  # type: ignore[attr-defined]
+        return result
 
     def randomness(self) -> str:
         """A vmap's: "error", "same" or "different"."""
-        return self.running.randomness  # type: ignore[attr-defined, no-any-return]
+        result: str = self.running.randomness  # type: ignore[attr-defined]
+        return result
 
     @contextmanager
     def lower(self) -> Iterator[None]:
@@ -110,7 +112,8 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
     """What a tensor of a transform holds: of a vmap, the whole batch."""
     if not isinstance(tensor, Wrapped):
         raise RuntimeError("No wrappers present!")
-    return tensor.value  # type: ignore[no-any-return]
+    result: Tensor = tensor.value
+    return result
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
@@ -137,18 +140,20 @@ def _of(number: int) -> Level:
 
 def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
     """A tensor whose dim `dim` is the batch, as the examples of the vmap of that level."""
-    return wrapper(Batched, tensor.movedim(dim, 0), _of(level))  # type: ignore[no-any-return]
+    result: Tensor = wrapper(Batched, tensor.movedim(dim, 0), _of(level))
+    return result
 
 
 def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, dim: int) -> Tensor:
     """The batch of a vmap's tensor, in dim `dim`; what has no batch is repeated `batch_size` times."""
     whole = tensor.value if maybe_get_level(tensor) == level else tensor.expand(batch_size, *tensor.shape)
-    return whole.movedim(0, dim)  # type: ignore[no-any-return]
+    return whole.movedim(0, dim)
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
     """Begin a vmap; the number of its level."""
-    return Batching(batch_size, randomness).__enter__().number  # type: ignore[no-any-return]
+    result: int = Batching(batch_size, randomness).__enter__().number
+    return result
 
 
 def _vmap_decrement_nesting() -> int:
@@ -164,7 +169,7 @@ def reshape_dim_into(source: int, destination: int, tensor: Tensor) -> Tensor:
     destination %= tensor.ndim - 1
     sizes = [n for i, n in enumerate(tensor.shape) if i != source]
     sizes[destination] *= tensor.shape[source]
-    return tensor.movedim(source, destination).reshape(sizes)  # type: ignore[no-any-return]
+    return tensor.movedim(source, destination).reshape(sizes)
 
 
 def reshape_dim_outof(source: int, size: int, tensor: Tensor) -> Tensor:
@@ -173,7 +178,7 @@ def reshape_dim_outof(source: int, size: int, tensor: Tensor) -> Tensor:
     if size and tensor.shape[source] % size:
         raise RuntimeError(f"a dim of size {tensor.shape[source]} cannot be split by {size}")
     rest = tensor.shape[source] // size if size else 0
-    return tensor.reshape(*tensor.shape[:source], size, rest, *tensor.shape[source + 1 :])  # type: ignore[no-any-return]
+    return tensor.reshape(*tensor.shape[:source], size, rest, *tensor.shape[source + 1 :])
 
 
 def get_single_level_autograd_function_allowed() -> bool:

@@ -39,7 +39,7 @@ def _stateless(model: Module) -> Module:
             for name, value in table.items():
                 if value is not None:
                     table[name] = moved.setdefault(id(value), _without_memory(value))
-    made._held = moved  # type: ignore[attr-defined]  # numbers of objects that live are not given again
+    made._held = moved  # numbers of objects that live are not given again
     return made
 
 
@@ -152,10 +152,10 @@ def functional_init(
         if ensemble_shape[0] <= 0:
             raise ValueError(f"num_models {ensemble_shape[0]} should be > 0")
         models = [model_class(*args, **kwargs).to(device) for _ in range(ensemble_shape[0])]
-        function, weights = zip(*[make_functional(m) for m in models], strict=True)
+        functions, weights = zip(*[make_functional(m) for m in models], strict=True)
         names = [name for name, _ in models[0].named_parameters()]
         stacked = tuple(torch.stack(c).detach() for c in zip(*weights, strict=True))
-        return stacked, _of_tuple(function[0]), names
+        return stacked, _of_tuple(functions[0]), names
 
     return made
 

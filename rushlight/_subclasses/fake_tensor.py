@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rushlight._engine.core.device import META
 from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight._engine.dispatch import interpreters
-from rushlight._engine.tensors.kind import META, kind
+from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.meta import meta_array
 from rushlight._engine.tensors.tensor import Tensor, wrap
 from rushlight._torch_dispatch.classes import make_wrapper_subclass

@@ -29,7 +29,7 @@ def concerned(values: Any) -> list[Any]:
 
 def handler(found: list[Any]) -> Callable[..., Any]:
     """The first of the classes that answers."""
-    types = tuple(map(type, found))
+    types: tuple[Any, ...] = tuple(map(type, found))
 
     def handle(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for cls in types:

@@ -122,7 +122,8 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """A slice."""
     start = int(start)
     start += input.shape[dim] * (start < 0)
-    return torch.ops.aten.slice.Tensor(input, dim, start, start + length)
+    aten: Any = torch.ops.aten
+    return aten.slice.Tensor(input, dim, start, start + length)
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:

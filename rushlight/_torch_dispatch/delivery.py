@@ -17,7 +17,7 @@ from rushlight._engine.core.pytree import flatten
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight._engine.dispatch.dispatcher import function
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept
+from rushlight._engine.dispatch.nodes.saved_arguments import kept
 from rushlight._engine.dispatch.nodes.saved_tensors import twin
 from rushlight._engine.dispatch.runners import pointwise
 from rushlight._engine.dispatch.runners.array_bodies import by_keyword
@@ -187,11 +187,11 @@ def _hand_over(source: Any, result: Any) -> None:
         if s._g is None or r._g is not None or r is s:
             continue
         node, r._g, r._i = s._g, s._g, s._i
-        saved = node.saved if hasattr(node, "saved") else None
+        saved: Any = node.saved if hasattr(node, "saved") else None
         if isinstance(saved, tuple) and saved and "result" in saved[0]:
             saved[1][saved[0].index("result")] = (twin(r), keep_result(r)[1])
         elif getattr(saved, "_results", None):
-            saved._results[1][s._i] = Kept(twin(r)) if saved._results[1][s._i] is not None else None
+            saved._results[1][s._i] = kept(twin(r)) if saved._results[1][s._i] is not None else None
 
 
 def running(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:

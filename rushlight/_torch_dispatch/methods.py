@@ -115,7 +115,7 @@ def _views(t: Any, index: Any) -> tuple[Any, list[Any] | None]:
     if ... in [i for i in items if not isinstance(i, Tensor)]:
         at = next(n for n, i in enumerate(items) if i is ...)
         items[at : at + 1] = [slice(None)] * (t.dim() - taken)
-    found, dim, advanced = t, 0, []
+    found, dim, advanced = t, 0, list[Any]()
     for item in items:
         if item is None or isinstance(item, bool):
             found = ROWS["unsqueeze"](found, dim)

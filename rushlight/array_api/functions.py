@@ -105,6 +105,11 @@ def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
 # --- reductions ---------------------------------------------------------------------------------
 
 
+def _tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
+    first, second = common(x1, x2)
+    return torch.tensordot(first, second, dims=axes)
+
+
 def _axes(axis: Axes, ndim: int) -> tuple[int, ...]:
     return tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
 
@@ -115,8 +120,10 @@ def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
     def reduction(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, **options: Any) -> Tensor:
         axes = _axes(axis, x.ndim)
         if not axes:
-            return f(x.unsqueeze(-1), (-1,), False, **options)
-        return f(x, axes, keepdims, **options)
+            result: Tensor = f(x.unsqueeze(-1), (-1,), False, **options)
+            return result
+        answer: Tensor = f(x, axes, keepdims, **options)
+        return answer
 
     return reduction
 
@@ -126,7 +133,7 @@ def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def flat(x: Tensor, axes: tuple[int, ...], keepdims: bool, **options: Any) -> Tensor:
         moved = x.movedim(axes, tuple(range(-len(axes), 0)))
-        out = f(moved.flatten(-len(axes)), -1, **options)
+        out: Tensor = f(moved.flatten(-len(axes)), -1, **options)
         for axis in sorted(a % x.ndim for a in axes) if keepdims else ():
             out = out.unsqueeze(axis)
         return out
@@ -139,7 +146,8 @@ def _summing(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def summing(x: Tensor, *rest: Any, dtype: Any = None) -> Tensor:
         unsigned = dtype is None and isdtype(x.dtype, "unsigned integer")
-        return f(x, *rest, dtype=torch.uint64 if unsigned else dtype)
+        result: Tensor = f(x, *rest, dtype=torch.uint64 if unsigned else dtype)
+        return result
 
     return summing
 
@@ -360,5 +368,5 @@ PUBLIC: dict[str, Callable[..., Any]] = {
     "diff": lambda x, /, *, axis=-1, n=1, prepend=None, append=None: torch.diff(x, n, axis, prepend, append),
     "matmul": of_pairs(torch.matmul),
     "matrix_transpose": lambda x, /: x.mT,
-    "tensordot": lambda x1, x2, /, *, axes=2: torch.tensordot(*common(x1, x2), dims=axes),
+    "tensordot": _tensordot,
 }

@@ -77,7 +77,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _is_fwd_grad_enabled() -> bool:
     """Whether ops on dual tensors give dual tensors."""
-    return _forward().enabled  # type: ignore[no-any-return]
+    result: bool = _forward().enabled
+    return result
 
 
 def _forward() -> Any:

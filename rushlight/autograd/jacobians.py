@@ -158,7 +158,8 @@ def units(like: Tensor) -> list[Tensor]:
 
 def _as_class(like: Tensor, seed: Tensor) -> Tensor:
     """A seed as a tensor of the class that an output is of."""
-    return ops.zeros_like(like.detach()).copy_(seed)  # type: ignore[no-any-return]
+    result: Tensor = ops.zeros_like(like.detach()).copy_(seed)
+    return result
 
 
 def alike(a: Sequence[Matrix], b: Sequence[Matrix], bound: float) -> bool:

@@ -63,7 +63,7 @@ class Context:
     def clear(self) -> None:
         """Let go of everything."""
         for kept in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
-            kept.clear()  # type: ignore[attr-defined]
+            kept.clear()
 
 
 class CloneBeforeWrite(TorchDispatchMode):

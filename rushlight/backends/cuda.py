@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.names.absent_devices import functions
 
-matmul = SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
-)
+matmul = accelerator.PRODUCTS
 _kept = {"reduced": False}
 globals().update(functions("backends.cuda"))
 if accelerator.platform() is not None:

@@ -35,9 +35,13 @@ _MORE = (
 )
 globals().update(_names)
 if accelerator.platform() is not None:
-    for _module in ("api", "memory_api", "stream_api", "random_api"):
+    for _module in ("api", "memory_api", "stream_api", "random_api", "graphs"):
         _there = vars(_import(f"rushlight._engine.devices.cuda.{_module}"))
         globals().update({n: f for n, f in _there.items() if n in _names or n in _MORE})
+
+    def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
+        """Callables whose forward and backward are CUDA graphs: graphed_callables.py."""
+        return _import("rushlight.cuda.graphed_callables").make_graphed_callables(*args, **kwargs)
 
 
 __getattr__, __dir__ = lazy_names(globals(), homes(__name__))

@@ -25,7 +25,7 @@ def checked_backend(backend: str | None) -> str:
     """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones."""
     if backend is None:
         return Backend.UNDEFINED
-    name = Backend(backend)
+    name: str = Backend(backend)
     for part in name.split(","):
         kind = part.partition(":")[2] or part
         if kind == Backend.NCCL and is_nccl_available():

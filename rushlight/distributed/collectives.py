@@ -16,7 +16,7 @@ from typing import Any
 import rushlight
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.distributed.errors import DistBackendError, RankFailure
-from rushlight.distributed.groups import checked_timeout, default_group, get_group_rank, member
+from rushlight.distributed.groups import ProcessGroup, checked_timeout, default_group, get_group_rank, member
 from rushlight.distributed.lanes import Steps
 from rushlight.distributed.reductions import (
     Buffer,
@@ -68,7 +68,9 @@ def check_dtypes(*tensors: Tensor) -> None:
             )
 
 
-def root_rank(group: Any, rank: int | None, group_rank: int | None, default: int | None = None) -> int:
+def root_rank(
+    group: ProcessGroup, rank: int | None, group_rank: int | None, default: int | None = None
+) -> int:
     """The rank in the group that either kind of rank means; ValueError for both, and for none."""
     if rank is None and group_rank is None:
         rank = default
@@ -81,7 +83,7 @@ def root_rank(group: Any, rank: int | None, group_rank: int | None, default: int
     return get_group_rank(group, rank)
 
 
-def check_root(group: Any, name: str, root: int) -> None:
+def check_root(group: ProcessGroup, name: str, root: int) -> None:
     """RuntimeError for a root that the group has not."""
     if not 0 <= root < group.size():
         raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {root}")
@@ -126,7 +128,7 @@ def hand_out(whole: Tensor, tensors: Sequence[Tensor]) -> None:
 
 
 def all_reduce(
-    tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """`tensor` becomes, on all ranks, the reduction of all ranks' tensors."""
     check_tensor(tensor, "tensor")
@@ -139,14 +141,15 @@ def all_reduce(
         yield from all_reduced(group.wire, buffer.array, op)
         buffer.store()
 
-    return group.begin("all_reduce", steps(), note(tensor), [tensor], async_op)
+    result: Work | None = group.begin("all_reduce", steps(), note(tensor), [tensor], async_op)
+    return result
 
 
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
     op: Any = ReduceOp.SUM,
-    group: Any = None,
+    group: ProcessGroup | None = None,
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
@@ -180,7 +183,7 @@ def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
     op: Any = ReduceOp.SUM,
-    group: Any = None,
+    group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
     """`output` becomes the reduction of all ranks' tensor number `rank` of input_list; sizes may differ."""
@@ -206,11 +209,16 @@ def reduce_scatter(
         yield from scattered(group.wire, Buffer(source).array, buffer.array, counts, op)
         buffer.store()
 
-    return group.begin("reduce_scatter", steps(), note(output), [output], async_op)
+    result: Work | None = group.begin("reduce_scatter", steps(), note(output), [output], async_op)
+    return result
 
 
 def reduce_scatter_tensor(
-    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    output: Tensor,
+    input: Tensor,
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
 ) -> Work | None:
     """`output` (n, ...) becomes part `rank` of the reduction of all ranks' `input` (world * n, ...)."""
     check_tensor(output, "output")
@@ -237,11 +245,12 @@ def reduce_scatter_tensor(
         yield from scattered(group.wire, Buffer(input).array, buffer.array, counts, op)
         buffer.store()
 
-    return group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
+    result: Work | None = group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
+    return result
 
 
 def all_reduce_coalesced(
-    tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    tensors: Any, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """all_reduce of several tensors of one dtype, as one operation."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
@@ -256,7 +265,8 @@ def all_reduce_coalesced(
         yield from all_reduced(group.wire, Buffer(whole).array, op)
         hand_out(whole, tensors)
 
-    return group.begin("all_reduce_coalesced", steps(), note(*tensors), tensors, async_op)
+    result: Work | None = group.begin("all_reduce_coalesced", steps(), note(*tensors), tensors, async_op)
+    return result
 
 
 # --- moving --------------------------------------------------------------------------------------
@@ -265,7 +275,7 @@ def all_reduce_coalesced(
 def broadcast(
     tensor: Tensor,
     src: int | None = None,
-    group: Any = None,
+    group: ProcessGroup | None = None,
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
@@ -297,7 +307,7 @@ def _check_outputs(outputs: Sequence[Tensor], like: Tensor, ranks: int) -> None:
 
 
 def all_gather(
-    tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+    tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """tensor_list[r] becomes the rank r's `tensor`; all of one shape."""
     check_tensors(tensor_list, "tensor_list")
@@ -313,11 +323,12 @@ def all_gather(
         yield group.wire.allgather(Buffer(tensor).array, Buffer(whole).array)
         hand_out(whole, tensor_list)
 
-    return group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
+    result: Work | None = group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
+    return result
 
 
 def all_gather_into_tensor(
-    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+    output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
     """`output_tensor` (world * n, ...) becomes all ranks' `input_tensor` (n, ...), one after the other."""
     check_tensor(input_tensor, "input_tensor")
@@ -332,7 +343,10 @@ def all_gather_into_tensor(
         yield group.wire.allgather(Buffer(input_tensor).array, buffer.array)
         buffer.store()
 
-    return group.begin("all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op)
+    result: Work | None = group.begin(
+        "all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op
+    )
+    return result
 
 
 # Names that PyTorch had before, and has since.
@@ -341,16 +355,22 @@ _reduce_scatter_base = reduce_scatter_single = reduce_scatter_tensor
 
 
 def barrier(
-    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
 ) -> Work | None:
     """Wait until all ranks have come here."""
     if (group := member(group, "barrier")) is None:
         return None
-    return group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout)
+    result: Work | None = group.begin(
+        "barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout
+    )
+    return result
 
 
 def monitored_barrier(
-    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+    group: ProcessGroup | None = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
 ) -> None:
     """barrier() whose error, when the timeout is over, says which ranks have not come."""
     if (group := member(group, "monitored_barrier")) is None:

@@ -11,6 +11,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.pytree import tree_map
 from rushlight.distributed.algorithms.ddp_comm_hooks import default_hooks
 from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
 from rushlight.distributed.common import broadcast_coalesced, words
@@ -18,7 +19,6 @@ from rushlight.distributed.groups import default_group
 from rushlight.distributed.reducer import GradBucket, Reducer
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import is_lazy
-from rushlight.utils._pytree import tree_map
 
 _MB = 1 << 20
 
@@ -262,7 +262,7 @@ class DistributedDataParallel(Module, Joinable):
                 "process group. That is, when you have called init_process_group and have not "
                 "passed process_group argument to DDP constructor"
             )
-        state = copy.copy(super().__getstate__())
+        state: Any = copy.copy(super().__getstate__())
         del state["process_group"], state["reducer"]
         return state
 

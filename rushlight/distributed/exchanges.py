@@ -18,7 +18,7 @@ from rushlight.distributed.collectives import (
     note,
     root_rank,
 )
-from rushlight.distributed.groups import default_group, member
+from rushlight.distributed.groups import ProcessGroup, default_group, member
 from rushlight.distributed.lanes import Steps
 from rushlight.distributed.reductions import Buffer, check_moved
 from rushlight.distributed.work import Work
@@ -45,7 +45,7 @@ def _rooted(
     tensor: Tensor,
     given: list[Tensor] | None,
     rank: int | None,
-    group: Any,
+    group: ProcessGroup | None,
     group_rank: int | None,
     async_op: bool,
     steps: Callable[..., Steps],
@@ -73,13 +73,13 @@ def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
     dst: int | None = None,
-    group: Any = None,
+    group: ProcessGroup | None = None,
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
     """The rank dst's (0's by default) gather_list[r] becomes the rank r's `tensor`; others give no list."""
 
-    def steps(group: Any, root: int, outputs: list[Tensor]) -> Steps:
+    def steps(group: ProcessGroup, root: int, outputs: list[Tensor]) -> Steps:
         whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype, device="cpu")
         yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if outputs else None, root)
         hand_out(whole, outputs)
@@ -91,13 +91,13 @@ def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,
     src: int | None = None,
-    group: Any = None,
+    group: ProcessGroup | None = None,
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
     """`tensor` becomes number `rank` of the rank src's (0's by default) scatter_list; others give no list."""
 
-    def steps(group: Any, root: int, inputs: list[Tensor]) -> Steps:
+    def steps(group: ProcessGroup, root: int, inputs: list[Tensor]) -> Steps:
         buffer = Buffer(tensor, load=False)
         yield group.wire.scatter(Buffer(joined(inputs)).array if inputs else None, buffer.array, root)
         buffer.store()
@@ -108,7 +108,7 @@ def scatter(
 def all_to_all(
     output_tensor_list: list[Tensor],
     input_tensor_list: list[Tensor],
-    group: Any = None,
+    group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
     """output_tensor_list[r] becomes number `rank` of the rank r's input_tensor_list; sizes may differ."""
@@ -132,7 +132,10 @@ def all_to_all(
         )
         hand_out(whole, output_tensor_list)
 
-    return group.begin("all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op)
+    result: Work | None = group.begin(
+        "all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op
+    )
+    return result
 
 
 def all_to_all_single(
@@ -140,7 +143,7 @@ def all_to_all_single(
     input: Tensor,
     output_split_sizes: Sequence[int] | None = None,
     input_split_sizes: Sequence[int] | None = None,
-    group: Any = None,
+    group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
     """Part r of `input` (split in its first dim, evenly by default) goes to rank r, whose part comes back."""
@@ -158,7 +161,8 @@ def all_to_all_single(
     def steps() -> Steps:
         yield group.wire.alltoall(Buffer(input).array, Buffer(output).array, sent, received)
 
-    return group.begin("all_to_all_single", steps(), note(input), [output], async_op)
+    result: Work | None = group.begin("all_to_all_single", steps(), note(input), [output], async_op)
+    return result
 
 
 def _parts(tensor: Tensor, splits: Sequence[int] | None, ranks: int) -> list[int]:

@@ -112,7 +112,7 @@ class group(metaclass=_Group):
 class GroupMember(metaclass=_Group):
     """`WORLD` is the group of all ranks; NON_GROUP_MEMBER stands for a group that this rank is not in."""
 
-    NON_GROUP_MEMBER = -100
+    NON_GROUP_MEMBER: Any = -100
 
 
 def is_initialized() -> bool:
@@ -120,10 +120,13 @@ def is_initialized() -> bool:
     return world.default is not None
 
 
-def default_group(what: ProcessGroup | int | None = None) -> Any:
-    """The group that an argument `group=` means; ValueError before init_process_group()."""
+def default_group(what: ProcessGroup | int | None = None) -> ProcessGroup:
+    """The group that an argument `group=` means; ValueError before init_process_group().
+
+    Of a process outside of a group it is GroupMember.NON_GROUP_MEMBER, a number, which `member` asks for.
+    """
     if what is not None:
-        return what
+        return what  # type: ignore[return-value]
     if world.default is None:
         raise ValueError(
             "Default process group has not been initialized, please make sure to call init_process_group."

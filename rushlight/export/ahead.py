@@ -73,7 +73,7 @@ def aoti_compile_and_package(
         os.makedirs(cache.directory(), exist_ok=True)
         handle, package_path = tempfile.mkstemp(".pt2", "package-", cache.directory())
         os.close(handle)
-    path = os.fspath(package_path)
+    path: str = os.fspath(package_path)
     if not path.endswith(".pt2"):
         raise AssertionError(f"Expect package path to be a file ending in .pt2, or None. Instead got {path}")
     save(exported_program, path)

@@ -74,7 +74,7 @@ def _sympy(tree: Any) -> str:
     if isinstance(tree, ast.Name):
         return f"Symbol('{tree.id}', positive=True, integer=True)"
     if isinstance(tree, ast.Constant):
-        return f"Integer({tree.value})"
+        return f"Integer({tree.value!r})"
     if isinstance(tree.op, ast.Sub):
         return f"Add({_sympy(tree.left)}, Mul(Integer(-1), {_sympy(tree.right)}))"
     return f"{_SYMPY[type(tree.op)]}({_sympy(tree.left)}, {_sympy(tree.right)})"

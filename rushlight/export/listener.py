@@ -251,7 +251,8 @@ class _Tape:
             return
         into = values[0]
         if function is methods.assign:
-            name, given = "copy_.default", (into, values[1])
+            given: tuple[Any, ...] = (into, values[1])
+            name = "copy_.default"
         elif function is np.copyto and len(operands) == 2:
             name, given = "fill_.Scalar", (into, np.asarray(operands[1]).item())
         elif function is advanced_indexing.write and len(operands) == 3:

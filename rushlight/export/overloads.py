@@ -105,16 +105,24 @@ def _value(text: str | None) -> Any:
         return None
 
 
+def _matched(pattern: str, text: str) -> re.Match[str]:
+    """The match of a whole text; ValueError where there is none."""
+    found = re.fullmatch(pattern, text)
+    if found is None:
+        raise ValueError(f"expected a text like {pattern!r}, got {text!r}")
+    return found
+
+
 @lru_cache(None)
 def parsed(text: str) -> Schema:
     """A line of schemas.tsv, or what programs define."""
-    name, overload, inner = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()
+    name, overload, inner = _matched(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()
     params, keyword = [], False
     for part in re.split(r", (?![^\[]*\])", inner) if inner else ():
         if part == "*":
             keyword = True
             continue
-        kind, own, default = re.fullmatch(r"(.+?) (\w+)(?:=(.*))?", part).groups()
+        kind, own, default = _matched(r"(.+?) (\w+)(?:=(.*))?", part).groups()
         if kind.startswith("ScalarType") and default is not None and default.isdigit():
             default = "None"  # the number of torch.int64, which is what the op makes anyway
         params.append(
@@ -436,7 +444,7 @@ def fits(kind: str, value: Any, numbers: bool) -> bool:
         return (isinstance(value, (list, tuple)) or kind[-2].isdigit()) and all(
             fits(one, v, False) for v in items
         )
-    plain = {
+    plain: Any = {
         "Scalar": (int, float, complex),
         "int": int,
         "float": (int, float),
@@ -589,7 +597,7 @@ class Packet:
         return list(recorded(self._name))
 
     @property
-    def __name__(self) -> str:  # type: ignore[override]
+    def __name__(self) -> str:
         return self._name
 
     @property
@@ -602,7 +610,8 @@ def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
     if (name.startswith("__") and not recorded(name)) or (found is None and not recorded(name)):
-        return attribute("rushlight.ops.aten", name)
+        result: Packet = attribute("rushlight.ops.aten", name)
+        return result
     return Packet(name, found)
 
 

@@ -212,8 +212,9 @@ def load(
     try:
         with zipfile.ZipFile(f) as archive:
             parts = {name.partition("/")[2]: name for name in archive.namelist()}
-            for key in extra_files or {}:
-                extra_files[key] = archive.read(parts[f"extra/{key}"]).decode()
+            texts = {} if extra_files is None else extra_files
+            for key in texts:
+                texts[key] = archive.read(parts[f"extra/{key}"]).decode()
             return _program(lambda part: archive.read(parts[part]), "data/sample_inputs/model.pt" in parts)
     except (
         KeyError,
@@ -356,9 +357,10 @@ def _kept(graph: Graph, node: Node, outputs: list[Any], keep: Any) -> None:
         )
     ]
     if not outputs:
-        return None
+        return
     if len(outputs) == 1 and "as_tensors" not in outputs[0]:
-        return keep(names[0] if names else outputs[0]["as_sym_int"]["as_name"], node)
+        keep(names[0] if names else outputs[0]["as_sym_int"]["as_name"], node)
+        return
     if names:
         node.meta["results"] = len(names)
     getitem = overloads.named("_operator.getitem")
@@ -366,7 +368,6 @@ def _kept(graph: Graph, node: Node, outputs: list[Any], keep: Any) -> None:
         part = graph.call_function(getitem, (node, i), name=told.identifier(name))
         part.meta.update(node.meta)
         keep(name, part)
-    return None
 
 
 def _symbol(name: str, bounds: dict[str, Any]) -> Symbol:

@@ -41,7 +41,8 @@ class Dim:
     AUTO, DYNAMIC, STATIC = _Hint("AUTO"), _Hint("DYNAMIC"), _Hint("STATIC")
 
     def __init__(self, name: str, *, min: int | None = None, max: int | None = None) -> None:
-        self.min, self.max = 0 if min is None else min, UNBOUNDED if max is None else max
+        self.min: int = 0 if min is None else min
+        self.max: Any = UNBOUNDED if max is None else max
         if not self.max > self.min:
             raise AssertionError(f"Cannot create Dim with inconsistent min={min}, max={max}")
         if not name.isidentifier():
@@ -122,7 +123,7 @@ class Symbol:
 
     def others(self) -> list[int]:
         """Sizes to record at, beside the hint: a neighbour and one further away."""
-        wanted = (self.hint + 1, 2 * self.hint + 3, self.hint - 1, self.hint - 2)
+        wanted: tuple[int, ...] = (self.hint + 1, 2 * self.hint + 3, self.hint - 1, self.hint - 2)
         return [v for v in wanted if max(self.low, 2) <= v <= self.high][:2]
 
 
@@ -193,7 +194,7 @@ def _placed(
 def points(known: Sequence[Symbol]) -> list[dict[str, int]]:
     """The sizes to record at: the hints, each symbol changed alone, all of them together."""
     base = {s.name: s.hint for s in known}
-    found = [base, *({**base, s.name: v} for s in known for v in s.others())]
+    found: list[dict[str, int]] = [base, *({**base, s.name: v} for s in known for v in s.others())]
     if len(known) > 1:
         found.append({s.name: ([*s.others(), s.hint])[i % 2] for i, s in enumerate(known)})
     return found
@@ -235,8 +236,9 @@ class Sym(NamedTuple):
             ast.FloorDiv,
         )
         for node in ast.walk(found):
-            constant = isinstance(node, ast.Constant)
-            if not isinstance(node, allowed) or (constant and type(node.value) is not int):
+            if not isinstance(node, allowed) or (
+                isinstance(node, ast.Constant) and type(node.value) is not int
+            ):
                 raise ValueError(
                     f"{self.expression!r} is no expression of sizes: only + - * // and whole numbers"
                 )

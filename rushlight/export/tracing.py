@@ -271,7 +271,7 @@ def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
 def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]) -> tuple[Any, ...]:
     """Strides: of contiguous tensors those of the shape, else expressions; the first's where none fits."""
     if all(tuple(v._stride) == contiguous_strides(v.shape) for v in values):
-        found = [1]
+        found: list[Any] = [1]
         for n in shape[:0:-1]:
             found.append(times(found[-1], n))
         return tuple(found[::-1][: len(shape)])
@@ -292,7 +292,8 @@ class _Sizes:
         """The node of an expression, made before `before` if there is none."""
         import ast
 
-        return self._of(value.tree().body, before, ast)
+        result: Node = self._of(value.tree().body, before, ast)
+        return result
 
     def _of(self, tree: Any, before: Node, ast: Any) -> Any:
         if isinstance(tree, ast.Constant):

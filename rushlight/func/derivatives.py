@@ -56,8 +56,11 @@ def split(found: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
 
 def only_tensors(leaves: list[Any], what: str) -> None:
     """RuntimeError unless there are results, and all are tensors."""
-    if not leaves:
-        raise RuntimeError(f"{what}: Expected f to be a function that has non-empty output (got output = ())")
+    if not leaves or leaves == [None]:
+        got = leaves[0] if leaves else ()
+        raise RuntimeError(
+            f"{what}: Expected f to be a function that has non-empty output (got output = {got})"
+        )
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor):
             raise RuntimeError(
@@ -74,6 +77,8 @@ class Pullback:
     def __init__(self, func: Func | None, function: Func, primals: Any, has_aux: bool, what: str) -> None:
         leaves, self.inputs = flatten(primals)
         self.tracked = torch.is_grad_enabled()
+        self.aux: Any = None
+        self.tree: Any = None
         self.places = [i for i, t in enumerate(leaves) if isinstance(t, torch.Tensor)]
 
         def flat(*given: Any) -> list[Any]:
@@ -101,7 +106,7 @@ class Pullback:
 
         refusal: what to raise there instead, the number of the input put in.
         """
-        found, values = self._back(self.outs, grads), [None] * self.count
+        found, values = self._back(self.outs, grads), list[Any]([None] * self.count)
         if refusal and None in found:
             raise RuntimeError(refusal.format(found.index(None)))
         for i, g, t in zip(self.places, found, self.tensors, strict=True):

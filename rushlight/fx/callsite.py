@@ -125,8 +125,11 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             {k: v for k, v in given.items() if k not in needed and k != "out"},
             function,
         )
-    plain = isinstance(call, ast.Call) and not any(isinstance(a, ast.Starred) for a in call.args)
-    if not plain or not all(k.arg for k in call.keywords):
+    if (
+        not isinstance(call, ast.Call)
+        or any(isinstance(a, ast.Starred) for a in call.args)
+        or not all(k.arg for k in call.keywords)
+    ):
         given = {
             p.name: given[p.name] for p in row.params if p.name in given and given[p.name] is not p.default
         }

@@ -122,7 +122,7 @@ class _Writer:
         """`: "f32[2, 3]"`, as far as it is known and wanted."""
         if not self.verbose:
             return "" if node.type is None else f" : {self.type(node.type)}"
-        meta = node.meta.get("val", node.meta.get("tensor_meta"))
+        meta: Any = node.meta.get("val", node.meta.get("tensor_meta"))
         if hasattr(meta, "dtype") and hasattr(meta, "shape"):
             dtype = str(meta.dtype).removeprefix("torch.")
             return f': "{_ABBREVIATIONS.get(dtype, dtype)}[{", ".join(map(str, meta.shape))}]"'

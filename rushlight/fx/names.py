@@ -48,6 +48,12 @@ IN_PYTHON = frozenset(
 _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 
 
+def _parts(name: str) -> tuple[str, str | None]:
+    """A name without its number, and the number."""
+    found = _WORD.fullmatch(name)
+    return (found[1], found[2]) if found is not None else (name, None)
+
+
 class Namespace:
     """Names that have been given out; each object keeps its own."""
 
@@ -62,7 +68,7 @@ class Namespace:
             return self._of[obj]
         candidate = re.sub(r"[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"
         candidate = f"_{candidate}" if candidate[0].isdigit() else candidate
-        base, ending = _WORD.fullmatch(candidate).groups()
+        base, ending = _parts(candidate)
         if ending is None or candidate in self.used:
             number = self._counts.get(base, 0)
             if _taken(candidate, obj):

@@ -155,12 +155,14 @@ class Node:
     @property
     def next(self) -> Node:
         """The node after this one in the graph's order."""
-        return self.graph._beside(self, 1)
+        result: Node = self.graph._beside(self, 1)
+        return result
 
     @property
     def prev(self) -> Node:
         """The node before this one in the graph's order."""
-        return self.graph._beside(self, -1)
+        result: Node = self.graph._beside(self, -1)
+        return result
 
     def prepend(self, x: Node) -> None:
         """Move `x` to right before this node."""
@@ -180,7 +182,8 @@ class Node:
         ):
             return True
         if self.op == "call_function" and hasattr(self.target, "_schema"):
-            return self.target._schema.writes or self.target._schema.name.startswith("_assert")
+            result: bool = self.target._schema.writes or self.target._schema.name.startswith("_assert")
+            return result
         if self.op == "call_function":
             return name in ("setitem", "_assert", *names.INPLACE)
         return self.op == "call_module" and bool(
@@ -226,8 +229,9 @@ class Node:
     def _target_text(self) -> str:
         if isinstance(self.target, str):
             return self.target
-        if getattr(builtins, self.target.__name__, None) is self.target:
-            return f"builtins.{self.target.__name__}"
+        name = getattr(self.target, "__name__", "")
+        if getattr(builtins, name, None) is self.target:
+            return f"builtins.{name}"
         return re.sub(r"^_operator\b", "operator", names.qualified(self.target))
 
     def format_node(

@@ -39,20 +39,24 @@ class Proxy:
         return Attribute(self, k)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
+        result: Proxy = self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
+        return result
 
     def __iter__(self) -> Iterator[Any]:
         frame = sys._getframe(1)
         here = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
         if here is not None and here.opname == "UNPACK_SEQUENCE":
-            return (self[i] for i in range(here.argval))
-        return self.tracer.iter(self)
+            return (operator.getitem(self, i) for i in range(here.argval))
+        result: Iterator[Any] = self.tracer.iter(self)
+        return result
 
     def __abs__(self) -> Proxy:
-        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
+        result: Proxy = self.tracer.create_proxy("call_function", operator.abs, (self,), {})
+        return result
 
     def __bool__(self) -> bool:
-        return self.tracer.to_bool(self)
+        result: bool = self.tracer.to_bool(self)
+        return result
 
     def __len__(self) -> int:
         raise RuntimeError(
@@ -109,7 +113,8 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+        result: Proxy = self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+        return result
 
 
 class TracerBase:
@@ -209,7 +214,8 @@ def _operator(name: str, reflected: bool) -> None:
 
     def run(self: Proxy, *args: Any) -> Proxy:
         given = (*args, self) if reflected else (self, *args)
-        return self.tracer.create_proxy("call_function", target, given, {})
+        result: Proxy = self.tracer.create_proxy("call_function", target, given, {})
+        return result
 
     setattr(Proxy, f"__{'r' * reflected}{name.rstrip('_')}__", run)
 

@@ -164,7 +164,8 @@ class Tracer(TracerBase):
             if p.name in concrete:
                 args.append(concrete_values(self, p.name, concrete[p.name], default))
                 continue
-            name = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name
+            stars: dict[Any, str] = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}
+            name = stars.get(p.kind, "") + p.name
             typed = _types(function).get(p.name)
             args.append(self.create_proxy("placeholder", name, default, {}, name, typed))
         return args
@@ -186,7 +187,8 @@ class Tracer(TracerBase):
     @contextmanager
     def _patched(self, scope: dict[str, Any]) -> Iterator[None]:
         """Modules tell of their calls and attributes, wrapped functions of their calls."""
-        cls, cache = torch.nn.Module, {}
+        cls: Any = torch.nn.Module
+        cache: dict[Any, Any] = {}
         call, get = cls.__call__, cls.__getattr__
 
         def called(module: Any, *args: Any, **kwargs: Any) -> Any:

@@ -75,10 +75,10 @@ def _entry(module: Any, model: Any) -> Callable[..., Any]:
     ]
     if absent:
         raise RuntimeError(f"Missing dependencies: {', '.join(absent)}")
-    found = getattr(module, model, None)
+    found: Callable[..., Any] | None = getattr(module, model, None)
     if not callable(found):
         raise RuntimeError(f"Cannot find callable {model} in hubconf")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def list(

@@ -138,7 +138,8 @@ class Calls(Indexing):
                 errors.append(error)
             else:
                 if chosen:
-                    return function  # type: ignore[no-any-return] # functions of the library
+                    result: Function = function  # functions of the library
+                    return result
         if errors:
             raise errors[0]
         raise self.error(node, f"{overloaded.functions[0].name}() expects constants for what it returns")
@@ -221,7 +222,8 @@ class Calls(Indexing):
             node,
         )
         one = self.list_value([value], node, None)
-        return self.call_builtin("aten::mul", [one, dims], {}, node)  # type: ignore[no-any-return]
+        result: Value = self.call_builtin("aten::mul", [one, dims], {}, node)
+        return result
 
     # --- ops ------------------------------------------------------------------------------------
 
@@ -346,7 +348,8 @@ class Calls(Indexing):
         """A call of a class: a device, a named tuple, or a compiled class."""
         t = self.names.type_of(known, node, self)
         if t == DEVICE:
-            return self.call_builtin("aten::device", args, kwargs, node)  # type: ignore[no-any-return]
+            result: Value = self.call_builtin("aten::device", args, kwargs, node)
+            return result
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}

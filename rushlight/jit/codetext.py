@@ -53,7 +53,8 @@ class CodeWriter(Writer):
     def constant(self, node: Node) -> str:
         value = node.attrs["value"]
         if node.output.type == FUNCTION:
-            return value.qualname  # type: ignore[no-any-return]
+            result: str = value.qualname
+            return result
         if isinstance(value, _PLAIN):
             return spell(value)
         return f'torch.device("{value}")' if node.output.type.kind == "Device" else self.tensor(value)
@@ -146,7 +147,8 @@ def _is_default(value: Any, p: Any) -> bool:
             v.node.attrs.get("value") if v.node and v.node.kind == "prim::Constant" else REQUIRED
             for v in value.node.inputs
         ]
-        return inner == p.default  # type: ignore[no-any-return]
+        result: bool = inner == p.default
+        return result
     known = value.node.attrs.get("value", REQUIRED) if value.node.kind == "prim::Constant" else REQUIRED
     return type(known) is type(p.default) and known == p.default
 

@@ -194,7 +194,8 @@ def runner(function: Function) -> Callable[..., Any]:
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
         PLACES[function.run.__code__.co_filename] = writer.places
-    return function.run  # type: ignore[no-any-return]
+    result: Callable[..., Any] = function.run
+    return result
 
 
 # --- calls from outside -------------------------------------------------------------------------

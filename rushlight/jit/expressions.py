@@ -344,7 +344,8 @@ class Expressions:
         if value.type == BOOL:
             return value
         try:
-            return self.call_builtin("aten::Bool", [value], {}, node)  # type: ignore[no-any-return]
+            result: Value = self.call_builtin("aten::Bool", [value], {}, node)
+            return result
         except RuntimeError:
             raise self.error(node, f"Could not cast value of type {value.type} to bool") from None
 

@@ -252,7 +252,8 @@ class Value(_View):
 
     def offset(self) -> int:
         """Which of its node's results it is."""
-        return self._of.node.outputs.index(self._of)  # type: ignore[no-any-return]
+        result: int = self._of.node.outputs.index(self._of)
+        return result
 
     def uses(self) -> list[Use]:
         """Who reads it."""
@@ -287,7 +288,8 @@ class Node(_View):
 
     def kind(self) -> str:
         """aten::add, prim::Constant, ..."""
-        return self._of.kind  # type: ignore[no-any-return]
+        result: str = self._of.kind
+        return result
 
     def inputs(self) -> Iterator[Value]:
         """What it reads."""
@@ -330,7 +332,8 @@ class Node(_View):
 
     def scopeName(self) -> str:
         """The modules that ran, from the outermost, with slashes between."""
-        return self._of.scope  # type: ignore[no-any-return]
+        result: str = self._of.scope
+        return result
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of an if or a loop."""
@@ -358,7 +361,8 @@ class Node(_View):
 
     def sourceRange(self) -> str:
         """The line of the program that it comes from."""
-        return self._of.place  # type: ignore[no-any-return]
+        result: str = self._of.place
+        return result
 
     def mustBeNone(self) -> bool:
         """Whether it is the constant None."""
@@ -517,7 +521,8 @@ class TracingState:
 
     def current_scope(self) -> str:
         """The scope of nodes that follow."""
-        return self._tracer.compiler.block.scope  # type: ignore[no-any-return]
+        result: str = self._tracer.compiler.block.scope
+        return result
 
     def _enter(self) -> None:
         self._tracer.compiler.block.scope = "/".join(self._tracer.scopes)

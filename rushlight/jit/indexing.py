@@ -69,7 +69,8 @@ class Indexing(Expressions):
         parts = [self.constant(node, None) if e is None else self.expr(e) for e in (index.lower, index.upper)]
         parts.append(self.constant(node, 1) if index.step is None else self.expr(index.step))
         before = [] if dim is None else [self.constant(node, dim)]
-        return self.call_builtin("aten::slice", [value, *before, *parts], {}, node)  # type: ignore[no-any-return]
+        result: Value = self.call_builtin("aten::slice", [value, *before, *parts], {}, node)
+        return result
 
     def indexed(self, value: Value, index: Any, node: Any) -> Value:
         """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
@@ -110,7 +111,8 @@ class Indexing(Expressions):
         none, t = self.constant(node, None), optional(TENSOR)
         indices = [gathered.get(i, none) for i in range(max(gathered) + 1)]
         listed = self.emit(node, "prim::ListConstruct", indices, list_of(t)).output
-        return self.call_builtin("aten::index", [value, listed], {}, node)  # type: ignore[no-any-return]
+        result: Value = self.call_builtin("aten::index", [value, listed], {}, node)
+        return result
 
 
 def _is_dots(part: Any) -> bool:

@@ -118,10 +118,10 @@ class ScriptModule(Module):
         return Graph(self._method("forward"), True)
 
     def _method(self, name: str) -> Function:
-        found = self._type.method(name)
+        found: Function = self._type.method(name)
         if found is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return found  # type: ignore[no-any-return]
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if "_modules" in self.__dict__ and not name.startswith("__"):
@@ -188,7 +188,8 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
             setattr(own, name, execute.entry(function, declaration(function)))
-    return own  # type: ignore[no-any-return] # a class
+    result: type = own  # a class
+    return result
 
 
 def instance(owner: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:

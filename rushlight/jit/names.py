@@ -94,7 +94,7 @@ class Names:
 
     def functional(self, name: str) -> Any:
         """A function of torch.nn.functional: from the library, or the op of that name."""
-        if name in library()[0]:
+        if name in library():
             return library_function(name)
         return Builtin(f"aten::{name}") if schemas.named(f"aten::{name}") else None
 
@@ -271,7 +271,7 @@ class _LibraryNames(Names):
     """Names in the library: its own functions first."""
 
     def lookup(self, name: str, node: Any, compiler: Any) -> Any:
-        return library_function(name) if name in library()[0] else super().lookup(name, node, compiler)
+        return library_function(name) if name in library() else super().lookup(name, node, compiler)
 
 
 def _library_look(name: str) -> Any:
@@ -283,7 +283,7 @@ def _library_look(name: str) -> Any:
 @cache
 def python_function(name: str) -> Function | Overloaded | None:
     """A function of torch.functional, which PyTorch has in Python; None where there is none."""
-    keys = [key for key in library()[0] if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
+    keys = [key for key in library() if re.fullmatch(rf"functional\.{re.escape(name)}(\.\d+)?", key)]
     found = [library_function(key) for key in keys]
     return found[0] if len(found) == 1 else Overloaded(found) if found else None
 
@@ -291,10 +291,10 @@ def python_function(name: str) -> Function | Overloaded | None:
 @cache
 def library_function(name: str) -> Function:
     """A function of the library."""
-    trees, source = library()
+    tree, source = library()[name]
     prefix = "" if name.startswith("functional.") else "nn.functional."
     path = re.sub(r"\.(\d+)$", r"__\1", f"__torch__.torch.{prefix}{name}")
-    return build(trees[name], source, _LibraryNames(_library_look), path, None, {})
+    return build(tree, source, _LibraryNames(_library_look), path, None, {})
 
 
 def scope_of(function: Any) -> Callable[[str], Any]:
@@ -473,7 +473,7 @@ def _method(function: Any, owner: ClassType) -> Function:
 
 def compile_method(owner: ClassType, name: str) -> Function | None:
     """The method of a Python class, compiled when it is first asked for; None where there is none."""
-    trees, source = library()
+    trees = library()
     for base in owner.python.__mro__:
         if base in (torch.nn.Module, object):
             return None
@@ -481,8 +481,7 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
             return build(
-                trees[key],
-                source,
+                *trees[key],
                 _LibraryNames(_library_look),
                 path,
                 owner,

@@ -91,7 +91,8 @@ class _FileNames(Names):
             raise compiler.error(node, str(error)) from None
 
     def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
-        return self.archive.as_type(found)  # type: ignore[no-any-return] # the archive's own
+        result: Type = self.archive.as_type(found)  # the archive's own
+        return result
 
 
 class _New:

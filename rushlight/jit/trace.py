@@ -207,7 +207,8 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
             "from traced "
             f"functions, got {kind}"
         )
-    return tracer.value(found)  # type: ignore[no-any-return]
+    result: Value = tracer.value(found)
+    return result
 
 
 def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) -> None:

@@ -209,7 +209,8 @@ class Tracer(TorchFunctionMode):
     def number(self, kind: str, found: int, *args: Any) -> TracedInt:
         """A traced number."""
         value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
-        return self.know(TracedInt(found), value)  # type: ignore[no-any-return]
+        result: TracedInt = self.know(TracedInt(found), value)
+        return result
 
     def value(self, found: Any) -> Any:
         """The program's value for an argument."""
@@ -279,7 +280,7 @@ class Tracer(TorchFunctionMode):
 
     def named(self, row: Any) -> bool:
         """Whether TorchScript has the op or function under the row's name."""
-        return row.name in library()[0] or bool(schemas.named(f"aten::{row.name}"))
+        return row.name in library() or bool(schemas.named(f"aten::{row.name}"))
 
     def as_written(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """An op for which PyTorch's own name is not known: the function that the program called."""
@@ -331,7 +332,8 @@ class Tracer(TorchFunctionMode):
         if name == "__getitem__":
             return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
         compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
-        return self.value(base)  # type: ignore[no-any-return]
+        result: Value = self.value(base)
+        return result
 
     def results(self, found: Any, value: Value) -> Any:
         """The results with their values."""

@@ -162,25 +162,29 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
     if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields"):
         notes = typing.get_type_hints(found)
         return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
-    if isinstance(found, type) and is_ours(found):
-        plain = {
-            "Tensor": TENSOR,
-            "Parameter": TENSOR,
-            "device": DEVICE,
-            "dtype": INT,
-            "Size": list_of(INT),
-            "Generator": GENERATOR,
-            "MemoryFormat": INT,
-            "StorageLayout": INT,
-        }
-        name = "Tensor" if name.endswith("Tensor") else name
-        if name in plain:
-            return plain[name]
+    ours = _of_ours(name) if isinstance(found, type) and is_ours(found) else None
+    if ours is not None:
+        return ours
     if found in (int, float, bool, str, complex):
         return ATOMS[found.__name__]
     if isinstance(found, type) and of_class is not None:
         return of_class(found)
     raise TypeError(f"Unknown type annotation: '{getattr(found, '__name__', found)}'")
+
+
+def _of_ours(name: str) -> Type | None:
+    """The type of instances of a class of the framework."""
+    plain = {
+        "Tensor": TENSOR,
+        "Parameter": TENSOR,
+        "device": DEVICE,
+        "dtype": INT,
+        "Size": list_of(INT),
+        "Generator": GENERATOR,
+        "MemoryFormat": INT,
+        "StorageLayout": INT,
+    }
+    return plain.get("Tensor" if name.endswith("Tensor") else name)
 
 
 def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:

@@ -31,7 +31,7 @@ __all__ = [
     "spawn",
     "start_processes",
     *multiprocessing.__all__,
-]  # type: ignore[attr-defined]
+]
 _strategy = ["file_descriptor"]
 for _kind in (Tensor, Parameter, Buffer):
     ForkingPickler.register(_kind, reduce_tensor)

@@ -61,7 +61,7 @@ class ProcessContext:
         (30 by default); then ProcessRaisedException or ProcessExitedException.
         """
         for sentinel in connection.wait(list(self.sentinels), timeout) if self.sentinels else ():
-            index = self.sentinels.pop(sentinel)  # type: ignore[arg-type]
+            index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode:
                 self._stop(30.0 if grace_period is None else grace_period)

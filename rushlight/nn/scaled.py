@@ -163,7 +163,8 @@ def _plain(given: Any, recipe: Any, swizzle: Any) -> Tensor:
             f"scales of kinds {[r.name for r in recipes]} with swizzles {swizzles} are not there in "
             "Rushlight; use ScalingType.TensorWise or RowWise without a swizzle"
         )
-    return scales[0]  # type: ignore[no-any-return] # a tensor
+    result: Tensor = scales[0]  # a tensor
+    return result
 
 
 def scaled_mm(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,14 +60,22 @@ class Builder:
         self.names.add(name)
         return name
 
-    def __getattr__(self, op: str) -> Any:
+    def __getattr__(self, op: str) -> Callable[..., Ref]:
         if not op[0].isupper():
             raise AttributeError(op)
         return lambda *inputs, **attributes: self.node(op, inputs, attributes)
 
-    def node(self, op: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
-        """A node; its result, of the dtype of the first input unless `to` says another. outputs: how many."""
-        count, to = attributes.pop("outputs", 1), attributes.pop("to_dtype", None)
+    def node(self, op: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> Ref:
+        """A node of one result, of the dtype of the first input unless the attribute to_dtype says
+        another.
+        """
+        return self.node_of_several(op, inputs, attributes, 1)[0]
+
+    def node_of_several(
+        self, op: str, inputs: Sequence[Any], attributes: dict[str, Any], count: int
+    ) -> list[Ref]:
+        """A node of `count` results."""
+        to = attributes.pop("to_dtype", None)
         like = next((v.dtype for v in inputs if isinstance(v, Ref)), self.dtype)
         names = ["" if v is None else self.value(v, like) for v in inputs]
         while names and not names[-1]:
@@ -77,7 +85,7 @@ class Builder:
         made = helper.make_node(op, names, list(results), name=self.fresh(f"node_{results[0]}"), **kept)
         made.doc_string = self.where
         self.nodes.append(made)
-        return results if count > 1 else results[0]
+        return results
 
     def value(self, v: Any, like: Any = None) -> Ref:
         """A value: itself, a number in the dtype of `like`, a list of sizes as int64."""

@@ -272,16 +272,16 @@ class Forms:
             )
             begin = [b.Slice(s, [ways * layer], [ways * (layer + 1)], [0]) for s in states]
             more = {"linear_before_reset": 1} if op == "GRU" else {}
-            found = b.node(
+            found = b.node_of_several(
                 op,
                 [x, w, r, bias, None, *begin],
                 {
                     "hidden_size": hidden,
                     "direction": "bidirectional" if both else "forward",
-                    "outputs": 1 + len(states),
                     "activations": activations and activations * ways,
                     **more,
                 },
+                1 + len(states),
             )
             ends.append(found[1:])
             x = b.Reshape(b.Transpose(found[0], perm=[0, 2, 1, 3]), [0, 0, -1])
@@ -299,13 +299,15 @@ class Forms:
         """Pools of a given size: of everything, or of equal windows."""
         dims = len(output)
         if all(n == 1 for n in output):
-            return getattr(self.onnx, f"Global{kind}Pool")(v)
+            result: Ref = getattr(self.onnx, f"Global{kind}Pool")(v)
+            return result
         sizes = known(v.shape[-dims:])
         output = [n if o is None else o for n, o in zip(sizes, output, strict=True)]
         if any(n % o for n, o in zip(sizes, output, strict=True)):
             raise UnsupportedOperatorError(f"windows of {sizes} for {output} are not of equal sizes")
         windows = [n // o for n, o in zip(sizes, output, strict=True)]
-        return getattr(self.onnx, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
+        answer: Ref = getattr(self.onnx, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
+        return answer
 
     def padded_by(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
         """PyTorch tells the last dimension first."""
@@ -348,7 +350,7 @@ class Forms:
             sizes: list[Any] = [1] * len(self.outs)
         else:
             sizes = [o.shape[dim] for o in self.outs]
-        return self.onnx.Split(v, sizes, axis=dim, outputs=len(self.outs))
+        return self.onnx.node_of_several("Split", (v, sizes), {"axis": dim}, len(self.outs))
 
     def index(self, v: Ref, indices: Any) -> Ref:
         """Read at one tensor's places along a dimension, or at several tensors' along the first ones."""
@@ -381,7 +383,8 @@ class Forms:
         if target.dtype.is_floating_point:
             self.refuse()
         how = ("none", "mean", "sum")[reduction]
-        return getattr(self.onnx, op)(v, target, weight, reduction=how, ignore_index=ignored)
+        result: Ref = getattr(self.onnx, op)(v, target, weight, reduction=how, ignore_index=ignored)
+        return result
 
     # --- reductions ------------------------------------------------------------------------------
 
@@ -393,7 +396,8 @@ class Forms:
         """Where the greatest or least is; of all elements where no dimension is given."""
         if dim is None:
             v = self.onnx.Reshape(v, [-1])
-        return getattr(self.onnx, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
+        result: Ref = getattr(self.onnx, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
+        return result
 
     def extreme(self, op: str, v: Ref, dim: Any, keepdim: bool, other: Any) -> Any:
         """max and min: of two tensors, of all elements, or of a dimension with its places."""
@@ -418,13 +422,14 @@ class Forms:
             self.refuse()
         op = {1: "ReduceL1", 2: "ReduceL2"}.get(order, "ReduceMax")
         v = self.onnx.Abs(v) if op == "ReduceMax" else v
-        return getattr(self.onnx, op)(v, self.axes(dim), keepdims=int(keepdim))
+        result: Ref = getattr(self.onnx, op)(v, self.axes(dim), keepdims=int(keepdim))
+        return result
 
     def topk(self, v: Ref, k: Any, dim: Any, largest: bool) -> list[Ref]:
         """The greatest or least, and their places."""
-        found = self.onnx.TopK(
-            v, [k], axis=-1 if dim is None else dim, largest=int(largest), sorted=1, outputs=2
-        )
+        along = -1 if dim is None else dim
+        attributes = {"axis": along, "largest": int(largest), "sorted": 1}
+        found = self.onnx.node_of_several("TopK", (v, [k]), attributes, 2)
         found[1].dtype = dt.int64
         return found
 

@@ -82,7 +82,8 @@ class Adafactor(Optimizer):
                 state["col_var"] = p.new_zeros((*p.shape[:-2], 1, p.shape[-1]))
             else:
                 state["variance"] = p.detach().new_zeros(p.shape)
-        return state  # type: ignore[no-any-return] # the optimizer's own dict
+        result: dict[str, Any] = state  # the optimizer's own dict
+        return result
 
 
 def _step(p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:

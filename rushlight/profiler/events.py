@@ -24,7 +24,7 @@ _format_time, _format_memory, _format_time_share = time_text, bytes_text, share_
 
 def supported_activities() -> set[Any]:
     """The CPU."""
-    return {ProfilerActivity.CPU}  # type: ignore[attr-defined]
+    return {ProfilerActivity.CPU}
 
 
 def kineto_available() -> bool:
@@ -145,7 +145,8 @@ def _flops(name: str, result: Any, given: list[Any]) -> int:
     if op in _PRODUCTS and shapes:
         return int(2 * out * shapes[_PRODUCTS[op]][-1])
     if op.startswith("conv") and len(shapes) > 1:
-        return 2 * out * prod(shapes[1][1:])
+        answer: int = 2 * out * prod(shapes[1][1:])
+        return answer
     return out if op in ("add", "mul") else 0
 
 
@@ -160,7 +161,8 @@ def _place(place: Any) -> tuple[int, str, str]:
         return (USER, place, "") if isinstance(place, str) else (BACKWARD, place.__name__, "")
     if isinstance(place[0], type):
         return BACKWARD, named(*place), ""
-    return place
+    result: tuple[int, str, str] = place
+    return result
 
 
 def tree(log: Log, begin: float) -> EventList:
@@ -204,7 +206,8 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds, of all events together."""
-        return sum(event.self_cpu_time_total for event in self)
+        result: float = sum(event.self_cpu_time_total for event in self)
+        return result
 
     def table(
         self,

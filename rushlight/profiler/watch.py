@@ -64,7 +64,7 @@ def _noted(name: str, method: Any) -> Any:
         watch = STACK.modes[-1] if STACK.modes else None
         if watch.__class__ is not Watch:
             return method(*args, **kwargs)
-        return watch.timed(where, method, args, kwargs)  # type: ignore[union-attr]
+        return watch.timed(where, method, args, kwargs)
 
     return noted
 

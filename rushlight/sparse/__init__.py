@@ -34,7 +34,8 @@ def _compressing(layout: Any) -> Any:
 
 def _to_sparse_coo(self: Tensor) -> Tensor:
     """The same tensor as COO."""
-    return layouts.to_sparse(self)  # type: ignore[no-any-return]
+    result: Tensor = layouts.to_sparse(self)
+    return result
 
 
 def _sparse_dim(self: Tensor) -> int:
@@ -270,7 +271,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     row = col - places[:, None]
     hold = (row >= 0) & (row < shape[0]) & (col < shape[1])
     found = make((torch.stack([row[hold], col[hold]]), rows[hold]), shape)
-    return found if layout is None else layouts.to_sparse(found, layout=layout)  # type: ignore[no-any-return]
+    return found if layout is None else layouts.to_sparse(found, layout=layout)
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
@@ -296,7 +297,8 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
 
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * mat + alpha * (mat1 @ mat2)."""
-    return products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
+    result: Tensor = products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    return result
 
 
 def sampled_addmm(
@@ -315,7 +317,8 @@ def sampled_addmm(
 
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax) along dim of the numbers that there are."""
-    return softmax(input, dim, dtype=dtype, log=True)  # type: ignore[no-any-return]
+    result: Tensor = softmax(input, dim, dtype=dtype, log=True)
+    return result
 
 
 def __getattr__(name: str) -> Any:

@@ -153,7 +153,7 @@ def _fitting(sizes: Any, name: str) -> tuple[int, int] | None:
         raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(sizes)}")
     if min(sizes) < 1:
         raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(sizes)}")
-    return tuple(sizes)  # type: ignore[return-value]
+    return tuple(sizes)
 
 
 def _divisible(shape: Any, sizes: tuple[int, int], name: str) -> None:
@@ -340,7 +340,8 @@ def to_sparse(
 def like(t: SparseTensor, found: Any) -> SparseTensor:
     """A tensor in the layout of a compressed one."""
     if t.is_sparse:
-        return to_coo(found)
+        result: SparseTensor = to_coo(found)
+        return result
     return compress(
         found,
         t.layout,

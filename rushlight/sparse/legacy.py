@@ -35,7 +35,7 @@ class _LegacyType(type):
         if len(args) in (2, 3) and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
             if args[0].dtype is not torch.int64:
                 raise RuntimeError(f"expected scalar type Long but found {args[0].dtype.legacy}")
-            return torch.sparse_coo_tensor(*args, device=device)  # type: ignore[no-any-return]
+            return torch.sparse_coo_tensor(*args, device=device)
         if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], Size):
             raise TypeError(
                 "torch.sparse.SparseTensor(sequence) only accepts sizes. Please use "
@@ -43,7 +43,7 @@ class _LegacyType(type):
                 "to_sparse."
             )
         sizes = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
-        return torch.sparse_coo_tensor(tuple(sizes), dtype=cls.dtype, device=device)  # type: ignore[no-any-return]
+        return torch.sparse_coo_tensor(tuple(sizes), dtype=cls.dtype, device=device)
 
 
 _NAMES = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte")

@@ -202,7 +202,8 @@ def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
     if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
         return t
     zeros = torch.zeros(values.shape, dtype=t.dtype)
-    return t._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout))
+    result: Tensor = t._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout))
+    return result
 
 
 @op("resize_")
@@ -282,8 +283,10 @@ def empty_like(t: Tensor, *, dtype: Any = None, layout: Any = None, **options: A
     """The same shape; of a compressed tensor the same places, too, with zeros."""
     same = isinstance(t, SparseTensor) and not t.is_sparse and layout in (None, t.layout)
     if not same:
-        return zeros_like(t, dtype=dtype, layout=layout, **options)
-    return t.map(lambda v: torch.zeros_like(v, dtype=dtype))  # type: ignore[attr-defined, no-any-return]
+        result: Tensor = zeros_like(t, dtype=dtype, layout=layout, **options)
+        return result
+    answer: Tensor = t.map(lambda v: torch.zeros_like(v, dtype=dtype))  # type: ignore[attr-defined]
+    return answer
 
 
 def _filled_like(name: str) -> None:
@@ -382,7 +385,8 @@ def any(t: SparseTensor) -> Tensor:
 
 @op("softmax", "log_softmax")
 def _softmax_as_method(t: SparseTensor, dim: int, dtype: Any = None) -> SparseTensor:
-    return softmax(t, dim, dtype=dtype)
+    result: SparseTensor = softmax(t, dim, dtype=dtype)
+    return result
 
 
 @keeping_layout

@@ -63,7 +63,7 @@ def add_(a: Tensor, b: SparseTensor, *, alpha: Any = 1) -> Tensor:
     """a += alpha * b."""
     if isinstance(a, SparseTensor):
         found = add(a, b, alpha=alpha)
-        return a._become(found.to(a.dtype))  # type: ignore[no-any-return]
+        return a._become(found.to(a.dtype))
     b = to_coo(b)
     terms = _scaled(b.parts[1], alpha).to(a.dtype)
     if not len(b.parts[0]) or a.shape != b.shape:
@@ -166,7 +166,8 @@ def floor_divide(a: SparseTensor, b: Any) -> SparseTensor:
             "Sparse floor division requires a scalar or zero-dim dense tensor divisor (got shape "
             f"{list(b.shape)} for divisor)"
         )
-    return div(a, b, rounding_mode="floor")
+    result: SparseTensor = div(a, b, rounding_mode="floor")
+    return result
 
 
 @op()
@@ -176,6 +177,14 @@ def dist(a: Any, b: Any, p: float = 2) -> Any:
 
 
 # --- products of matrices ---------------------------------------------------------------------------
+
+
+@op()
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight.T + bias, with a sparse weight."""
+    rows = input.reshape(-1, input.shape[-1])
+    found = mm(weight, rows.mT).mT.reshape(*input.shape[:-1], weight.shape[0])
+    return found if bias is None else found + bias
 
 
 @op("mm", "matmul", "mv", "dot")
@@ -227,7 +236,8 @@ def bmm(a: Any, b: Any) -> Tensor:
             f"{list(b.shape)}"
         )
     if not isinstance(a, SparseTensor):
-        return bmm(transpose(b, 1, 2), a.mT).mT
+        result: Tensor = bmm(transpose(b, 1, 2), a.mT).mT
+        return result
     (batch, row, col), values = to_coo(a).parts
     terms = values[:, None] * to_dense(b)[batch, col]
     found = torch.zeros((a.shape[0] * a.shape[1], b.shape[2]), dtype=terms.dtype)

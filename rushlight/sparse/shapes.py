@@ -107,18 +107,21 @@ def t(input: SparseTensor) -> SparseTensor:
             f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got "
             f"{input.sparse_dim()} sparse and {input.dense_dim()} dense dimensions"
         )
-    return transpose(input, 0, 0 if input.ndim < 2 else 1)
+    result: SparseTensor = transpose(input, 0, 0 if input.ndim < 2 else 1)
+    return result
 
 
 @op("adjoint")
 def adjoint(input: SparseTensor) -> SparseTensor:
     """The last two dims swapped, and conjugated."""
     found = transpose(input, -2, -1)
-    return found.map(torch.conj) if input.dtype.is_complex else found
+    result: SparseTensor = found.map(torch.conj) if input.dtype.is_complex else found
+    return result
 
 
 def _matrix_transpose(input: SparseTensor) -> SparseTensor:
-    return transpose(input, -2, -1)
+    result: SparseTensor = transpose(input, -2, -1)
+    return result
 
 
 SparseTensor.T = property(t)  # type: ignore[assignment]
@@ -178,14 +181,16 @@ def getitem(t: SparseTensor, index: Any) -> Tensor:
             dim += 1
         elif isinstance(item, int) and not isinstance(item, bool):
             if not isinstance(found, SparseTensor):
-                return found[tuple(given[i:])]  # type: ignore[no-any-return]
+                result: Tensor = found[tuple(given[i:])]
+                return result
             found = select(found, dim, item)
         else:
             raise NotImplementedError(
                 f"an index of type {type(item).__name__} is not there for sparse tensors: take "
                 "index_select(), narrow_copy() or .to_dense() first"
             )
-    return found  # type: ignore[no-any-return]
+    answer: Tensor = found
+    return answer
 
 
 def _select_compressed(t: SparseTensor, dim: int, index: int, size: list[int]) -> Tensor:

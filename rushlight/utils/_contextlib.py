@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from rushlight._engine.autograd.grad_mode import decorate
+from rushlight._engine.core.callers import warn
 
 FuncType = Callable[..., Any]
 F = TypeVar("F", bound=FuncType)
@@ -42,14 +42,14 @@ class _DecoratorContextManager:
 
     def __call__(self, orig_func: F) -> F:
         if inspect.isclass(orig_func):
-            warnings.warn(
+            warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only "
                 "decorate functions or methods. To preserve the current behavior of class decoration, you "
                 "can directly decorate the `__init__` method and nothing else.",
                 FutureWarning,
-                stacklevel=2,
             )
-            return context_decorator(self.clone, _maker(orig_func))  # type: ignore[no-any-return]
+            result: F = context_decorator(self.clone, _maker(orig_func))
+            return result
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> None:

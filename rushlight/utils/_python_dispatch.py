@@ -184,4 +184,4 @@ def _detect_infra_mode(key: Any) -> Any:
 
 def autograd_would_have_decomposed(func: Any, flat_args: Any) -> bool:
     """Whether autograd hears of the ops that this one is made of."""
-    return any(isinstance(a, Tensor) and a.requires_grad for a in flat_args) and func.is_composite  # type: ignore[no-any-return]
+    return any(isinstance(a, Tensor) and a.requires_grad for a in flat_args) and func.is_composite

@@ -471,7 +471,8 @@ def _fitting(wanted: Any) -> Callable[[Any], bool]:
     if isinstance(wanted, (type, tuple, UnionType)):
         return lambda leaf: isinstance(leaf, wanted)
     if callable(wanted):
-        return wanted  # type: ignore[no-any-return]
+        result: Callable[[Any], bool] = wanted
+        return result
     raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 

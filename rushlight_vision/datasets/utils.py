@@ -66,7 +66,7 @@ def download_url(url: str, root: Any, filename: Any = None, md5: str | None = No
 def extract_archive(from_path: Any, to_path: Any = None, remove_finished: bool = False) -> str:
     """Unpack a tar or zip archive into a folder, or a .gz into a file beside it; where to."""
     source = os.fspath(from_path)
-    target = os.fspath(to_path or os.path.dirname(source))
+    target: str = os.fspath(to_path or os.path.dirname(source))
     if zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as archive:
             archive.extractall(target)

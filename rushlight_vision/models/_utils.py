@@ -27,7 +27,8 @@ class IntermediateLayerGetter(nn.ModuleDict):
             x = module(x)
             if name in self.return_layers:
                 found[self.return_layers[name]] = x
-        return found  # type: ignore[no-any-return]
+        result: dict[str, Tensor] = found
+        return result
 
 
 def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int:

@@ -37,7 +37,7 @@ class _DenseLayer(nn.Module):
 
     def bn_function(self, *inputs: Tensor) -> Tensor:
         """The bottleneck."""
-        return self.conv1(self.relu1(self.norm1(torch.cat(inputs, 1))))  # type: ignore[no-any-return]
+        return self.conv1(self.relu1(self.norm1(torch.cat(inputs, 1))))
 
     def forward(self, input: Tensor | list[Tensor]) -> Tensor:
         """input: features (N, C_i, H, W) of all layers before."""
@@ -132,7 +132,7 @@ class DenseNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         out = F.adaptive_avg_pool2d(F.relu(self.features(x), inplace=True), (1, 1))
-        return self.classifier(torch.flatten(out, 1))  # type: ignore[no-any-return]
+        return self.classifier(torch.flatten(out, 1))
 
 
 def _densenet(name: str, block_config: tuple[int, ...], growth_rate: int = 32) -> Any:

@@ -82,7 +82,8 @@ class ResBottleneckBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, width_in, H, W)."""
         before = x if self.proj is None else self.proj(x)
-        return self.activation(before + self.f(x))  # type: ignore[no-any-return]
+        result: Tensor = self.activation(before + self.f(x))
+        return result
 
 
 class BottleneckTransform(nn.Sequential):
@@ -138,7 +139,7 @@ class RegNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = self.avgpool(self.trunk_output(self.stem(x)))
-        return self.fc(torch.flatten(x, 1))  # type: ignore[no-any-return]
+        return self.fc(torch.flatten(x, 1))
 
 
 def _regnet(name: str, depth: int, w_0: int, w_a: float, w_m: float, group_width: int) -> Any:

@@ -164,7 +164,7 @@ class ResNet(nn.Module):
         """x: (N, 3, H, W); gives (N, num_classes)."""
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        return self.fc(torch.flatten(self.avgpool(x), 1))  # type: ignore[no-any-return]
+        return self.fc(torch.flatten(self.avgpool(x), 1))
 
 
 def _resnet(name: str, block: Any, layers: list[int], **config: Any) -> Any:

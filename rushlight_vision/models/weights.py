@@ -59,7 +59,8 @@ class WeightsEnum(Enum):
     @property
     def meta(self) -> dict[str, Any]:
         """What is known of these weights."""
-        return self.value.meta  # type: ignore[no-any-return]
+        result: dict[str, Any] = self.value.meta
+        return result
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}.{self._name_}"
@@ -88,7 +89,7 @@ def enum(name: str) -> Any:
     rows = _FILES[ENUMS[name]]
     members = {row[1]: _weights(row) for row in rows}
     members["DEFAULT"] = members[next(row[1] for row in rows if row[-1] == "*")]
-    return WeightsEnum(name, members, module="torchvision.models")  # type: ignore[call-overload]
+    return WeightsEnum(name, members, module="torchvision.models")
 
 
 def of_builder(builder: str) -> Any:

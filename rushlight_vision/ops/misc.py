@@ -144,7 +144,8 @@ class SqueezeExcitation(nn.Module):
     def forward(self, input: Tensor) -> Tensor:
         """input: (N, C, H, W)."""
         scale = self.activation(self.fc1(self.avgpool(input)))
-        return self.scale_activation(self.fc2(scale)) * input
+        result: Tensor = self.scale_activation(self.fc2(scale)) * input
+        return result
 
 
 class MLP(nn.Sequential):

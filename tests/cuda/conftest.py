@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,7 +41,7 @@ def use(setting: str) -> None:
 def devices(request: Any) -> Iterator[None]:
     """The devices, and none again afterwards."""
     mark = request.node.get_closest_marker("devices")
-    use(mark.args[0] if mark else "simulated:2x1GB")
+    use(mark.args[0] if mark else os.environ.get("TEST_CUDA", "simulated:2x1GB"))
     torch.manual_seed(0)
     yield
     torch.set_default_device("cpu")

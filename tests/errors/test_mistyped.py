@@ -26,6 +26,10 @@ CASES = {
         "must be torch.memory_format, not str",
     ),
     "a format by position": (lambda: X.float(torch.preserve_format), TypeError, ""),
+    "a text among tensors": (lambda: torch.block_diag(X, "a"), TypeError, "expected Tensor as element 1"),
+    "a number to grow": (lambda: torch.atleast_2d(3), TypeError, "atleast_2d(): expected Tensor"),
+    "a text as a size": (lambda: F.adaptive_avg_pool2d(IMAGE, "a"), TypeError, "argument 'output_size'"),
+    "no equation": (lambda: torch.einsum(None, X), TypeError, "argument 'equation' (position 1) must be str"),
     "no reduction": (lambda: F.mse_loss(X, X, reduction=None), ValueError, "None is not a valid value"),
 }
 

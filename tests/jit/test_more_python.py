@@ -76,7 +76,7 @@ class Parts(nn.Module):
         super().__init__()
         self.parts = nn.ModuleList([nn.Linear(2, 2), nn.ReLU(), nn.ReLU()])
 
-    def forward(self, x: torch.Tensor):  # noqa: ANN201
+    def forward(self, x: torch.Tensor):
         return [x] * len(self.parts), "bc" in "abc", torch.compiler.is_compiling()
 
 
@@ -108,7 +108,7 @@ def test_a_function_that_only_raises_has_any_result() -> None:
 
 def test_subscripts_as_fx_writes_them() -> None:
     @torch.jit.script
-    def taken(x: torch.Tensor):  # noqa: ANN202
+    def taken(x: torch.Tensor):
         return x[(Ellipsis, slice(None, 1, None))], x[slice(0, 2), 0]
 
     first, second = taken(torch.arange(12.0).reshape(3, 4))

@@ -8,8 +8,8 @@ they get their gradients, in hooks or in memory, each comes right after the last
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from heapq import heappop, heappush
 from importlib import import_module
 from threading import get_ident
@@ -48,7 +48,9 @@ def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
         node = stack.pop()
         if node not in seen and node.seq >= lowest:
             seen.add(node)
-            stack.extend(e[0] for e in node.next if e is not None)
+            for e in node.next:
+                if e is not None:
+                    stack.append(e[0])
     return seen
 
 
@@ -152,9 +154,11 @@ def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, floa
         return {}
     turns: dict[Node, float] = {}
     for node in _below([node for node, _, _ in roots]):
-        for place, e in enumerate(node.next[:: node.leaves], 5000):
+        place = 0.5
+        for e in node.next[:: node.leaves]:
             if e is not None and e[0].__class__ is AccumulateGrad:
-                turns[e[0]] = max(turns.get(e[0], -node.seq), place * 1e-4 - node.seq)
+                turns[e[0]] = max(turns.get(e[0], -node.seq), place - node.seq)
+            place += 1e-4
     return turns
 
 
@@ -164,7 +168,9 @@ def _run(
     buffers, heap = _entered(roots)
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
+    rule = getattr(TAPE[-1], "run_node", None) if TAPE else None
     kept = [log.records for log in SPANS if log.thread == get_ident()] if SPANS else ()
+    apart = bool(kept) or rule is not None
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
@@ -177,10 +183,12 @@ def _run(
                 add(node, grad, create)
             continue
         # No frame in between: the rule tells by reference counts whether it may write to the gradient.
-        begin = perf_counter() if kept else 0.0
-        results = _through(node, grad)
-        for log in kept:
-            log += (node.place() if node.placed else node.__class__, begin, perf_counter())
+        saved = node.saved
+        if apart or saved is None or saved.__class__ is Packed or node.hooks is not None or hooks.GUARD:
+            results = _through(node, grad, kept, rule)
+        else:
+            results = node.apply(grad)
+        saved = None
         if not keep:
             node.release()
         for e, g in zip(node.next, results):
@@ -225,17 +233,26 @@ def apply(node: Node, grad: Any) -> Any:
         node.saved = saved
 
 
-def _through(node: Node, grad: Any) -> Sequence[Any]:
+def _through(
+    node: Node, grad: Any, kept: Sequence[list[Any]], rule: Callable[[Node, Any], Any] | None
+) -> Sequence[Any]:
+    """What a node's rule gives, with all that may stand around it.
+
+    kept: logs of who asked for times. rule: who runs rules (a recorder's run_node); None for the node itself.
+    """
     if node.saved is None:
         raise freed()
+    begin = perf_counter()
     if hooks.GUARD is not None:
         results = hooks.GUARD(node, grad)
     elif node.saved.__class__ is Packed:
         results = apply(node, grad)
     else:
-        results = node.apply(grad)
+        results = node.apply(grad) if rule is None else rule(node, grad)
     if node.hooks is not None:
         results = hooks.after(node, results, grad)
+    for log in kept:
+        log += (node.place() if node.placed else node.__class__, begin, perf_counter())
     return results  # type: ignore[no-any-return]
 
 
@@ -283,7 +300,7 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
         # A gradient that nobody else holds becomes the leaf's own; others are copied, as are all that can be
         # differentiated again: a write to the leaf's must not reach another's.
         leaf._grad = _recorded_copy(grad, leaf) if create else hooks.own(grad, leaf)
-    elif create or held.requires_grad or held.layout is not grad.layout is strided:
+    elif create or held._g is not None or held.layout is not grad.layout is strided:
         leaf._grad = _sum(held, grad)
     else:
         held.add_(grad)
@@ -296,6 +313,9 @@ def _recorded_copy(grad: Tensor, leaf: Tensor) -> Tensor:
     if grad._k.lazy or grad.__class__ in WRAPPED or grad.is_sparse:
         return grad.clone()
     return leaf.detach().new_empty(leaf._l.shape).copy_(grad)
+
+
+_one = cache(partial(np.ones, ()))
 
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
@@ -326,7 +346,8 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
             return t._g, t._i, lookup("torch", "ones_like")(t, memory_format=preserve_format)
         if t._k.backend is not None:
             return t._g, t._i, lookup("torch", "ones_like")(t)
-        return t._g, t._i, wrap(constant(np.ones(t._l.shape, t._l.dtype)), t._k)
+        one = _one(t._l.dtype).copy() if not t._l.ndim else np.ones(t._l.shape, t._l.dtype)
+        return t._g, t._i, wrap(constant(one), t._k)
     if grad._l.shape != t._l.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
@@ -378,7 +399,7 @@ def backward(
         )
     outs = listed(tensors)
     grads = _listed(grad_tensors, len(outs))
-    if any(t.layout is not strided for t in outs if isinstance(t, Gradient)):
+    if any([t.layout is not strided for t in outs if isinstance(t, Gradient)]):
         sparse = import_module("rushlight._engine.autograd.sparsegrads")
         outs, grads = sparse.inner(outs), sparse.aligned(outs, grads)
     keep = create_graph if retain_graph is None else retain_graph

@@ -230,7 +230,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
         moved(root, result._g, result._i)
     else:
         moved(root, CopySlices((edge(root), edge(result)), chain), 0)
-    for reference in storage(root).views or ():
+    for reference in list(storage(root).views or ()):  # views that are taken anew are no more to be seen
         view = reference()
         if view is not None and view is not root:
             above, steps = view_chain(view)

@@ -43,6 +43,8 @@ def keep_constants(node: Node | None, since: int) -> None:
     They hold constants that the op made for itself and that PyTorch does not save: so a second backward()
     works.
     """
+    if TRACES.told is not None:
+        TRACES.told(None)
     found = [node]
     while found:
         node = found.pop()
@@ -184,11 +186,13 @@ class _Traces:
     """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody.
 
     how: (function, result, operands) of an op's node that function(result, operands) makes, if `asked`.
+    told: hears that the node of a result has got another name, or (None) that nodes will last.
     """
 
     record: Callable[[Node], None] | None = None
     how: Any = None
     asked = False
+    told: Callable[[Any], None] | None = None
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Node], None]] = []

@@ -13,7 +13,7 @@ from typing import Any
 
 from rushlight._engine.autograd.node import Node, freed
 from rushlight._engine.autograd.saved_tensor_hooks import Packed, PackedTensor, pack
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved
+from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import check_version, reattach
 
 _NAME = re.compile(r"_(raw_)?saved_(\w+)")
@@ -247,14 +247,11 @@ def _slot(node: Any, own: str, place: int | None) -> SavedTensor:
 
 
 def _change(node: Any, values: dict[str, Any] | None = None, results: dict[int, Any] | None = None) -> None:
-    saved: Saved = _inner(node)
-    many, kept = saved._results or (False, [])
+    old: Saved = _inner(node)
+    many, kept = old._results or (False, [])
     kept = [(results or {}).get(i, k) for i, k in enumerate(kept)]
-    node.saved = Packed(
-        Saved(
-            {**saved._values, **(values or {})}, saved._shapes, saved._kinds, saved._results and (many, kept)
-        )
-    )
+    changed = {**old._values, **(values or {})}
+    node.saved = Packed(saved(changed, old._shapes, old._kinds, old._results and (many, kept)))
 
 
 def _shape(node: Any, saved: Saved, name: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ class Interface:
     looked = False
 
 
+# torch.backends.cuda.matmul: how products on a device may round.
+PRODUCTS = SimpleNamespace(
+    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
+)
 # A driver of NVIDIA's leaves one of these behind.
 _SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
 
@@ -49,6 +54,12 @@ def platform() -> Any:
         found = import_module("rushlight._engine.devices.cuda").load() if wanted() else None
         Interface.platform, Interface.looked = found, True
     return Interface.platform
+
+
+def page_locked(array: Any) -> Any:
+    """A host's array in page-locked memory, where the driver of real devices has such; else itself."""
+    lock = getattr(platform(), "page_locked", None)
+    return array if lock is None else lock(array)
 
 
 def asarray(value: Any) -> Any:

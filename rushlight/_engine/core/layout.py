@@ -235,6 +235,13 @@ def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Int
     )
 
 
+def spread(a: Array, shape: Ints) -> Array:
+    """`a` broadcast to a shape."""
+    if a.ndim or a.dtype.isbuiltin != 1:
+        return np.broadcast_to(a, shape)
+    return np.ndarray(shape, a.dtype, a, 0, (0,) * len(shape))
+
+
 def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
     """Fresh memory whose dims are in the order of these operands' strides."""
     sizes, turned = _arranged(shape, operands)

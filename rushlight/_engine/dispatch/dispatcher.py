@@ -18,7 +18,7 @@ from rushlight._engine.dispatch.runners import general, in_place, pointwise
 from rushlight._engine.lazy import LazyPackage
 from rushlight._engine.names import completion
 from rushlight._engine.names.alternatives import attribute
-from rushlight._engine.ops.table import NAMES, Row, public
+from rushlight._engine.ops.table import NAMES, ROWS, Row, public
 from rushlight._engine.tensors.tensor import Tensor
 
 # Methods that have to do with sparse layouts.
@@ -34,7 +34,8 @@ _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
-    return own(_lookup(namespace, name))  # type: ignore[no-any-return]
+    result: Callable[..., Any] | None = own(_lookup(namespace, name))
+    return result
 
 
 def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
@@ -42,12 +43,15 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
         return operators.build(name)
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
     if name in extra and namespace in ("Tensor", "torch"):
-        return extra[name]
+        return general.build_before(ROWS["_view"], extra[name]) if name == "view" else extra[name]
     if name.startswith("_foreach_") and namespace == "torch":
-        return import_module("rushlight._engine.dispatch.foreach").build(name)  # type: ignore[no-any-return]
+        build: Callable[[str], Callable[..., Any] | None]
+        build = import_module("rushlight._engine.dispatch.foreach").build
+        return build(name)
     found = NAMES.get((namespace, name))
     if found is None and namespace == "Tensor" and name in _SPARSE:
-        return import_module("rushlight.sparse").method(name)  # type: ignore[no-any-return]
+        method: Callable[[str], Callable[..., Any] | None] = import_module("rushlight.sparse").method
+        return method(name)
     if found is None:
         return None
     row, variant = found

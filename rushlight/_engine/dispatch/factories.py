@@ -14,6 +14,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
@@ -109,9 +110,9 @@ def _call(row: Row, given: dict[str, Any]) -> Any:
 
 
 def _device(row: Row, given: dict[str, Any]) -> device:
-    where = given.get("device")
+    where: device | None = given.get("device")
     if where is not None:
-        return where  # type: ignore[no-any-return]
+        return where
     source = given.get("input")
     return source._k.device if source is not None else Default.value
 
@@ -143,6 +144,8 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
         check_apart_from_itself(out._m)  # the others write, as PyTorch's do
     if not row.options.get("unwritten"):
         out_arguments.write(row.name, out, found)
+    elif out._k.backend is None:
+        fill_unwritten(out._m)
     return out
 
 

@@ -34,7 +34,8 @@ def compile_function(
     scope.setdefault("__name__", "rushlight")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), scope)
-    return scope[name]  # type: ignore[no-any-return]
+    result: Callable[..., Any] = scope[name]
+    return result
 
 
 def key(p: Any, n: str) -> str:

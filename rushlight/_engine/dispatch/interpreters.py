@@ -18,6 +18,8 @@ LONE: list[Any] = [None]
 RECORDS: list[Any] = []
 # The profilers that are to see operands, and so every op that an op consists of.
 DETAILED: list[Any] = []
+# Classes of interpreters that take many calls without any of what follows (compile()'s, trace/matching.py).
+MATCHERS: set[type] = set()
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
 PLAIN: set[type] = {Tensor}
 

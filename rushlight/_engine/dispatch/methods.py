@@ -357,6 +357,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         found: Tensor = wrap(
             np.full(source._l.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._l.shape)
         )
+        found._a = accelerator.page_locked(found._a)
         storage(found).pinned = True
         backend.copy(found._a, source._m, True, True)
         backend.on_its_way(found)
@@ -420,6 +421,9 @@ def cuda(
 def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = contiguous_format) -> Tensor:
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     given: Any = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if not isinstance(given, (list, tuple)) or not all(hasattr(n, "__index__") for n in given):
+        kind = type(given).__name__
+        raise TypeError(f"resize_(): argument 'size' (position 1) must be tuple of ints, not {kind}")
     size: tuple[int, ...] = tuple(given)
     if self._g is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
@@ -450,6 +454,9 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor another's shape."""
+    if not isinstance(the_template, Tensor):
+        kind = type(the_template).__name__
+        raise TypeError(f"resize_as_(): argument 'the_template' (position 1) must be Tensor, not {kind}")
     return resize_(self, the_template._l.shape)
 
 
@@ -463,6 +470,12 @@ def set_(
         self._s = None
         return self
     if isinstance(source, Tensor) and size is None:
+        theirs, ours = source._k.dtype, self._k.dtype
+        if theirs is not ours:
+            raise RuntimeError(
+                f"Could not set tensor of type {theirs.legacy.lower()} to a tensor of type "
+                f"{ours.legacy.lower()}: use .to() or .view(dtype)"
+            )
         storage(source)
         self._s = source._s
         place(self, source._m, kind(source._k.dtype, source._k.device, self._k.conj, self._k.neg))
@@ -511,6 +524,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     if _pinned(self):
         return self
     made: Tensor = ROWS["clone"](self)
+    made._a = accelerator.page_locked(made._a)
     storage(made).pinned = True
     return made
 

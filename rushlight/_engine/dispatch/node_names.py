@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.autograd.node import keep_constants, next_seq
+from rushlight._engine.autograd.node import TRACES, keep_constants, next_seq
 from rushlight._engine.dispatch.nodes.saved_arguments import Saved
 from rushlight._engine.ops.table import Row
 from rushlight._engine.tensors.tensor import Tensor, wrap
@@ -177,6 +177,8 @@ def rename(t: Tensor, name: str) -> Tensor:
     """Give the node of a fresh result another name."""
     if t._g is not None:
         t._g.__class__ = _renamed(t._g.__class__, name)
+        if TRACES.told is not None:
+            TRACES.told(t)
     return t
 
 
@@ -190,6 +192,8 @@ def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
         start = next_seq()
         out = body(*values)
+        if out.__class__ is Tensor and (out._g is None or out._g.seq < start):
+            return out
         for t in (out,) if isinstance(out, Tensor) else out:
             if isinstance(t, Tensor) and t._g is not None and t._g.seq > start:
                 found = rule if isinstance(rule, str) else rule(dict(zip(names, values, strict=True)))

@@ -19,7 +19,8 @@ def build(name: str) -> Callable[..., Any] | None:
     if name in ("__getitem__", "__setitem__", "as_subclass"):
         from rushlight._engine.dispatch.runners import indexing
 
-        return getattr(indexing, name.strip("_"))  # type: ignore[no-any-return]
+        result: Callable[..., Any] | None = getattr(indexing, name.strip("_"))
+        return result
     if name not in OPERATORS:
         return None
     row_name, form = OPERATORS[name]

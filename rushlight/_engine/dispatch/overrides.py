@@ -71,6 +71,14 @@ def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
 _PASS = """    _begin = None
     if MODES:
         _modes = STACK.modes
+        if _modes and _modes[-1].__class__ in MATCHERS{plain}:
+            _region = _modes[-1]
+            _found = _region.known.get(DOOR)
+            if _found is not None:
+                _found = _found(_region, ({shown}))
+                if _found is not NotImplemented:
+                    return _found
+            return _region.learnt(DOOR, _region.mark(DOOR), ({shown}), {call})
         if TAPE or _modes != LONE:
             if _modes or TAPE:
                 {away}
@@ -101,13 +109,14 @@ def compile_callable(
     shown = "".join(f"{n}, " for n in order if n not in ("out", "extra", "older"))
     kept = "{'out': out}" if "out" in order else "{}"
     away = re.search(r"return general\(.*", body)[0]  # type: ignore[index]
+    plain = " and out is None" * ("out" in order) + " and not extra" * ("**extra" in head)
 
     def noted(exit: Any) -> str:
         return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
 
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
     return compile_function(
-        f"{head}):\n{earlier}{_PASS.format(away=away)}{body}",
+        f"{head}):\n{earlier}{_PASS.format(away=away, plain=plain, shown=shown, call=away[7:])}{body}",
         row.name + suffix,
         {
             **scope,
@@ -118,6 +127,8 @@ def compile_callable(
             "clock": perf_counter,
             "note": RECORDS.extend,
             "DETAILED": interpreters.DETAILED,
+            "MATCHERS": interpreters.MATCHERS,
+            "DOOR": object(),
             "PLACE": place(row, direct),
         },
     )
@@ -148,7 +159,8 @@ def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
 
     if getattr(direct, "writes", False):
         in_place: Any = lookup("Tensor", f"{row.name}_")
-        return in_place  # type: ignore[no-any-return]
+        result: Callable[..., Any] = in_place
+        return result
     return function(row)
 
 

@@ -88,6 +88,11 @@ class RowKernel:
 _watchers: list[tuple[int, list[Any]]] = []
 
 
+def is_watched() -> bool:
+    """Whether somebody asks for the calls of row kernels, which RowKernel's own call tells."""
+    return bool(_watchers)
+
+
 @contextmanager
 def watched() -> Iterator[list[Any]]:
     """The calls of row kernels in this thread meanwhile: (kernel, its arrays, its results)."""

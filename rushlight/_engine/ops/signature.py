@@ -117,6 +117,17 @@ def with_inplace(params: tuple[Param, ...]) -> tuple[Param, ...]:
     return (*params[:count], Param("inplace", "bool", False), *params[count:])
 
 
+def spread_tensors(op: str, given: Any) -> Sequence[Any]:
+    """The tensors of f(a, b), or of f([a, b]); TypeError where one is none."""
+    tensors: Sequence[Any] = given
+    if len(given) == 1 and isinstance(given[0], (list, tuple)):
+        tensors = given[0]
+    for place, t in enumerate(tensors):
+        if not hasattr(t, "_k"):
+            raise TypeError(f"{op}(): expected Tensor as element {place}, but got {type(t).__name__}")
+    return tensors
+
+
 def source(params: tuple[Param, ...], *, out: bool = False) -> str:
     """The parameter list of a generated function; defaults are bound as `_default_NAME`.
 

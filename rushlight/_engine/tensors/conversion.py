@@ -69,7 +69,8 @@ class Conversion(_Tensor):
             )
         escape(".numpy()")
         if self._k.backend is not None:
-            return self._k.backend.read(self._a).copy()  # type: ignore[no-any-return]
+            result: np.ndarray[Any, Any] = self._k.backend.read(self._a).copy()
+            return result
         if self._k.lazy and force:
             return self._a.copy()
         if self._k.lazy:

@@ -128,9 +128,9 @@ def over(name: str, sizes: Ints, memory: Any) -> Tensor:
 
 def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with its own memory, attributes and gradient; RuntimeError for what is no leaf."""
-    found = memo.get(id(t))
-    if found is not None:
-        return found  # type: ignore[no-any-return]
+    known: Tensor | None = memo.get(id(t))
+    if known is not None:
+        return known
     if not t.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import contiguous_strides, iteration_order
-from rushlight._engine.core.size import Size
+from rushlight._engine.core.size import SIZES as _SIZES, Size, sized
 from rushlight._engine.tensors.storages.storage import SHARED, Storage, address, owner, shared_at, storage
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class Geometry(_Tensor):
     @property
     def shape(self) -> Size:
         """The sizes of all dims."""
-        return Size(self._l.shape)
+        sizes = self._l.shape
+        found = _SIZES.get(sizes)
+        return sized(sizes) if found is None else found
 
     dtype = _told("_k.dtype", "The element type.")
     device = _told("_k.device", "Where the memory is.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -23,6 +25,12 @@ else:
     _Tensor = object
 
 _new = object.__new__
+
+
+@cache
+def _engine() -> Any:
+    # Not imported above: it stands on tensors. Nor at each call, which would take as long as a small op.
+    return import_module("rushlight._engine.autograd.engine")
 
 
 class Gradient(_Tensor):
@@ -137,9 +145,7 @@ class Gradient(_Tensor):
         inputs: Any = None,
     ) -> None:
         """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
-        from rushlight._engine.autograd.engine import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _engine().backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""

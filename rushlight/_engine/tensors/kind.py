@@ -70,7 +70,8 @@ def available(where: device) -> device:
     platform = accelerator.platform() if where.type == "cuda" else None
     if platform is None:
         raise unavailable(where)
-    return platform.device(where.index).where  # type: ignore[no-any-return]
+    result: device = platform.device(where.index).where
+    return result
 
 
 def unavailable(

@@ -24,12 +24,13 @@ class Pending:
     """Stands in `_hidden` of a tensor whose values are still to be computed (trace/matching.py).
 
     layout: an array of its sizes and strides without data. owner: what computes the values, by settle().
+    place: by which the owner knows them; -1 for none.
     """
 
-    __slots__ = ("layout", "owner")
+    __slots__ = ("layout", "owner", "place")
 
-    def __init__(self, layout: Array, owner: Any) -> None:
-        self.layout, self.owner = layout, owner
+    def __init__(self, layout: Array, owner: Any, place: int = -1) -> None:
+        self.layout, self.owner, self.place = layout, owner, place
 
 
 def hidden_memory(t: Any, name: str) -> Array:
@@ -110,8 +111,16 @@ def place(t: Any, array: Array, of: Kind) -> None:
     t._k = of
     t._a = array
     if of.lazy:
-        t._hidden = array
-        del t._a
+        empty(t, array)
+
+
+def empty(t: Any, hidden: Any) -> None:
+    """Let whoever reads the values of `t` ask `values`, which knows what to do with `hidden`."""
+    from rushlight._engine.tensors.tensor import expect_unfilled
+
+    expect_unfilled()
+    t._hidden = hidden
+    del t._a
 
 
 def mark(t: Any, conj: bool, neg: bool) -> Any:

@@ -56,9 +56,7 @@ class TensorMeta(type):
             import_module("rushlight._engine.dispatch.method_overrides").adopt(cls)
 
     def __getattr__(cls, name: str) -> Any:
-        if not name.startswith("__") or name in cls._operators:
-            if name in completion.names("Tensor") and completion.is_completing():
-                return property()
+        if name in cls._operators:
             found = lookup("Tensor", name)
             if found is not None:
                 setattr(Tensor, name, found)
@@ -85,16 +83,6 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         from rushlight._engine.tensors.construction.legacy import legacy_new
 
         return legacy_new(cls, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_a":
-            return values(self)
-        if name == "_m" or name == "_l":  # a wrapped tensor's `_a` is no slot
-            return hidden_memory(self, name) if hasattr(self, "_hidden") else self._a
-        if name not in _UNSET and lookup("Tensor", name) is not None:
-            getattr(Tensor, name)
-            return getattr(self, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
         fields = {name for name in Tensor.__slots__ if name[:2] != "__"}
@@ -136,24 +124,50 @@ class LISTENING:
     """Stands among WRAPPED while somebody may listen below autograd."""
 
 
-_UNSET = frozenset(
-    {
-        "_b",
-        "_grad",
-        "_hidden",
-        "__array_struct__",
-        "__array_interface__",
-        "__array_ufunc__",
-        "__torch_function__",
-        "__cuda_array_interface__",
-    }
-)
+class _Unbound:
+    """A method that nobody has asked for yet: the first look-up binds what the table has of this name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, t: Any, cls: type) -> Any:
+        if t is None and completion.is_completing():
+            return property()
+        found = lookup("Tensor", self.name)
+        if found is None:
+            raise AttributeError(f"'{cls.__name__}' object has no attribute '{self.name}'")
+        setattr(Tensor, self.name, found)
+        return getattr(cls if t is None else t, self.name)
+
+
+for _name in (*completion.names("Tensor"), "_follow_"):
+    setattr(Tensor, _name, _Unbound(_name))
 
 # The same slot by other names: as fast to read, but where it is empty __getattr__ knows which was asked for.
 # `_a` is asked for values, `_m` for the memory as it lies, `_l` for sizes and strides alone.
 Tensor._m = Tensor._l = Tensor.__dict__["_a"]
 
 _new = object.__new__
+
+
+def _unfilled(self: Any, name: str) -> Any:
+    """Attributes that a tensor has not, its array among them."""
+    if name == "_a":
+        return values(self)
+    if name == "_m" or name == "_l":
+        return hidden_memory(self, name)
+    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+def expect_unfilled() -> None:
+    """From now on there are tensors whose `_a` is empty (lazy_views.py).
+
+    Not before: a class with a `__getattr__` finds its instances' slots in seven times the time.
+    """
+    if "__getattr__" not in Tensor.__dict__:
+        Tensor.__getattr__ = _unfilled  # type: ignore[attr-defined]
 
 
 def wrap(array: Any, of: Kind | None = None) -> Tensor:

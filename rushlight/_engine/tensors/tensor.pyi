@@ -36,8 +36,21 @@ class TensorMeta(_type):
     def __init__(cls, name: str, bases: tuple[_type, ...], own: dict[str, Any], **options: Any) -> None: ...
     def __getattr__(cls, name: str) -> Any: ...
 WRAPPED: set[_type]
+class _Unbound:
+    """A method that nobody has asked for yet: the first look-up binds what the table has of this name."""
+
+    def __init__(self, name: str) -> None: ...
+    def __get__(self, t: Any, cls: _type) -> Any: ...
+    name: Any
+def _unfilled(self: Any, name: str) -> Any:
+    """Attributes that a tensor has not, its array among them."""
 def alias(t: Tensor, node: Any = None, number: _int = 0, cls: _type = ...) -> Tensor:
     """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
+def expect_unfilled() -> None:
+    """From now on there are tensors whose `_a` is empty (lazy_views.py).
+
+    Not before: a class with a `__getattr__` finds its instances' slots in seven times the time.
+    """
 def lookup(namespace: str, name: str) -> Any:
     """The callable generated from a row, or None where the table has no such name."""
 def wrap(array: Any, of: Kind | None = None) -> Tensor:
@@ -434,7 +447,7 @@ class Tensor(metaclass=TensorMeta):
     def indices(self) -> Tensor: ...
     def is_coalesced(self) -> _bool: ...
     def resize_as_sparse_(t, template: Tensor) -> Tensor:
-        """The shape of another sparse tensor; of a compressed one its places, too, and room for its values."""
+        """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     def row_indices(self) -> Tensor: ...
     def smm(a, b: Any) -> Any:
         """The matrix product; of two sparse matrices, sparse."""

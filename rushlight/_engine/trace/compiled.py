@@ -211,11 +211,10 @@ class Compiled:
                 plan.program, plan.guards = made, guards
 
             self._do(plan, build)
-        elif not first:
-            second = Program(
-                recorder, given, output, traced, None if plan.program.fused else 0.0, plan.program.share
-            )
-            why = before.difference(plan.program, second, tensors, self.verify)
+        elif not first and plan.program is not None:
+            program = plan.program
+            second = Program(recorder, given, output, traced, None if program.fused else 0.0, program.share)
+            why = before.difference(program, second, tensors, self.verify)
             if why:
                 plan.refuse(why)
             plan.ready = not why

@@ -28,8 +28,8 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.kernels.emit.meaning import InvalidIR
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.tensors.tensor import Tensor
-from rushlight._engine.trace.passes.kernel_nodes import Array, Kernel, Product
-from rushlight._engine.trace.recorder import Entry, arrays, flat, root
+from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
+from rushlight._engine.trace.recorder import Array, Entry, arrays, flat, root
 
 _ENTRY = re.compile(r"(run|write|call) (?:(%.*) = )?([^(]*)\((.*)\)  # ?(.*)")
 _ARRAY = re.compile(r"%(\d+)(?:\+(\d+))?:(\w+)\[([\d,]*)\](?:/([-\d,]+))?")

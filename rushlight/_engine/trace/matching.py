@@ -9,7 +9,7 @@ recorded (trace.py); the second must do what the first did.
 
 from __future__ import annotations
 
-import sys
+import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -21,32 +21,29 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
-from rushlight._engine.core.device import device
-from rushlight._engine.core.dtype import dtype
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.settings import settings
-from rushlight._engine.core.size import Size
-from rushlight._engine.dispatch.interpreters import MODES, PLAIN, STACK
+from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, PLAIN, STACK
 from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.kernels.runtime.team import pointer
-from rushlight._engine.ops.table import ROWS
-from rushlight._engine.tensors.geometry import MemoryFormat, StorageLayout
 from rushlight._engine.tensors.lazy_views import Pending
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh, storage
-from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
+from rushlight._engine.trace.attributes import PLAINLY, SEQUENCES
+from rushlight._engine.trace.learning import Learning
 from rushlight._engine.trace.recorder import Array, root
 from rushlight._engine.trace.region_recorder import RegionRecorder
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
 from rushlight._engine.trace.trace import Node, Step, Unit, bump, tracked
+from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
 MOST_BRANCHES, MOST_PROGRAMS = 64, 64
-# Attributes that are equal only if they mean the same.
-_PLAINLY = frozenset(
-    (int, str, bool, type(None), complex, dtype, device, MemoryFormat, StorageLayout, type(...))
-)
-_slot = Tensor.__dict__["_a"].__get__
+_slot, _hidden = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_hidden"].__get__
 _new = object.__new__
+# Of segments, as they begin.
+_numbers = itertools.count()
+expect_unfilled()  # shells have no array yet
 
 
 class _Untraceable(Exception):
@@ -72,7 +69,8 @@ class Trace:
         if region is not None:
             region.settle()
         try:
-            return _slot(t)
+            values: Array = _slot(t)
+            return values
         except AttributeError:
             raise RuntimeError(
                 "the values of a tensor were lost, as the program that was to compute them failed"
@@ -84,7 +82,7 @@ class Trace:
         return region is not None and other.__class__ is Tensor and region.also(t, other)
 
 
-class Region:
+class Region(Learning, Writes):
     """One pass through a trace: an interpreter in the dispatcher of this thread."""
 
     def __init__(self, trace: Trace, begin: Node) -> None:
@@ -92,20 +90,29 @@ class Region:
         self.lock = threading.RLock()
         self.recorder = RegionRecorder(self)
         self.unit: Unit | None = None
-        self.recording = self.effects = False
+        self.recording = False
         self.context: ExitStack | None = None
-        self.matched = self.recorded = 0
+        self.recorded = 0
+        # How often something was done that no matcher repeats.
+        self.events = 0
+        # What was done beside ops, while a call is watched that is to be learnt: (node, what, ...).
+        self.trail: list[Any] | None = None
+        # Whether a step's own node is being made.
+        self.making = False
         # Whether all programs were there.
         self.warm = True
         self._begin()
 
     def _begin(self) -> None:
         """A segment begins."""
-        self.recording = self.effects = False
+        self.recording = False
         self.start = self.node
-        # Of tensors, by their ids: (place, a weak reference); of places: who may want its values.
+        # What takes calls at once (matchers.py): that of `node`, or nothing.
+        self.known: dict[Any, Any] = self.node.known
+        # Of tensors that have arrays, by their ids: (place, a weak reference).
         self.places: dict[int, tuple[int, Any]] = {}
-        self.alive: list[tuple[int, Any]] = []
+        # Whose values may be wanted; there is another list as soon as these are computed.
+        self.alive: list[Any] = []
         # What came in, by place: arrays; (weak reference, array); of memory that others may write to, itself.
         self.arrays: dict[int, Array] = {}
         self.inputs: dict[int, tuple[Any, Array]] = {}
@@ -113,6 +120,9 @@ class Region:
         self.roots: dict[int, list[int]] = {}
         self.entered: list[Any] = []
         self.count = 0
+        # What came in of which that is not noted yet; the segment's number, and that of the newest of these.
+        self.entrances: list[Any] = []
+        self.number, self.newest = next(_numbers), -1
         # Tensors that pending ops write to, and their arrays; those whose storages were made here.
         self.emptied: list[tuple[Tensor, Array]] = []
         self.private: dict[int, Any] = {}
@@ -122,27 +132,51 @@ class Region:
 
     def run(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op."""
+        door = call, tuple(kwargs)
+        values = (*args, *kwargs.values())
+        take = self.known.get(door)
+        if take is not None:
+            found = take(self, values)
+            if found is not NotImplemented:
+                return found
+        mark = self.mark(door)
         with self.lock:
-            return self._match_op(row, call, args, kwargs)
+            found = self._match_op(row, call, args, kwargs)
+        return self.learnt(door, mark, values, found)
 
     def matched_formula(self, formula: Any, values: tuple[Any, ...]) -> Any:
         """A formula that is no row: a derived gradient."""
+        take = self.known.get(formula)
+        if take is not None:
+            found = take(self, values)
+            if found is not NotImplemented:
+                return found
         modes = STACK.modes
+        mark = self.mark(formula)
         modes.pop()
         try:
             with self.lock:
-                return self._match_op(None, formula, values, {})
+                found = self._match_op(None, formula, values, {})
         finally:
             modes.append(self)
+        return self.learnt(formula, mark, values, found)
+
+    def late(self, shells: tuple[Tensor, ...]) -> bool:
+        """After another thread had computed while an op was matched: whether the op was among what it did."""
+        with self.lock:
+            self.node = self.start
+            self.known = {} if self.recording else self.node.known
+            return bool(shells) and filled(shells[0])
 
     def _match_op(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.count, self.entered = self.node.count, []
         inner = self.trace.inner.get(call)
         if (inner is not None and tracked(args, kwargs) in inner) or (
             row is not None and row.inplace and (kwargs.get("inplace") or any([v is True for v in args]))
         ):
-            return self._within(call, args, kwargs)
+            return self.within(call, args, kwargs)
         if getattr(call, "writes", False):
-            done = self._functional(row, args, kwargs)
+            done = self.functional(row, args, kwargs)
             if done is not None:
                 return done
         tensors: list[Tensor] = []
@@ -167,9 +201,9 @@ class Region:
             return self._refuse("too many other ops have followed here", row, call, args, kwargs)
         if child is not None and child.fixed:
             return self.eagerly(past_interpreters(row, call) if row is not None else call, args, kwargs)
-        if child is None or child.seen < 2 or self.recording:
+        if child is None or child.step is None or child.seen < 2 or self.recording:
             return self._record(child, key, row, call, args, kwargs, tensors, numbers)
-        if child.step.writes and not self._empty(child.step, tensors, numbers):
+        if child.step.writes and not self.empty(child.step, numbers):
             return self._refuse("memory is written to that others may see", row, call, args, kwargs)
         return self._match(child, tensors)
 
@@ -181,7 +215,7 @@ class Region:
         """Why a segment ends, for the report."""
         self.trace.reasons[why] = self.trace.reasons.get(why, 0) + 1
 
-    def _within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Hear what the op consists of."""
         STACK.modes.append(self)
         try:
@@ -191,12 +225,16 @@ class Region:
 
     def eagerly(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run it as if no region were there, after what was put off."""
+        self.events += 1
+        self.unwatch()
         self.settle()
         with self._away():
             return call(*args, **kwargs)
 
     def aside(self, call: Any, args: tuple[Any, ...]) -> Any:
         """Run what neither reads nor writes memory as if no region were there."""
+        self.events += 1
+        self.unwatch()
         with self._away():
             return call(*args)
 
@@ -228,20 +266,22 @@ class Region:
         cls = value.__class__
         if cls in PLAIN:
             tensors.append(value)
-            known = self.places.get(id(value))
-            if known is not None and known[1]() is value:
-                place = known[0]
-                parts.append(place if value._g is None else ~place)
+            known = self.place_of(value)
+            if known is None:
+                known = self._enter(value, parts)
             else:
-                place = self._enter(value, parts)
-            numbers.append(place)
-        elif cls in _PLAINLY:
+                parts.append(known if value._g is None else ~known)
+            numbers.append(known)
+        elif cls in PLAINLY:
             parts.append(cls)
             parts.append(value)
         elif cls is float:
             parts.append(cls)
             parts.append(value.hex())
-        elif cls is tuple or cls is list or cls is Size:
+        elif cls is complex:
+            parts.append(cls)
+            parts.append((value.real.hex(), value.imag.hex()))
+        elif cls in SEQUENCES:
             parts.append((cls, len(value)))
             for item in value:
                 self._describe(item, tensors, numbers, parts)
@@ -254,11 +294,12 @@ class Region:
 
     def _enter(self, t: Tensor, parts: list[Any]) -> int:
         """A tensor from elsewhere."""
+        self.met()
         of, s = t._k, t._s
         if of.special or of.device.type != "cpu":
             raise _Untraceable("an argument is no plain tensor")
         a = t._a
-        place, self.count = self.count, self.count + 1
+        place, self.count, self.newest = self.count, self.count + 1, self.number
         share = None
         if s is not None and (s.exposed or s.foreign):
             self.real[place] = a
@@ -268,17 +309,9 @@ class Region:
             own[...] = a
             a = own
         else:
-            others = self.roots.setdefault(id(root(a)), [])
-            share = next(
-                (
-                    p
-                    for p in others
-                    if (b := self.arrays[p]).shape == a.shape
-                    and (b.strides == a.strides and b.dtype == a.dtype and pointer(a) == pointer(b))
-                ),
-                None,
-            )
-            others.append(place)
+            of_memory = id(root(a))
+            share = self.twin(a, of_memory)
+            self.roots.setdefault(of_memory, []).append(place)
         self.arrays[place] = a
         ref = weakref.ref(t)
         self.inputs[place] = ref, a
@@ -296,83 +329,123 @@ class Region:
         """Who listens to what runs now."""
         return self.unit if self.unit is not None and self.mine() else None
 
+    def met(self) -> dict[int, list[int]]:
+        """The places of what has come in, by the memory that it lies in."""
+        if self.entrances:
+            for e in self.entrances:
+                ref, a = self.inputs[e.place]
+                self.arrays[e.place] = a
+                self.places[id(ref())] = e.place, ref
+                self.roots.setdefault(e.root, []).append(e.place)
+            self.entrances = []
+        return self.roots
+
+    def twin(self, a: Array, of_memory: int) -> int | None:
+        """The place of what has come in and is the same memory, seen in the same way."""
+        others = self.met().get(of_memory)
+        for p in others or ():
+            b = self.arrays[p]
+            if b is a or (
+                b.shape == a.shape
+                and b.strides == a.strides
+                and b.dtype == a.dtype
+                and pointer(a) == pointer(b)
+            ):
+                return p
+        return None
+
+    def place_of(self, t: Any) -> int | None:
+        """The place of a tensor that was met in this segment."""
+        try:
+            hidden = _hidden(t)
+        except AttributeError:
+            pass
+        else:
+            if hidden.__class__ is Pending and hidden.place >= 0 and hidden.owner is self.trace:
+                place: int = hidden.place
+                return place
+        self.met()
+        known = self.places.get(id(t))
+        return known[0] if known is not None and known[1]() is t else None
+
     def pending(self, t: Any) -> bool:
         """Whether a tensor's values are put off here, or were made in this segment."""
-        known = self.places.get(id(t))
-        return known is not None and known[1]() is t and known[0] not in self.arrays
+        place = self.place_of(t)
+        return place is not None and place not in self.arrays
 
     def also(self, t: Tensor, other: Tensor) -> bool:
         """Let `other` be a second tensor of the same memory."""
-        known = self.places.get(id(t))
-        if known is None or known[1]() is not t or known[0] in self.arrays or not self.mine():
+        place = self.place_of(t)
+        if place is None or place in self.arrays or not self.mine():
             return False
-        self._known(other, known[0])
-        self.shares.add(known[0])
-        self.private.pop(id(t), None)
+        if not self.making:
+            if self.trail is None:
+                self.events += 1
+            else:
+                self.trail.append((self.node, "alias", place, other))
         hidden = getattr(t, "_hidden", None)
-        if hidden is not None:
+        if hidden is None:
+            self.places[id(other)] = place, weakref.ref(other)
+        else:
             other._hidden = hidden
+            self.alive.append(weakref.ref(other))
+        self.shares.add(place)
+        self.private.pop(id(t), None)
         return hidden is not None
+
+    def shared(self, place: int) -> bool:
+        """Whether what lies at a place lies in memory that others lie in, too."""
+        return place in self.shares or place in self.node.shared()
 
     def alone(self, t: Tensor) -> bool:
         """Whether no other tensor shares the memory of one that is pending, which is all of it and dense."""
-        place = self.places[id(t)][0]
+        place: Any = self.place_of(t)
         hidden = getattr(t, "_hidden", None)
         layout = t._l if hidden is None else hidden.layout
-        return place not in self.shares and layout.flags.c_contiguous  # type: ignore[no-any-return]
+        return not self.shared(place) and layout.flags.c_contiguous
 
-    def _known(self, t: Tensor, place: int) -> None:
+    def know(self, t: Tensor, place: int) -> None:
+        """Note that `t` is a tensor at this place."""
         ref = weakref.ref(t)
-        self.places[id(t)] = place, ref
-        self.alive.append((place, ref))
+        if filled(t):
+            self.places[id(t)] = place, ref
+        else:
+            self.alive.append(ref)
 
     # --- matching --------------------------------------------------------------------------------------
 
     def _match(self, node: Node, tensors: Sequence[Tensor]) -> Any:
         """The known op: shells for its results."""
         step: Any = node.step
-        self.node = node
-        self.matched += 1
-        self.count = node.first + len(step.results)
-        if self.entered:
-            self.entered = []
-        self.effects = self.effects or step.effects
-        place, outs = node.first, []
-        for r in step.results:
-            if r.given >= 0:
-                outs.append(tensors[r.given])
-            else:
-                outs.append(self._shell(r, place, tensors))
-            place += 1
-        out = outs[0] if step.many is None else outs if step.many is list else tuple.__new__(step.many, outs)
-        if step.node is not None:
-            function, template = step.node
-            function(
-                out,
-                [tensors[v[1]] if v[0] else v[1] if v[0] is False else _filled(v, tensors) for v in template],
-            )
+        self.node, self.known = node, node.known
+        self.making = True
+        try:
+            outs = [tensors[r.given] if r.given >= 0 else self._shell(r, tensors) for r in step.results]
+            many = step.many
+            out = outs[0] if many is None else outs if many is list else tuple.__new__(many, outs)
+            if step.node is not None:
+                function, template = step.node
+                function(out, _filled((None, (list, template)), tensors))
+        finally:
+            self.making = False
         for k, by in step.bumps:
             bump(tensors[k], by)
         return out
 
-    def _shell(self, r: Any, place: int, tensors: Sequence[Tensor]) -> Tensor:
+    def _shell(self, r: Any, tensors: Sequence[Tensor]) -> Tensor:
         """A tensor whose values are to come."""
         t: Tensor = _new(Tensor)
         t._k = r.kind
         t._g = None
         t._i = 0
         t._hidden = r.pending
-        if not r.whole:
-            self.shares.add(place)
         if r.view is None:
             t._s = fresh() if INFERRING else None
         else:
             base, again, rest, step = r.view
             self._view(t, tensors[base], again, rest, step)
-            self._viewed(tensors[base], place)
-        ref = weakref.ref(t)
-        self.places[id(t)] = place, ref
-        self.alive.append((place, ref))
+            self.private.pop(id(tensors[base]), None)
+        self.alive.append(weakref.ref(t))
         return t
 
     def _view(self, t: Tensor, base: Tensor, again: Any, rest: Any, step: Any) -> None:
@@ -392,13 +465,6 @@ class Region:
             else:
                 known.append(weakref.ref(t))
 
-    def _viewed(self, base: Tensor, place: int) -> None:
-        known = self.places.get(id(base))
-        if known is not None:
-            self.shares.add(known[0])
-        self.shares.add(place)
-        self.private.pop(id(base), None)
-
     # --- recording -------------------------------------------------------------------------------------
 
     def _record(
@@ -413,8 +479,10 @@ class Region:
         numbers: list[int],
     ) -> Any:
         """Run the op as ever and note what it did, or see that it did what was noted."""
-        self._compute()
-        self.recording = True
+        if not self.recording:
+            for t, place in self._compute(self.node):
+                self.places[id(t)] = place, weakref.ref(t)
+        self.recording, self.known = True, {}
         self.recorded += 1
         recorded = tracked(args, kwargs)
         unit, out = self._listen(call, args, kwargs, tensors)
@@ -438,8 +506,7 @@ class Region:
             self.settle()
             return out
         if not child.seen:
-            child.step, child.args, child.entered = step, numbers, self.entered
-            child.first = self.count
+            child.learn(step, numbers, self.count, self.entered)
             self.trace.nodes += 1
         child.seen += 1
         self._follow(child, step, out)
@@ -458,144 +525,32 @@ class Region:
                 self.context.enter_context(settings.using(kernels="llvm"))
         unit = self.unit = Unit(tensors)
         TRACES.add(self._noted)
-        TRACES.asked = True
+        TRACES.asked, TRACES.told = True, self._renamed
         done = False
         try:
             out = call(*args, **kwargs)
             done = True
         finally:
             TRACES.remove(self._noted)
-            TRACES.asked = False
+            TRACES.asked, TRACES.told = False, None
             self.unit = None
             if not done:  # nothing was noted of its operands: the next op is to meet them anew
                 self.settle()
         return unit, out
 
     def _follow(self, child: Node, step: Step, out: Any) -> None:
-        self.node, self.entered = child, []
-        self.count = child.first + len(step.results)
+        self.node = child
         for i, (r, t) in enumerate(zip(step.results, [out] if step.many is None else out, strict=True)):
             if r.given < 0:
-                self._known(t, child.first + i)
-                if not r.whole:
-                    self.shares.add(child.first + i)
+                self.know(t, child.first + i)
                 if r.view is not None:
-                    self._viewed(t._b[0], child.first + i)
+                    self.private.pop(id(t._b[0]), None)
 
     def _noted(self, node: Any) -> None:
         how, TRACES.how = TRACES.how, None
         if self.unit is not None and self.mine() and node.__class__ is not AccumulateGrad:
             # Of several nothing is kept: views that are taken anew must die.
             self.unit.nodes = [None, None] if self.unit.nodes else [how]
-
-    # --- writes ----------------------------------------------------------------------------------------
-
-    def _functional(self, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Of an op that writes to a result of this segment which nobody else sees: another result instead."""
-        target = args[0] if args else row and kwargs.get(row.params[0].name)
-        if (
-            target.__class__ is not Tensor
-            or row is None
-            or row.kind != "pointwise"
-            or (not self.pending(target) or getattr(target, "_b", None) is not None)
-        ):
-            return None
-        own = self.private.get(id(target))
-        if target._s is not None and (own is None or own() is not target):
-            return None
-        if (
-            LOCAL.transforms
-            or target._g.__class__ is AccumulateGrad
-            or target._k.special
-            or (self.places[id(target)][0] in self.shares)
-        ):
-            return None
-        from rushlight._engine.dispatch.dispatcher import function
-
-        stand = self._stand(target)
-        made = self._within(
-            function(row),
-            tuple([stand if v is target else v for v in args]),
-            {name: stand if v is target else v for name, v in kwargs.items()},
-        )
-        if (
-            made.__class__ is not Tensor
-            or made is target
-            or not self.pending(made)
-            or (made._k, made._l.shape, made._l.strides) != (target._k, target._l.shape, target._l.strides)
-        ):
-            return None
-        self._become(target, made)
-        return target
-
-    def _stand(self, target: Tensor) -> Tensor:
-        """Another tensor of what the target held, for nodes that keep it."""
-        t: Tensor = _new(Tensor)
-        t._k, t._g, t._i, t._s = target._k, target._g, target._i, None
-        hidden = getattr(target, "_hidden", None)
-        if hidden is None:
-            t._a = target._a
-        else:
-            t._hidden = hidden
-        self._known(t, self.places[id(target)][0])
-        return t
-
-    def _become(self, target: Tensor, made: Tensor) -> None:
-        if made._g is not None:
-            target._g, target._i = made._g, made._i
-        if self.places[id(made)][0] in self.shares:  # its node keeps it: a later write is not to reach that
-            before, LOCAL.enabled = LOCAL.enabled, False
-            try:
-                made = self._within(ROWS["clone"], (made,), {})
-            finally:
-                LOCAL.enabled = before
-        hidden = getattr(made, "_hidden", None)
-        if hidden is None:
-            target._a = made._a
-        else:
-            if _filled_slot(target):
-                del target._a
-            target._hidden = hidden
-        self._known(target, self.places[id(made)][0])
-        bump(target, 1)
-        self.private[id(target)] = weakref.ref(target)
-
-    def _empty(self, step: Step, tensors: Sequence[Tensor], numbers: Sequence[int]) -> bool:
-        """Whether what came in and is written to is seen by its tensors alone; their slots are emptied."""
-        for k in step.writes:
-            a = self.arrays.get(numbers[k])
-            if a is None:
-                continue
-            held = [(ref(), b) for ref, b in self.inputs.values() if b is a]
-            holders = [t for t, _ in held if t is not None]
-            emptied = [t for t, b in self.emptied if b is a]
-            if emptied and all(any(t is e for e in emptied) for t in holders):
-                continue
-            known = (
-                sum(map(_filled_slot, holders))
-                + sum([b is a for b in self.arrays.values()])
-                + (2 * len(held) + len(emptied))
-            )
-            if (
-                numbers[k] in self.real
-                or sys.getrefcount(a) > known + 2
-                or (
-                    a.base is not None
-                    and not (
-                        isinstance(a.base, np.ndarray)
-                        and a.base.base is None
-                        and sys.getrefcount(a.base) <= 2
-                    )
-                )
-            ):
-                return False
-            for t in holders:
-                if _filled_slot(t):
-                    self.emptied.append((t, a))
-                    layout = np.lib.stride_tricks.as_strided(_nothing(a), a.shape, a.strides, writeable=False)
-                    t._hidden = Pending(layout, self.trace)
-                    del t._a
-        return True
 
     # --- computing -------------------------------------------------------------------------------------
 
@@ -604,55 +559,70 @@ class Region:
         with self.lock:
             if self.unit is not None:
                 return
-            self._compute()
-            if self.node.parent is None:
-                if self.places:
-                    self._begin()
+            node = self.node
+            self._compute(node)
+            self.node = node
+            if node.parent is not None:
+                self.node = self._next(node)
+            elif not self.places and not self.inputs:
+                self.known = {} if self.recording else node.known
                 return
-            self._next()
+            self._begin()
 
-    def _next(self) -> None:
-        """The next segment."""
-        if self.node.flushed is None:
-            self.node.flushed = Node()
-        self.node = self.node.flushed
-        self._begin()
+    def _next(self, node: Node) -> Node:
+        """Where the next segment begins."""
+        if node.flushed is None:
+            node.flushed = Node()
+        return node.flushed
 
-    def _compute(self) -> None:
-        """Give shells that still live their values."""
+    def _compute(self, node: Node) -> list[tuple[Tensor, int]]:
+        """Give shells that still live their values; who they are, with their places.
+
+        The thread that matches may be on its way to another node now, if this is another thread: it will see
+        that `alive` is another list (late() above).
+        """
         if self.recording:
-            return
-        shells, wanted, failed = [], [], False
-        for place, ref in self.alive:
+            return []
+        self.known = {}
+        alive, self.alive = self.alive, []
+        self.met()
+        shells: dict[int, tuple[Tensor, int]] = {}
+        for ref in alive:
             t = ref()
-            if t is not None and self.places[id(t)][0] == place and not _filled_slot(t):
-                shells.append(t)
-                wanted.append(place)
+            if t is not None and not filled(t) and t._hidden.place < node.count:
+                shells[id(t)] = t, t._hidden.place
+        found = list(shells.values())
         try:
-            if wanted or self.effects:
-                self._fill(shells, wanted)
-        except BaseException:
-            failed = True  # it is not to run again: what would have come of it is lost
+            if shells or node.effects:
+                self._fill(node, found)
+        except BaseException:  # it is not to run again: what would have come of it is lost
+            for t, _ in found:
+                if not filled(t):
+                    t._hidden = Pending(t._hidden.layout, self.trace)
+            self._restore()
+            self.node = self._next(node)
+            self._begin()
             raise
-        finally:
-            for t, a in self.emptied:
-                if not _filled_slot(t):
-                    t._a = a
-                    del t._hidden
-            self.emptied, self.effects = [], False
-            if failed:
-                self._next()
+        self._restore()
+        return found
 
-    def _fill(self, shells: list[Tensor], wanted: list[int]) -> None:
-        order = tuple(sorted(set(wanted)))
-        program = self.node.programs.get(order)
+    def _restore(self) -> None:
+        for t, a in self.emptied:
+            if not filled(t):
+                t._a = a
+                del t._hidden
+        self.emptied = []
+
+    def _fill(self, node: Node, shells: list[tuple[Tensor, int]]) -> None:
+        order = tuple(sorted({place for _, place in shells}))
+        program = node.programs.get(order)
         if program is None:
-            if len(self.node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
-                self.node.programs.clear()
-            program = self.node.programs[order] = Program(Path(self.node), order)
+            if len(node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
+                node.programs.clear()
+            program = node.programs[order] = Program(Path(node), order)
         with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
-        for t, place in zip(shells, wanted, strict=True):
+        for t, place in shells:
             spec = program.path.specs[place]
             a = seen(spec, self.real[spec.memory]) if spec.memory in self.real else found[place]
             t._a = a
@@ -669,6 +639,7 @@ class Region:
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         try:
+            self.unwatch()
             self.settle()
         except Exception:
             if error is None:
@@ -682,19 +653,9 @@ class Region:
                 self.context.close()
 
 
-def _nothing(a: Array) -> Array:
-    """An array without memory of its own, for a layout."""
-    return np.empty((1,) * a.ndim, a.dtype)
-
-
-def _filled_slot(t: Tensor) -> bool:
-    try:
-        _slot(t)
-    except AttributeError:
-        return False
-    return True
-
-
 def _filled(v: Any, tensors: Sequence[Tensor]) -> Any:
     cls, items = v[1]
     return cls([tensors[i[1]] if i[0] else i[1] if i[0] is False else _filled(i, tensors) for i in items])
+
+
+MATCHERS.add(Region)

@@ -15,11 +15,11 @@ from rushlight._engine.tensors.tensor import Tensor, storage, wrap
 from rushlight._engine.trace import gradients, stage_planning
 from rushlight._engine.trace.graph import whole
 from rushlight._engine.trace.passes.fusion import Fusing
-from rushlight._engine.trace.passes.memory import Arena, Array, Plan
+from rushlight._engine.trace.passes.memory import Arena, Plan
 from rushlight._engine.trace.passes.recompute import within
 from rushlight._engine.trace.passes.simplify import fold, once
 from rushlight._engine.trace.passes.verify import sources, unmoved, verify
-from rushlight._engine.trace.recorder import Entry, Recorder, arrays, root, roots
+from rushlight._engine.trace.recorder import Array, Entry, Recorder, arrays, root, roots
 from rushlight._engine.trace.regions import CompiledBackward, Traced, nodes
 
 

@@ -126,11 +126,10 @@ class Recorder:
         by_mask = (function is advanced_indexing.read or (row is not None and row.name == "index")) and any(
             a.dtype.kind == "b" for a in arrays(operands[1:])
         )
-        if by_mask or (row is not None and row.name in _SHAPED_BY_VALUES):
-            self.escape(
-                "the shape of a result depends on values "
-                f"({'indexing with a mask' if by_mask else f'{row.name}()'})"
-            )  # type: ignore[union-attr]
+        name = "" if row is None else row.name
+        if by_mask or name in _SHAPED_BY_VALUES:
+            what = "indexing with a mask" if by_mask else f"{name}()"
+            self.escape(f"the shape of a result depends on values ({what})")
         outs = tuple([t._a for t in _tensors(result)])
         read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])

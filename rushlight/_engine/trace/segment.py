@@ -191,7 +191,8 @@ class Output:
         """The bytes for whoever wants them."""
         if not self.kept:
             return self.flat.copy()
-        given = np.frombuffer(memoryview(self.flat), np.uint8)  # one that no view of it looks past
+        memory: Any = self.flat
+        given = np.frombuffer(memoryview(memory), np.uint8)  # one that no view of it looks past
         self._given = weakref.ref(given)
         return given
 
@@ -246,7 +247,8 @@ class Compiled:
         low, high = np.lib.array_utils.byte_bounds(a)
         if stable:
             # Not an array of the tensor's: nobody is to see that its memory is held, nor is it.
-            flat = np.frombuffer((ctypes.c_uint8 * max(high - low, 1)).from_address(low), np.uint8)
+            memory: Any = (ctypes.c_uint8 * max(high - low, 1)).from_address(low)
+            flat = np.frombuffer(memory, np.uint8)
         else:
             flat = np.empty(max(high - low, 1), np.uint8)
         own = np.ndarray(a.shape, a.dtype, flat, pointer(a) - low, a.strides)
@@ -288,13 +290,13 @@ class Compiled:
             and expected == [r.tobytes() for r in made]
         )
         if not self.fits:  # all is left as the entries left it
-            for (own, _), values in zip(written, after, strict=True):
-                own[...] = np.frombuffer(values, own.dtype).reshape(own.shape)
+            for (own, _), content in zip(written, after, strict=True):
+                own[...] = np.frombuffer(content, own.dtype).reshape(own.shape)
             if state is not None:
                 default_engine().set_state(np.frombuffer(state, np.uint8).copy())
-            for r, values in zip(made, expected, strict=True):
-                if r.tobytes() != values:
-                    r[...] = np.frombuffer(values, r.dtype).reshape(r.shape)
+            for r, content in zip(made, expected, strict=True):
+                if r.tobytes() != content:
+                    r[...] = np.frombuffer(content, r.dtype).reshape(r.shape)
         self.results = made
         self._store(arrays)
 

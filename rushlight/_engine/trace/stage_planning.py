@@ -24,14 +24,15 @@ from rushlight._engine.kernels.products.tiles import Packed
 from rushlight._engine.kernels.runtime import handwritten_stages as handwritten, parallel, stages
 from rushlight._engine.kernels.runtime.handwritten_stages import Scratch
 from rushlight._engine.kernels.runtime.stages import LINE, Noted, Run, Stages, chains, joined
+from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.rng import default_engine
 from rushlight._engine.ops.expressions import Expr, symbol, toposort
 from rushlight._engine.ops.nn import recurrence_kernels
 from rushlight._engine.ops.row_expressions import reduce_
-from rushlight._engine.trace.passes.kernel_nodes import Array, Kernel, Product
+from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
 from rushlight._engine.trace.passes.lowering import checked, cut, total
 from rushlight._engine.trace.passes.moves import MOVED, looked_up, moved
-from rushlight._engine.trace.recorder import Entry, gathered
+from rushlight._engine.trace.recorder import Array, Entry, gathered
 
 Step = Callable[[], Any]
 # What NumPy and machine code compute with the same bits.
@@ -45,7 +46,7 @@ def prepared(entry: Entry) -> Step:
         loop = _LOOPS.get(getattr(getattr(function, "row", None), "name", ""))
         return (loop and loop(entry.outs, *operands)) or partial(_into, function, operands, entry.outs)
     stepped = hasattr(getattr(function, "func", None), "hooked")
-    again = getattr(function.args[0], "again", None) if stepped else None  # type: ignore[attr-defined]
+    again = getattr(function.args[0], "again", None) if stepped else None
     return partial(function, *operands) if again is None else again(function)
 
 
@@ -157,7 +158,7 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
     if isinstance(function, Product):
         return handwritten.product(scratch.again(), outs[0], *operands)
     if function is checked:
-        return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], 1, operands[0])]
+        return [stages.Stage("rl_refuse", [[pointer(operands[0])]], 1, [], 1, operands[0])]
     if function is total:
         return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
     name = getattr(getattr(function, "row", None), "name", "")
@@ -166,7 +167,7 @@ def staged(entry: Entry, scratch: Scratch) -> Stages | None:
     if name in MOVED or name in _ROWS:
         return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
     if bound is Formula.compute and len(outs) == 1:
-        kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])  # type: ignore[attr-defined]
+        kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])
         return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
     reducer = getattr(function, "__self__", None)
     return _reduction(reducer, outs[0], *operands) if bound is Reducer.run and reducer is not None else None

@@ -79,17 +79,40 @@ class Step(NamedTuple):
 
     def same(self, other: Step) -> bool:
         """Whether a second call did the same."""
-        return _facts(self) == _facts(other)
+        result: bool = _facts(self) == _facts(other)
+        return result
 
 
 class Node:
     """A place in the tree: the step that led here, and what has followed."""
 
-    __slots__ = ("parent", "step", "args", "first", "entered", "next", "flushed", "seen", "programs", "fixed")
+    __slots__ = (
+        "parent",
+        "step",
+        "args",
+        "first",
+        "entered",
+        "next",
+        "flushed",
+        "seen",
+        "programs",
+        "fixed",
+        "known",
+        "tries",
+        "effects",
+        "enabled",
+        "_shared",
+    )
 
     def __init__(self, parent: Node | None = None) -> None:
         self.parent = parent
         self.step: Step | None = None
+        # What takes calls from here on without asking more (matchers.py), by who calls.
+        self.known: dict[Any, Any] = {}
+        self.tries: dict[Any, int] = {}
+        # Whether a step up to here has effects; whether nodes were made; places whose memory is others', too.
+        self.effects = self.enabled = False
+        self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
         self.args: list[int] = []
@@ -103,6 +126,44 @@ class Node:
         # Whether the step is to run as it is, each time.
         self.fixed = False
 
+    @property
+    def count(self) -> int:
+        """How many places there are up to here."""
+        return 0 if self.step is None else self.first + len(self.step.results)
+
+    def learn(self, step: Step, args: list[int], first: int, entered: list[Any]) -> None:
+        """The step that leads here."""
+        self.step, self.args, self.first, self.entered = step, args, first, entered
+        self.enabled = LOCAL.enabled
+        self.effects = step.effects or (self.parent is not None and self.parent.effects)
+        for place, r in enumerate(step.results, first):
+            if r.given < 0:
+                r.pending.place = place
+
+    def shared(self) -> frozenset[int]:
+        """Places of results that lie in memory which others' places lie in, too."""
+        if self._shared is None:
+            nodes: list[Node] = []
+            node: Node | None = self
+            while node is not None and node._shared is None:
+                nodes.append(node)
+                node = node.parent
+            found = set() if node is None else set(node._shared)  # type: ignore[arg-type]
+            for n in reversed(nodes):
+                if n.step is not None:
+                    found.update(n._shares())
+            self._shared = frozenset(found)
+        return self._shared
+
+    def _shares(self) -> Iterator[int]:
+        step: Any = self.step
+        for place, r in enumerate(step.results, self.first):
+            if r.given < 0 and not r.whole:
+                yield place
+            if r.given < 0 and r.view is not None:
+                yield place
+                yield self.args[r.view[0]]
+
     def path(self) -> list[Node]:
         """The nodes of the segment that ends here."""
         found, node = [], self
@@ -110,6 +171,18 @@ class Node:
             found.append(node)
             node = node.parent
         return found[::-1]
+
+
+class Renamed:
+    """What makes a node that gets another class."""
+
+    def __init__(self, function: Any, cls: type) -> None:
+        self.function, self.cls = function, cls
+
+    def __call__(self, out: Any, values: Any) -> None:
+        """Leave the node behind."""
+        self.function(out, values)
+        out._g.__class__ = self.cls
 
 
 class Unit:
@@ -121,7 +194,8 @@ class Unit:
         self.versions = [0 if t._s is None else t._s.version for t in tensors]
         self.failed = ""
         self.nodes: list[Any] = []
-        # (tensor, second tensor of its memory), as they are made.
+        # Classes that results' nodes have got; (tensor, second tensor of its memory), as they are made.
+        self.renamed: list[tuple[Tensor, type]] = []
         self.aliases: list[tuple[Tensor, Tensor]] = []
         self.told: list[Told] = []
         self.writes: set[int] = set()
@@ -199,7 +273,8 @@ class Unit:
         spec = self._spec(t._a)
         if spec is None or not isinstance(spec, Spec):
             return self.fail("a result is memory that nobody knows")
-        view, seen = None, getattr(t, "_b", None)
+        view = None
+        seen: Any = getattr(t, "_b", None)
         if spec.memory < 0:
             base = [k for k, given in enumerate(self.tensors) if seen is not None and seen[0] is given]
             if not base or seen[3] is None:
@@ -225,8 +300,10 @@ class Unit:
         if len(self.nodes) > 1 or self.nodes[0] is None:
             return self.fail("an op has several nodes")
         function, made, values = self.nodes[0]
-        if made is not out:
+        if made is not out or any(t is not out for t, _ in self.renamed):
             return self.fail("an op's node is another's")
+        for _, cls in self.renamed:
+            function = Renamed(function, cls)
         template = []
         for v in values:
             item = self._operand(v)

@@ -123,6 +123,7 @@ class Wrapped(Tensor):
     value: Any
     level: Any
     _a, _k, _g, _i, _s, _grad = map(_inner, ("_a", "_k", "_g", "_i", "_s", "_grad"))
+    _m = _l = property(lambda self: self._a)  # which subclasses have in their own way
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Refused, as are all switches of autograd inside transforms."""

@@ -2,7 +2,7 @@
 
 "along": the batch in front of every operand, dims counted one further. "front": the same for rows that work
 on trailing dims. "align": operands broadcast, with the batch in front. "body": by the rows inside, though the
-row has a kernel. The lists are in policies.tsv, rules of single rows in `batchrules`.
+row has a kernel. The lists are in policies.tsv, rules of single rows in batch_rules.py.
 """
 
 from __future__ import annotations

@@ -101,7 +101,8 @@ class Join:
             hook.post_hook(last)
 
     def _sum(self, mine: int) -> float:
-        return _all_reduce(mine, self._device, self._group)[0].item()  # type: ignore[no-any-return]
+        result: float = _all_reduce(mine, self._device, self._group)[0].item()
+        return result
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:

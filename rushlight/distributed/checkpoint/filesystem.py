@@ -191,10 +191,10 @@ class FileSystemReader(StorageReader):
         if not path.exists() and (self.path / MANIFEST).exists():
             return _of_manifest(_read(os.fspath(self.path)))
         with open(path, "rb") as file:
-            metadata = _Unpickler(file).load()
+            metadata: Metadata = _Unpickler(file).load()
         if getattr(metadata, "storage_meta", None) is None:
             metadata.storage_meta = StorageMeta()
-        return metadata  # type: ignore[no-any-return]
+        return metadata
 
     def set_up_storage_reader(
         self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any

@@ -67,7 +67,8 @@ def save(
     with ranks.together("save()"):
         if ranks.first:
             writer.finish(metadata, everything)
-    return metadata  # type: ignore[no-any-return]
+    result: Metadata = metadata
+    return result
 
 
 def load(

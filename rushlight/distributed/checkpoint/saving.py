@@ -26,7 +26,8 @@ MANIFEST = "manifest.json"
 def _folder(checkpoint_id: Any, storage: Any) -> str:
     if checkpoint_id is None and storage is None:
         raise RuntimeError("`checkpoint_id` must be specified if storage_reader and storage_writer are None.")
-    return os.fspath(storage.path if checkpoint_id is None else checkpoint_id)
+    result: str = os.fspath(storage.path if checkpoint_id is None else checkpoint_id)
+    return result
 
 
 class _Together:
@@ -56,7 +57,7 @@ def _gathered(value: Any, group: Any) -> list[Any]:
 
 def _leaves(value: Any, path: str = "") -> list[tuple[str, Any, Any, Any]]:
     """(path, value, its container, its key there) of all in nested dicts, and of lists that hold tensors."""
-    found = []
+    found: list[tuple[str, Any, Any, Any]] = []
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in items:
         at = f"{path}.{key}".lstrip(".")
@@ -178,7 +179,8 @@ def _files(manifest: dict[str, Any]) -> set[str]:
 
 def _read(folder: str) -> dict[str, Any]:
     with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
-        return json.load(file)  # type: ignore[no-any-return]
+        result: dict[str, Any] = json.load(file)
+        return result
 
 
 def load(

@@ -70,14 +70,11 @@ def get_model_state_dict(
         state = model.state_dict()
     frozen = {_name(model, n) for n, p in model.named_parameters() if not p.requires_grad}
     found = {_name(model, key): value for key, value in state.items()}
-    return _finished(
-        {
-            k: v
-            for k, v in found.items()  # type: ignore[no-any-return]
-            if not (options.ignore_frozen_params and k in frozen)
-        },
+    result: dict[str, Any] = _finished(
+        {k: v for k, v in found.items() if not (options.ignore_frozen_params and k in frozen)},
         options,
     )
+    return result
 
 
 def _begin(optimizer: Any) -> None:
@@ -124,7 +121,8 @@ def get_optimizer_state_dict(
             }
         found["state"].update(state["state"])
         found["param_groups"] += state["param_groups"]
-    return _finished(found, options)  # type: ignore[no-any-return]
+    result: dict[str, Any] = _finished(found, options)
+    return result
 
 
 def get_state_dict(

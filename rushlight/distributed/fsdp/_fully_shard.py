@@ -22,7 +22,8 @@ __path__: list[str] = []  # modules below it: names/placeholders.tsv
 
 def managed(module: Any) -> Managed | None:
     """What fully_shard knows of a module."""
-    return module.__dict__.get("_fsdp_managed")
+    result: Managed | None = module.__dict__.get("_fsdp_managed")
+    return result
 
 
 class UnshardHandle:

@@ -258,7 +258,8 @@ class FullyShardedDataParallel(Module):
     @staticmethod
     def get_state_dict_type(module: Any) -> StateDictSettings:
         """What was chosen."""
-        return FullyShardedDataParallel.fsdp_modules(module)[0]._settings  # type: ignore[no-any-return]
+        result: StateDictSettings = FullyShardedDataParallel.fsdp_modules(module)[0]._settings
+        return result
 
     @staticmethod
     @contextmanager

@@ -35,6 +35,18 @@ class Layout:
             end if n == len(shapes) else -(-end // align) * align for n, end in enumerate(self.begins)
         ]
 
+    def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
+        """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
+        raise NotImplementedError
+
+    def spread(self, gathered: Tensor) -> list[Tensor]:
+        """Whole tensors of all ranks' shards: views."""
+        raise NotImplementedError
+
+    def pieces(self, shard: Tensor) -> list[Tensor]:
+        """What of each parameter lies in this rank's shard: views, perhaps empty."""
+        raise NotImplementedError
+
     def shard(self, tensors: list[Tensor], dtype: Any) -> Tensor:
         """This rank's shard of whole tensors, in memory of its own."""
         part = slice(self.rank * self.size, (self.rank + 1) * self.size)

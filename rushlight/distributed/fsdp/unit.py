@@ -173,10 +173,12 @@ class Unit:
     def gathered(self, shard: Tensor) -> list[Tensor]:
         """Whole tensors of anything that is cut as the parameters are; collective."""
         if self.layout.world == 1:
-            return self.layout.spread(shard.clone())
+            result: list[Tensor] = self.layout.spread(shard.clone())
+            return result
         out = torch.empty(self.layout.world * self.layout.size, dtype=shard.dtype)
         dist.all_gather_into_tensor(out, shard.contiguous(), group=self.shards)
-        return self.layout.spread(out)
+        answer: list[Tensor] = self.layout.spread(out)
+        return answer
 
     # --- gradients --------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class _AllReduce(Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         return None, None, _AllReduce.apply(*ctx.how, grad)
 
 
@@ -52,7 +52,7 @@ class _Broadcast(Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         src, group = ctx.how
         found = _Reduce.apply(src, dist.ReduceOp.SUM, group, grad)
         return None, None, found if dist.get_rank() == src else torch.zeros_like(found)
@@ -67,7 +67,7 @@ class _Reduce(Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         return None, None, None, _Broadcast.apply(*ctx.how, grad.contiguous())
 
 
@@ -93,7 +93,7 @@ class _Scatter(Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         return None, None, *_Gather.apply(*ctx.how, grad)
 
 
@@ -121,7 +121,7 @@ class _ReduceScatter(Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         return None, None, None, *_AllGather.apply(ctx.group, grad)
 
 
@@ -147,7 +147,7 @@ class _AllToAllSingle(Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         return None, None, None, None, _AllToAllSingle.apply(*ctx.how, grad)
 
 
@@ -158,7 +158,8 @@ def all_reduce(tensor: Tensor, op: Any = dist.ReduceOp.SUM, group: Any = None) -
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """All ranks' tensors, of one shape."""
-    return _AllGather.apply(group, tensor)  # type: ignore[no-any-return]
+    result: tuple[Tensor, ...] = _AllGather.apply(group, tensor)
+    return result
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
@@ -173,7 +174,8 @@ def reduce(tensor: Tensor, dst: int, op: Any = dist.ReduceOp.SUM, group: Any = N
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """All ranks' tensors at the rank dst; zeros elsewhere."""
-    return _Gather.apply(dst, group, tensor)  # type: ignore[no-any-return]
+    result: tuple[Tensor, ...] = _Gather.apply(dst, group, tensor)
+    return result
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
@@ -192,7 +194,8 @@ def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
     """Tensor r of the list goes to rank r, whose comes back, like those of output_tensor_list."""
-    return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)  # type: ignore[no-any-return]
+    result: tuple[Tensor, ...] = _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
+    return result
 
 
 def all_to_all_single(

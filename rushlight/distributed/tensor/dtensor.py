@@ -148,7 +148,8 @@ class DTensor(Tensor):
 
     def numel(self) -> int:
         """Of the whole."""
-        return self.shape.numel()
+        result: int = self.shape.numel()
+        return result
 
     nelement = numel
 
@@ -193,7 +194,7 @@ class DTensor(Tensor):
         if id(self) not in memo:
             copied = self._state(alias(self).clone()).requires_grad_(self.requires_grad)
             if hasattr(self, "_is_param"):
-                copied._is_param = True
+                setattr(copied, "_is_param", True)
             memo[id(self)] = copied
         return memo[id(self)]
 
@@ -213,7 +214,8 @@ def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
     """A DTensor around this rank's part."""
     made: Any = alias(local, local._g, local._i, cls=DTensor)
     made._mesh, made._placements, made._whole = mesh, tuple(placements), tuple(shape)
-    return made  # type: ignore[no-any-return]
+    result: DTensor = made
+    return result
 
 
 def _complete(mesh: Any, placements: Any, replicate: bool = False) -> tuple[Placement, ...]:
@@ -246,7 +248,8 @@ def distribute_tensor(
             group = device_mesh.get_group(number)
             dist.broadcast(whole, dist.get_global_rank(group, src_data_rank), group=group)
     made = make(local_part(whole, device_mesh, placements), device_mesh, placements, tensor.shape)
-    return made.requires_grad_(tensor.requires_grad)  # type: ignore[no-any-return]
+    made.requires_grad_(tensor.requires_grad)
+    return made
 
 
 # --- ops --------------------------------------------------------------------------------------------

@@ -29,7 +29,9 @@ def _made(
     """A DTensor of which each rank makes its part."""
     placements = _complete(mesh, placements, replicate=True)
     local = fill(box(size, mesh, placements)[1], **options)
-    return make(local, mesh, placements, size).requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    made = make(local, mesh, placements, size)
+    made.requires_grad_(requires_grad)
+    return made
 
 
 def _drawn(
@@ -45,7 +47,8 @@ def _drawn(
     """
     placements = _complete(mesh, placements, replicate=True)
     made = make(local_part(draw(size, **options), mesh, placements), mesh, placements, size)
-    return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    made.requires_grad_(requires_grad)
+    return made
 
 
 def zeros(

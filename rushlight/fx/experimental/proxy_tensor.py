@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
-from rushlight._engine.core.pytree import flatten
+from rushlight._engine.core.pytree import flatten, tree_map
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node, map_aggregate
@@ -69,9 +69,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 found = self.decompositions[func](*args, **kwargs)
             if found is not NotImplemented:
                 return found
-        given = map_aggregate((tuple(args), dict(kwargs)), self.argument)
+        positional, named = map_aggregate((tuple(args), dict(kwargs)), self.argument)
         found = func(*args, **kwargs)
-        node = self.tracer.graph.call_function(func, *given, name=func._schema.name)
+        node = self.tracer.graph.call_function(func, positional, named, name=func._schema.name)
         self.record(found, node)
         return found
 
@@ -166,7 +166,7 @@ def make_fx(
         with mode:
             found = f(*spec.unflatten(own))
         # What is given back may be an argument, or a container.
-        result = torch.utils._pytree.tree_map(mode.argument, found)
+        result = tree_map(mode.argument, found)
         tracer.graph.output(result)
         tracer.graph.eliminate_dead_code(_impure)
         nested = any(not isinstance(a, torch.Tensor) and flatten([a])[1].num_nodes > 2 for a in args)
@@ -186,7 +186,7 @@ def _impure(node: Node) -> bool:
 def _flattening(module: GraphModule) -> GraphModule:
     """The module, called with the containers that its inputs were leaves of."""
     inner = module.forward
-    module.forward = lambda *args: inner(*flatten(args)[0])  # type: ignore[method-assign]
+    module.forward = lambda *args: inner(*flatten(args)[0])
     return module
 
 

@@ -32,7 +32,8 @@ class AST_Rewriter(ast.NodeTransformer):
             made.__code__, fn.__globals__, made.__name__, made.__defaults__, made.__closure__
         )
         found.__kwdefaults__ = copy.copy(made.__kwdefaults__)
-        return functools.update_wrapper(found, made)
+        functools.update_wrapper(found, made)
+        return found
 
     def visit_Assert(self, node: ast.Assert) -> ast.Expr:
         """`assert test, msg` becomes `torch._assert(test, msg)`."""
@@ -42,7 +43,9 @@ class AST_Rewriter(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.Assign:
         """`y: T = f(x)` becomes `y = annotate(f(x), T)`."""
-        call = ast.Call(ast.Name("annotate", ast.Load()), [node.value, node.annotation], [])
+        call = ast.Call(
+            ast.Name("annotate", ast.Load()), [node.value or ast.Constant(None), node.annotation], []
+        )
         return ast.Assign([node.target], call)
 
 

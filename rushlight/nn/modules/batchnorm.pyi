@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
-from builtins import bool as _bool, float as _float, int as _int
+from builtins import bool as _bool, float as _float, int as _int, type as _type
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.lazy import LazyLayer
@@ -33,15 +33,15 @@ class BatchNorm3d(_BatchNorm):
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     """BatchNorm1d that finds `num_features` at its first call, and is a BatchNorm1d from then on."""
 
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     """BatchNorm2d that finds `num_features` at its first call, and is a BatchNorm2d from then on."""
 
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     """BatchNorm3d that finds `num_features` at its first call, and is a BatchNorm3d from then on."""
 
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class SyncBatchNorm(_BatchNorm):
     """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
     are process groups it raises PyTorch's error, else it is BatchNorm.

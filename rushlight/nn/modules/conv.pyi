@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Convolutions and transposed convolutions of 1, 2 and 3 dims, and their lazy forms."""
-from builtins import bool as _bool, int as _int
+from builtins import bool as _bool, int as _int, type as _type
 from collections.abc import Sequence
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.tensors.tensor import Tensor
@@ -81,32 +81,32 @@ class LazyConv1d(_LazyConvXdMixin, Conv1d):
     """Conv1d that finds `in_channels` at its first call, and is a Conv1d from then on."""
 
     def __init__(self, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: str | _size_1_t = 0, dilation: _size_1_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyConv2d(_LazyConvXdMixin, Conv2d):
     """Conv2d that finds `in_channels` at its first call, and is a Conv2d from then on."""
 
     def __init__(self, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: str | _size_2_t = 0, dilation: _size_2_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyConv3d(_LazyConvXdMixin, Conv3d):
     """Conv3d that finds `in_channels` at its first call, and is a Conv3d from then on."""
 
     def __init__(self, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: str | _size_3_t = 0, dilation: _size_3_t = 1, groups: _int = 1, bias: _bool = True, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
     """ConvTranspose1d that finds `in_channels` at its first call, and is a ConvTranspose1d from then on."""
 
     def __init__(self, out_channels: _int, kernel_size: _size_1_t, stride: _size_1_t = 1, padding: _size_1_t = 0, output_padding: _size_1_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_1_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
     """ConvTranspose2d that finds `in_channels` at its first call, and is a ConvTranspose2d from then on."""
 
     def __init__(self, out_channels: _int, kernel_size: _size_2_t, stride: _size_2_t = 1, padding: _size_2_t = 0, output_padding: _size_2_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_2_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
     """ConvTranspose3d that finds `in_channels` at its first call, and is a ConvTranspose3d from then on."""
 
     def __init__(self, out_channels: _int, kernel_size: _size_3_t, stride: _size_3_t = 1, padding: _size_3_t = 0, output_padding: _size_3_t = 0, groups: _int = 1, bias: _bool = True, dilation: _size_3_t = 1, padding_mode: str = 'zeros', device: Device = None, dtype: _dtype | None = None) -> None: ...
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class _ConvNd(Module):
     """What all convolutions share: sizes as tuples, weight, bias, their initialisation."""
 

@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Flatten and Unflatten: merge dims into one, and split one dim."""
-from builtins import int as _int
+from builtins import int as _int, type as _type
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.module import Module
 from typing import Any
@@ -28,5 +28,5 @@ class Unflatten(Module):
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
     def __call__(self, input: Any) -> Tensor: ...
-def _check_elements(size: object, outer: tuple[type, ...], inner: type, what: str) -> None:
+def _check_elements(size: object, outer: tuple[_type, ...], inner: _type, what: str) -> None:
     """TypeError unless `size` is one of the types `outer`, and holds objects of the type `inner` alone."""

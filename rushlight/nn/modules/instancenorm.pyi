@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Instance normalisation: each channel of each sample by its own statistics."""
-from builtins import bool as _bool, float as _float, int as _int
+from builtins import bool as _bool, float as _float, int as _int, type as _type
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
@@ -31,15 +31,15 @@ class InstanceNorm3d(_InstanceNorm):
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
     """InstanceNorm1d that finds `num_features` at its first call, and is an InstanceNorm1d from then on."""
 
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
     """InstanceNorm2d that finds `num_features` at its first call, and is an InstanceNorm2d from then on."""
 
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
     """InstanceNorm3d that finds `num_features` at its first call, and is an InstanceNorm3d from then on."""
 
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
 class _InstanceNorm(_NormBase):
     """The base of instance normalisation over 1, 2 and 3 dims: its defaults and its forward."""
 

@@ -1,6 +1,6 @@
 # Written by `python tools/stubs.py`.
 """Linear maps: Identity, Linear, Bilinear, LazyLinear."""
-from builtins import bool as _bool, int as _int
+from builtins import bool as _bool, int as _int, type as _type
 from rushlight._engine.core.dtype import dtype as _dtype
 from rushlight._engine.tensors.tensor import Tensor
 from rushlight.nn.modules.lazy import LazyLayer
@@ -38,7 +38,7 @@ class LazyLinear(LazyLayer, Linear):
 
     out_features: _int
     def __init__(self, out_features: _int, bias: _bool = True, device: Device = None, dtype: _dtype | None = None) -> None: ...
-    cls_to_become: type[Any]
+    cls_to_become: _type[Any]
     def initialize_parameters(self, input: Tensor) -> None:
         """Give the parameters their shapes, from the first input."""
 class Linear(Module):

@@ -27,7 +27,8 @@ class Tree(Tables):
             module = _member(module, name)
             if not isinstance(module, Tree):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return module  # type: ignore[no-any-return] # a Tree is a Module
+        result: Module = module  # a Tree is a Module
+        return result
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a dotted path; `strict` demands that one is there already."""
@@ -58,7 +59,8 @@ class Tree(Tables):
         found = _member(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found  # type: ignore[no-any-return] # buffers are tensors
+        result: Tensor = found  # buffers are tensors
+        return result
 
     # --- walking ----------------------------------------------------------------------------------
 

@@ -169,7 +169,8 @@ class DataLoader(Generic[T_co]):
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)
-        return self._iterator  # type: ignore[no-any-return]
+        result: _BaseDataLoaderIter = self._iterator
+        return result
 
     def __len__(self) -> int:
         if self._iterable:

@@ -127,5 +127,6 @@ def uncounted(row: str, given: dict[str, Any]) -> bool:
     if row == "lstm":
         return given["input"].dtype is not torch.float64
     if row == "matmul":
-        return given["other"].dim() == 1 or (given["input"].dim() == 1 and given["other"].dim() != 2)
+        result: bool = given["other"].dim() == 1 or (given["input"].dim() == 1 and given["other"].dim() != 2)
+        return result
     return row == "bilinear" or (row == "linear" and given["weight"].dim() != 2)

@@ -29,7 +29,7 @@ class LRASPPHead(nn.Module):
         """input: features (N, C, H, W) by the names "low" and "high"."""
         low, high = input["low"], input["high"]
         x = upsampled(self.cbr(high) * self.scale(high), low.shape[-2:])
-        return self.low_classifier(low) + self.high_classifier(x)  # type: ignore[no-any-return]
+        return self.low_classifier(low) + self.high_classifier(x)
 
 
 class LRASPP(nn.Module):

@@ -12,8 +12,8 @@ from rushlight._engine.core.settings import settings
 
 def load() -> Any:
     """The platform, registered with the engine; None where there is no device."""
-    if not settings.cuda.startswith("simulated") and not settings.cuda:
-        return None
+    if not settings.cuda:
+        return None  # a driver alone does not switch real devices on: they have not run on a GPU yet
     from rushlight._engine.devices.cuda.array import DeviceArray
     from rushlight._engine.devices.cuda.platform import Platform
 

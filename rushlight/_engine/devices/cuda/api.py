@@ -8,7 +8,7 @@ from typing import Any
 
 from rushlight._engine.core import accelerator
 from rushlight._engine.core.device import device as _torch_device
-from rushlight._engine.devices.cuda.rows import Home
+from rushlight._engine.devices.cuda.rows import Rows
 from rushlight._engine.names.absent_devices import AcceleratorError, OutOfMemoryError  # noqa: F401
 
 # What PyTorch's builds are made for; the simulated device takes kernels for any of them.
@@ -38,9 +38,10 @@ def index_of(given: Any, optional: bool = True) -> int:
     return int(platform().current if where.index is None else platform().checked(where.index))
 
 
-def backend(given: Any = None) -> Home:
+def backend(given: Any = None) -> Rows:
     """The device that an argument of torch.cuda's functions means."""
-    return platform().device(index_of(given))  # type: ignore[no-any-return]
+    result: Rows = platform().device(index_of(given))
+    return result
 
 
 def is_available() -> bool:
@@ -273,8 +274,4 @@ def _not_there(name: str, instead: str) -> Any:
     return refused
 
 
-_EAGER = "run the function itself, which gives the same numbers"
-CUDAGraph, graph, graph_pool_handle = (
-    _not_there(name, _EAGER) for name in ("CUDAGraph", "graph", "graph_pool_handle")
-)
 MemPool = _not_there("MemPool", "all memory is the caching allocator's")

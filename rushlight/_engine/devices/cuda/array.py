@@ -150,11 +150,12 @@ class DeviceArray(_Mixin):  # type: ignore[misc]
 
     def reshape(self, *shape: Any, **how: Any) -> Any:
         """A view where there is one, else a copy."""
-        made = self.outline().reshape(*shape, **how)
-        found = self.device.view(self, made) if np.may_share_memory(made, self.outline()) else None
-        if found is None:
-            found = self.device.call(np.ndarray.reshape, (self, *shape), how)
-        return found
+        outline = self.outline()
+        sizes = shape[0] if len(shape) == 1 else shape
+        try:
+            return self.device.view(self, np.reshape(outline, sizes, copy=False, **how))
+        except ValueError:  # no view is so; or no array, which the copy's reshape says
+            return self.device.call(np.ndarray.reshape, (self, *shape), how)
 
     def transpose(self, *axes: Any) -> Any:
         """The dims in another order."""

@@ -1,6 +1,7 @@
 """What RUSHLIGHT_CUDA says: which devices there are, real or simulated, and whether programs are checked.
 
 off                        none, even if there is a driver
+driver                     the real ones, by NVIDIA's driver; an error where there is none
 simulated                  one simulated device with 16 GiB of memory
 simulated:2x24GB           two of them with 24 GiB each
 simulated:a100-40gb        one that is called so and has the memory of that card (cards.tsv)
@@ -31,11 +32,15 @@ class Card(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The devices, whether programs are checked strictly, and whether kernels run as blocks and threads."""
+    """The devices, whether programs are checked strictly, and whether kernels run as blocks and threads.
+
+    real: whether the devices are the driver's; then `cards` is empty.
+    """
 
     cards: tuple[Card, ...]
     check: bool
     kernels: bool
+    real: bool = False
 
 
 def cards() -> dict[str, Card]:
@@ -55,10 +60,12 @@ _PLAIN = Card("A100", 16 * GIB, (8, 0), 108, 41943040)
 
 def parse(text: str) -> Setting:
     """The Setting that a text means; RuntimeError says what was expected."""
+    if text.strip().lower() == "driver":
+        return Setting((), False, True, True)
     kind, *options = text.strip().lower().split(",")
     way, colon, which = kind.partition(":")
     if way != "simulated" or (colon and not which):
-        raise _wrong(text, "it is 'off' or begins with 'simulated'")
+        raise _wrong(text, "it is 'off', 'driver', or begins with 'simulated'")
     for option in options:
         if option not in ("check", "kernels"):
             raise _wrong(text, f"the options are 'check' and 'kernels', not {option!r}")
@@ -100,5 +107,5 @@ def _card(text: str, which: str) -> tuple[int, Card]:
 def _wrong(text: str, why: str) -> RuntimeError:
     return RuntimeError(
         f"RUSHLIGHT_CUDA={text!r} is no setting: {why}. Examples: 'simulated', "
-        "'simulated:2x24GB', 'simulated:a100-40gb', 'simulated:8GB,check', 'simulated,kernels'"
+        "'driver', 'simulated:2x24GB', 'simulated:a100-40gb', 'simulated:8GB,check', 'simulated,kernels'"
     )

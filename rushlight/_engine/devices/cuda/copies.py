@@ -24,6 +24,8 @@ def copy(backend: Any, target: Any, source: Any, non_blocking: bool, pinned: boo
     pinned: whether the host's memory is page-locked.
     """
     late = non_blocking and pinned
+    if backend.capture is not None and not late and np.ndarray in (source.__class__, target.__class__):
+        raise backend.capture.refused("a copy that the host waits for")
     if source.__class__ is np.ndarray:
         given = source if late else source.copy("K")
         room = backend.outline(target)

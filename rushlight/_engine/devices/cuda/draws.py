@@ -31,7 +31,8 @@ WIDE = 1 << 28
 def engine_of(backend: Any, generator: Any) -> Philox:
     """The engine of a torch.Generator of this device, or the device's own."""
     if generator is None:
-        return backend.philox  # type: ignore[no-any-return]
+        result: Philox = backend.philox
+        return result
     engine = getattr(generator, "engine", None)
     if not isinstance(engine, Philox):
         found = "cpu" if hasattr(generator, "engine") else type(generator).__name__
@@ -48,12 +49,7 @@ def _made(backend: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[An
     there.
     """
     made: DeviceArray = backend.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
-    room = backend.outline(made)
-
-    def work() -> None:
-        room[...] = draw(room)
-
-    backend._submit(work, what, uses, (made,))
+    backend.fill_late(made, draw, what, uses)
     return made
 
 
@@ -67,8 +63,9 @@ def _floats(
     count, real = a.size * times, _of(a).to_real()
     wide = real is dt.float64
     claim = engine.claim(count, 2 if wide else 4)
-    return lambda room: in_memory_order(
-        finish(philox.drawn(claim, count, double if wide else single)).astype(real.np).view(room.dtype), room
+    return lambda memory: in_memory_order(
+        finish(philox.drawn(claim, count, double if wide else single)).astype(real.np).view(memory.dtype),
+        memory,
     )
 
 
@@ -77,9 +74,9 @@ def uniform(engine: Philox, a: Any, low: float, high: float) -> Draw:
     distributions.check_uniform(_of(a), low, high)
 
     def finish(u: Array) -> Array:
-        scaled = u * u.dtype.type(high - low) + u.dtype.type(low)
+        scaled: Array = u * u.dtype.type(high - low) + u.dtype.type(low)
         scaled[scaled == high] = low  # curand has (0, 1]
-        return scaled  # type: ignore[no-any-return]
+        return scaled
 
     return _floats(engine, a, philox.uniform32, philox.uniform64, finish, 1 + _of(a).is_complex)
 
@@ -92,7 +89,8 @@ def normal(engine: Philox, a: Any, mean: float, std: float) -> Draw:
     std = std / math.sqrt(2) if of.is_complex else std
 
     def finish(z: Array) -> Array:
-        return z * z.dtype.type(std) + z.dtype.type(mean)  # type: ignore[no-any-return]
+        result: Array = z * z.dtype.type(std) + z.dtype.type(mean)
+        return result
 
     return _floats(engine, a, philox.normal32, philox.normal64, finish, 1 + of.is_complex)
 
@@ -102,12 +100,12 @@ def integers(engine: Philox, a: Any, low: int, span: int) -> Draw:
     count, wide = a.size, span >= WIDE
     claim = engine.claim(count, 2 if wide else 4)
 
-    def draw(room: Array) -> Array:
+    def draw(memory: Array) -> Array:
         found = philox.drawn(claim, count, philox.integers64 if wide else philox.integers32)
         if span < 1 << 64:
             found = found % found.dtype.type(span)
         whole = found.astype(np.uint64) + np.uint64(low % (1 << 64))
-        return in_memory_order(whole.astype(np.int64).astype(room.dtype), room)
+        return in_memory_order(whole.astype(np.int64).astype(memory.dtype), memory)
 
     return draw
 
@@ -119,9 +117,9 @@ def bernoulli(engine: Philox, a: Any, p: Any) -> Draw:
     count, wide = a.size, _of(a) is dt.float64
     claim = engine.claim(count, 2 if wide else 4)
 
-    def draw(room: Array) -> Array:
+    def draw(memory: Array) -> Array:
         u = philox.drawn(claim, count, philox.uniform64 if wide else philox.uniform32)
-        return in_memory_order((u <= u.dtype.type(p)).astype(room.dtype), room)
+        return in_memory_order((u <= u.dtype.type(p)).astype(memory.dtype), memory)
 
     return draw
 
@@ -131,9 +129,10 @@ def fours(engine: Philox, count: int) -> Callable[[], Array]:
     if not count:
         return lambda: np.empty(0, np.float32)
     groups = -(-count // 4)
-    seed, offset, threads = engine.claim(groups * 4)
+    place, threads = engine.claim(groups * 4)
 
     def draw() -> Array:
+        seed, offset = place
         parts = []
         for k, first in enumerate(range(0, groups, threads)):
             four = philox.uniform32(philox.words(seed, offset + 4 * k, min(threads, groups - first)))
@@ -171,17 +170,20 @@ def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
 
 def _exponential(u: Array, rate: Any) -> Array:
     tiny = np.finfo(u.dtype).eps / 2
-    return -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)  # type: ignore[no-any-return]
+    result: Array = -1 / rate * np.where(u >= 1 - tiny, -tiny, np.log(u)).astype(u.dtype)
+    return result
 
 
 def _cauchy(u: Array, median: Any, sigma: Any) -> Array:
     eps = np.finfo(u.dtype).eps
     clear = np.where(u > 1 - eps, 1 - eps, np.where(u < eps, eps, u)).astype(u.dtype)
-    return median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))  # type: ignore[no-any-return]
+    result: Array = median + sigma * np.tan(u.dtype.type(np.pi) * (clear - u.dtype.type(0.5)))
+    return result
 
 
 def _geometric(u: Array, p: Any) -> Array:
-    return np.ceil(np.log(u) / np.log1p(-p))  # type: ignore[no-any-return]
+    result: Array = np.ceil(np.log(u) / np.log1p(-p))
+    return result
 
 
 def _log_normal(backend: Any, a: Any, mean: float, std: float, generator: Any = None) -> Any:
@@ -189,7 +191,7 @@ def _log_normal(backend: Any, a: Any, mean: float, std: float, generator: Any = 
     return _made(
         backend,
         a,
-        lambda room: np.exp(draw(room).astype(dt.opmath(_of(room)).np)).astype(room.dtype),
+        lambda memory: np.exp(draw(memory).astype(dt.opmath(_of(memory)).np)).astype(memory.dtype),
         "log_normal_",
     )
 
@@ -218,11 +220,11 @@ def _random(backend: Any, a: Any, low: Any = None, high: Any = ..., generator: A
 def _bernoulli_each(backend: Any, a: Any, p: Any, generator: Any, what: str) -> Any:
     draw, seen = fours(engine_of(backend, generator), a.size), backend.outline(p)
 
-    def make(room: Array) -> Array:
-        chance = np.broadcast_to(seen, room.shape)
+    def make(memory: Array) -> Array:
+        chance = np.broadcast_to(seen, memory.shape)
         if not ((chance >= 0) & (chance <= 1)).all():
             raise RuntimeError("Assertion `0 <= p4 && p4 <= 1` failed.")
-        return (in_memory_order(draw(), room) <= chance.astype(np.float32)).astype(room.dtype)
+        return (in_memory_order(draw(), memory) <= chance.astype(np.float32)).astype(memory.dtype)
 
     return _made(backend, a, make, what, (p,))
 
@@ -254,13 +256,13 @@ def _keep(backend: Any, a: Any, p: float, channels: bool = False, share: float =
         shape = (*a.shape[:2], *[1] * (len(a.shape) - 2)) if channels else a.shape
         like = backend.empty(shape, a.dtype, None, False)
         draw = bernoulli(engine, like, 1 - p)
-        return _made(backend, like, lambda room: draw(room) * kept, "dropout")
+        return _made(backend, like, lambda memory: draw(memory) * kept, "dropout")
     numbers = _vectors(engine, a)
     return _made(
         backend,
         a,
-        lambda room: np.where(
-            in_memory_order(numbers(), room) < np.float32(1 - p), kept, of.np.type(0)
+        lambda memory: np.where(
+            in_memory_order(numbers(), memory) < np.float32(1 - p), kept, of.np.type(0)
         ).astype(of.np),
         "dropout",
     )
@@ -276,9 +278,10 @@ def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
     claim = engine.claim(count)
     if count % 2:
         return lambda: philox.drawn(claim, count, philox.uniform32)
-    seed, offset, threads = claim
+    place, threads = claim
 
     def pairs() -> Array:
+        seed, offset = place
         parts: list[Array] = []
         groups, four = count // 2, None
         for k, first in enumerate(range(0, groups, threads)):
@@ -298,9 +301,9 @@ def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> 
     shape = np.broadcast_shapes(getattr(mean, "shape", ()), getattr(std, "shape", ()))
     if std.__class__ is DeviceArray and std.size and not bool(np.all(std >= 0)):
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    room = backend.empty(shape, like.dtype, None, False)
+    memory = backend.empty(shape, like.dtype, None, False)
     spread = 1.0 if std.__class__ is DeviceArray else float(std)
-    made = _normal(backend, room, 0.0, spread, generator)
+    made = _normal(backend, memory, 0.0, spread, generator)
     return backend.call(_shifted, (made, mean, std if std.__class__ is DeviceArray else None), what="normal")
 
 
@@ -325,11 +328,12 @@ def _multinomial(
             u = philox.drawn(claim, rows * count, philox.uniform32).reshape(*w.shape[:-1], count)
             total = np.cumsum(w.astype(np.float64), -1)
             total /= total[..., -1:]
-            return (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)  # type: ignore[no-any-return]
+            result: Array = (u[..., None] > total[..., None, :]).sum(-1).astype(np.int64)
+            return result
 
         return backend.call(chosen, (weights,), what="multinomial")
-    room = backend.empty(weights.shape, weights.dtype, None, False)
-    q = _by_uniform("exponential_", _exponential)(backend, room, 1.0, generator)
+    memory = backend.empty(weights.shape, weights.dtype, None, False)
+    q = _by_uniform("exponential_", _exponential)(backend, memory, 1.0, generator)
 
     def largest(w: Array, q: Array) -> Array:
         _check_weights(w)
@@ -370,10 +374,11 @@ ROWS: dict[str, Callable[..., Any]] = {
 # --- factories ------------------------------------------------------------------------------------
 
 
-def _room(backend: Any, memory: Fill) -> DeviceArray:
+def _memory(backend: Any, memory: Fill) -> DeviceArray:
     step = np.dtype(memory.np).itemsize
     strides = None if memory.strides is None else tuple(s * step for s in memory.strides)
-    return backend.empty(tuple(memory.sizes), memory.np, strides, False)  # type: ignore[no-any-return]
+    result: DeviceArray = backend.empty(tuple(memory.sizes), memory.np, strides, False)
+    return result
 
 
 def _alike(given: dict[str, Any]) -> Fill:
@@ -384,8 +389,8 @@ def _sized(draw: Callable[..., Draw], what: str) -> tuple[Callable[..., Any], Ca
     """NAME and NAME_like."""
 
     def make(backend: Any, given: dict[str, Any], memory: Fill) -> Any:
-        room = _room(backend, memory)
-        return _made(backend, room, draw(engine_of(backend, given.get("generator")), room, 0.0, 1.0), what)
+        made = _memory(backend, memory)
+        return _made(backend, made, draw(engine_of(backend, given.get("generator")), made, 0.0, 1.0), what)
 
     def sized(backend: Any, given: dict[str, Any]) -> Any:
         return make(backend, given, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
@@ -415,22 +420,22 @@ def _whole(given: dict[str, Any], sized: bool) -> tuple[int, int, Any]:
 def _randint(backend: Any, given: dict[str, Any]) -> Any:
     low, high, size = _whole(given, True)
     of = given.get("dtype") or dt.int64
-    room = _room(backend, Fill(sizes_of(tuple(size)), of.np))
+    memory = _memory(backend, Fill(sizes_of(tuple(size)), of.np))
     engine = engine_of(backend, given.get("generator"))
-    return _made(backend, room, integers(engine, room, low, high - low), "randint")
+    return _made(backend, memory, integers(engine, memory, low, high - low), "randint")
 
 
 def _randint_like(backend: Any, given: dict[str, Any]) -> Any:
     low, high, _ = _whole(given, False)
-    room = _room(backend, _alike(given))
+    memory = _memory(backend, _alike(given))
     engine = engine_of(backend, given.get("generator"))
-    return _made(backend, room, integers(engine, room, low, high - low), "randint_like")
+    return _made(backend, memory, integers(engine, memory, low, high - low), "randint_like")
 
 
 def _normals(backend: Any, given: dict[str, Any]) -> Any:
-    room = _room(backend, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
+    memory = _memory(backend, Fill(sizes_of(given["size"]), np_dtype(given.get("dtype"))))
     engine = engine_of(backend, given.get("generator"))
-    return _made(backend, room, normal(engine, room, given["mean"], given["std"]), "normal")
+    return _made(backend, memory, normal(engine, memory, given["mean"], given["std"]), "normal")
 
 
 def _randperm(backend: Any, given: dict[str, Any]) -> Any:
@@ -438,27 +443,28 @@ def _randperm(backend: Any, given: dict[str, Any]) -> Any:
     count, of = int(given["n"]), given.get("dtype") or dt.int64
     sizes_of(count)
     engine = engine_of(backend, given.get("generator"))
-    room = backend.empty((count,), of.np, None, False)
+    memory = backend.empty((count,), of.np, None, False)
     if not count:
-        return room
+        return memory
     bits = min(64, math.ceil(math.log2(count - (6 * float(count) ** 2 + 1) / (math.log2(0.9) * 12))))
     claim = engine.claim(count, 2)
     island = engine.take(count)
     digits = 32 if bits <= 32 else 64  # of the keys' dtype, all of whose numbers but the last are drawn
 
-    def draw(room: Array) -> Array:
+    def draw(memory: Array) -> Array:
         span, low = (1 << digits) - 1, (1 << 64) - (1 << (digits - 1))
         keys = philox.drawn(claim, count, philox.integers64) % np.uint64(span) + np.uint64(low)
         keys &= np.uint64((1 << bits) - 1)
         order = np.argsort(keys, kind="stable")
         _shuffle_islands(order, keys[order], island)
-        return order.astype(room.dtype)
+        return order.astype(memory.dtype)
 
-    return _made(backend, room, draw, "randperm")
+    return _made(backend, memory, draw, "randperm")
 
 
-def _shuffle_islands(order: Array, keys: Array, seeded: tuple[int, int]) -> None:
+def _shuffle_islands(order: Array, keys: Array, seeded: Any) -> None:
     """Elements with equal keys in random order, each run by its own thread."""
+    seed, offset = seeded
     same = np.flatnonzero(keys[1:] == keys[:-1])
     for first in same:
         if first and keys[first - 1] == keys[first]:
@@ -466,7 +472,7 @@ def _shuffle_islands(order: Array, keys: Array, seeded: tuple[int, int]) -> None
         size = int((keys == keys[first]).sum())
         for i in range(size - 1, 0, -1):
             step = size - 1 - i
-            four = philox.words(seeded[0], seeded[1] + step // 4 * 4, 1, int(first))
+            four = philox.words(seed, offset + step // 4 * 4, 1, int(first))
             other = int(four[step % 4][0]) % (i + 1)
             order[[first + i, first + other]] = order[[first + other, first + i]]
 

@@ -40,7 +40,8 @@ class Philox:
     @property
     def where(self) -> device:
         """The device."""
-        return self.backend.where  # type: ignore[no-any-return]
+        result: device = self.backend.where
+        return result
 
     def manual_seed(self, seed: int) -> None:
         """Restart from a seed in [-2^63, 2^64)."""
@@ -64,10 +65,16 @@ class Philox:
         words = np.frombuffer(np.ascontiguousarray(state).tobytes(), np.uint64)
         self.initial_seed, self.offset = int(words[0]), int(words[1]) if words.size > 1 else 0
 
-    def take(self, numbers: int) -> tuple[int, int]:
-        """(seed, offset) for work in which each thread uses at most so many numbers."""
+    def take(self, numbers: int) -> Any:
+        """(seed, offset) for work in which each thread uses at most so many numbers.
+
+        It is unpacked when the work is done: in a graph it is another one in each replay.
+        """
+        count = -(-numbers // 4) * 4
+        if self.backend.capture is not None:
+            return self.backend.capture.draws.take(self, count)
         found = self.initial_seed, self.offset
-        self.offset += -(-numbers // 4) * 4
+        self.offset += count
         return found
 
     def threads(self, count: int) -> int:
@@ -80,13 +87,14 @@ class Philox:
             )
             // BLOCK
         )
-        return min(most, -(-count // BLOCK)) * BLOCK  # type: ignore[no-any-return]
+        result: int = min(most, -(-count // BLOCK)) * BLOCK
+        return result
 
-    def claim(self, count: int, each: int = 4) -> tuple[int, int, int]:
-        """(seed, offset, threads) for a kernel that draws `count` numbers, `each` a step of a thread."""
+    def claim(self, count: int, each: int = 4) -> tuple[Any, int]:
+        """((seed, offset), threads) for a kernel that draws `count` numbers, `each` a step of a thread."""
         threads = self.threads(count)
         steps = (count - 1) // (threads * each) + 1 if count else 0
-        return *self.take(steps * 4), threads
+        return self.take(steps * 4), threads
 
 
 def words(seed: int, offset: int, threads: int, first: int = 0) -> list[Array]:
@@ -107,9 +115,9 @@ def words(seed: int, offset: int, threads: int, first: int = 0) -> list[Array]:
     return [x.astype(np.uint32) for x in c]
 
 
-def drawn(claim: tuple[int, int, int], count: int, make: Callable[[list[Array]], list[Array]]) -> Array:
+def drawn(claim: tuple[Any, int], count: int, make: Callable[[list[Array]], list[Array]]) -> Array:
     """`count` numbers in a row; make(words of a step) gives the numbers that lie a grid apart."""
-    seed, offset, threads = claim
+    (seed, offset), threads = claim
     parts: list[Array] = []
     have = 0
     while have < count:

@@ -10,7 +10,7 @@ from rushlight._engine.core.device import device as TorchDevice
 from rushlight._engine.core.settings import settings
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.configuration import parse
-from rushlight._engine.devices.cuda.rows import Home as Device
+from rushlight._engine.devices.cuda.rows import Rows as Device
 from rushlight._engine.names.absent_devices import AcceleratorError
 
 
@@ -24,7 +24,12 @@ class Platform:
     def __init__(self) -> None:
         self.setting = parse(settings.cuda)
         shown = os.environ.get("CUDA_VISIBLE_DEVICES")
-        self.cards = self.setting.cards if shown is None else _visible(self.setting.cards, shown)
+        if self.setting.real:  # the driver reads CUDA_VISIBLE_DEVICES itself
+            from rushlight._engine.devices.cuda.driver.real import cards
+
+            self.cards = cards()
+        else:
+            self.cards = self.setting.cards if shown is None else _visible(self.setting.cards, shown)
         self.sync_mode = 0
         # What generators of devices start from.
         self.seed = int.from_bytes(os.urandom(8), "little") >> 11
@@ -75,9 +80,18 @@ class Platform:
             with self._lock:
                 found = self._devices.get(index)
                 if found is None:
-                    made = Device(self, self.checked(index), self.cards[index], self.setting.check)
-                    found = self._devices[index] = made
+                    found = self._devices[index] = self._make(self.checked(index))
         return found
+
+    def _make(self, index: int) -> Device:
+        """A device of the setting's kind."""
+        if self.setting.real:
+            from rushlight._engine.devices.cuda.driver.real import Real
+
+            return Real(self, index, self.cards[index])
+        from rushlight._engine.devices.cuda.simulated import Simulated
+
+        return Simulated(self, index, self.cards[index])
 
     def backend(self, where: TorchDevice) -> Device:
         """The device that a torch.device of type cuda names."""
@@ -88,6 +102,12 @@ class Platform:
         self.seed = seed
         for made in self.devices():
             made.philox.manual_seed(seed)
+
+    def page_locked(self, array: Any) -> Any:
+        """A copy of a host's array in page-locked memory, where the devices are real; else itself."""
+        if not self.setting.real or not array.nbytes:
+            return array
+        return self.device(None).page_locked(array)  # type: ignore[attr-defined]
 
     def devices(self) -> list[Device]:
         """Those that are in use."""

@@ -1,4 +1,9 @@
-"""How a device serves the table's rows: what runners ask of a `Device` (dispatch/off_cpu.py)."""
+"""How a device serves the table's rows: what runners ask of a `Device` (dispatch/off_cpu.py).
+
+First come the device's own kernels (`served/`), where it uses them; what they do not serve raises NotServed,
+and is the business of `library_row` and its like: a simulated device lets the host compute it, a real one
+refuses by name.
+"""
 
 from __future__ import annotations
 
@@ -8,100 +13,89 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.numpy_warnings import hush, restore
-from rushlight._engine.devices.cuda import copies, draws, strict, words
+from rushlight._engine.devices.cuda import copies, draws, words
 from rushlight._engine.devices.cuda.array import DeviceArray
-from rushlight._engine.devices.cuda.device import Device, geometry_of
+from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
 from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
-from rushlight._engine.numerics import advanced_indexing
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
 
 Array = np.ndarray[Any, Any]
+# How many of the host's arrays a device keeps for its kernels.
+MOST_KEPT = 64
 
 
-class Home(Device):
+class Rows(Device):
     """A device, with the ways that each kind of row takes there."""
+
+    def __init__(self, platform: Any, index: int, card: Any, memory: Any) -> None:
+        super().__init__(platform, index, card, memory)
+        self._kept: dict[Any, DeviceArray] = {}
+        # How pointwise kernels serve geometries that were met (kernels/launches.py).
+        self.plans: dict[Any, Any] = {}
+
+    # --- what a kind of device adds ---------------------------------------------------------------
+
+    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """A row's results where no kernel serves it."""
+        raise NotImplementedError
+
+    def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
+        """a[indices] where no kernel serves it."""
+        raise NotImplementedError
+
+    def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
+        """made[...] = draw(a host's array laid out so), when the stream gets there."""
+        raise NotImplementedError
+
+    # --- rows -----------------------------------------------------------------------------------
 
     def run_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         """A row's results on this device's arrays, or NotImplemented where the body is."""
+        if self.kernels:
+            from rushlight._engine.devices.cuda import served
+
+            kernel = served.row(row.name)
+            if kernel is not None and not any(map(_of_the_host, values)):
+                given = [self.brought(v) if v.__class__ is np.ndarray else v for v in values]
+                try:
+                    return kernel(self, *given)
+                except NotServed:
+                    pass
         draw = draws.ROWS.get(row.name)
         if draw is not None:
             return draw(self, *values)
-        # A result whose geometry depends on numbers is one that PyTorch refuses on meta.
-        key = None if "meta" in row.refuse else geometry_of((body, *values))
-        try:
-            new = key is not None and key not in self._known
-            found = self.call(body, values, key=key, what=row.name)
-            if new and _has_masks(values):
-                self._doubt(body, values, key)
-            return found
-        except np.linalg.LinAlgError:
-            raise
-        except (IndexError, RuntimeError, ValueError) as error:
-            if self.error is not None:
-                raise
-            return self._asserted(row, body, values, error)
-
-    def _doubt(self, body: Callable[..., Any], values: Sequence[Any], key: Any) -> None:
-        """Let a call never be late whose result's geometry depends on a mask: on how many are set."""
-        told = self._known[key]
-        for fill in (np.zeros, np.ones):
-            given = _stand_ins(self._seen(list(values), []), fill)
-            token = hush()
-            try:
-                described = self._described(body(*given))
-            except Exception:
-                continue
-            finally:
-                restore(token)
-            if described != told:
-                self.never_late(key)
-
-    def _asserted(self, row: Row, body: Callable[..., Any], values: Sequence[Any], error: Exception) -> Any:
-        """What a body raised about numbers a kernel finds out: the device is dead from now on.
-
-        About arguments it is the caller's mistake, and raised: then zeros in the place of numbers do not
-        help.
-        """
-        operands: list[DeviceArray] = []
-        stand_ins = _stand_ins(self._seen(list(values), operands), np.zeros)
-        token = hush()
-        try:
-            found = body(*stand_ins)
-        except Exception:
-            raise error from None
-        finally:
-            restore(token)
-        self.fail(error, row.name, words.place())
-        if self.platform.blocking:
-            self.alive()
-        described = self._described(found)
-        if described is None:
-            self.alive()
-        failed, self.error = self.error, None
-        try:
-            return self._room(described, [])
-        finally:
-            self.error = failed
+        return self.library_row(row, body, values)
 
     def run_pointwise(self, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
         """A pointwise kernel's result, in `out` if there is one."""
+        if self.kernels:
+            try:
+                return launches.pointwise(
+                    self, launch.kernel, arrays, out, launch.result.np, launch.kernel_name
+                )
+            except NotServed as error:
+                self.unserved(launch.kernel_name, error)
         compute = launch.compute
-        if self.platform.setting.kernels:
-            found = launches.pointwise(self, launch, arrays, out)
-            if found is not NotImplemented:
-                return found
         if out is None:
-            return self.call(
-                _fresh, (compute, *arrays), key=geometry_of((compute, *arrays)), what=launch.kernel_name
-            )
+            key = geometry_of((compute, *arrays))
+            return self.call(_fresh, (compute, *arrays), key=key, what=launch.kernel_name)
         self.write(_into, (compute, out, *arrays), targets=(out,), what=launch.kernel_name)
         return out
 
+    def unserved(self, what: str, error: Exception) -> None:
+        """What follows where no kernel serves: on a simulated device, a library call."""
+
     def run_reduction(self, reducer: Any, way: Callable[..., Any], a: DeviceArray, how: Any) -> Any:
         """A reduction."""
+        if self.kernels:
+            from rushlight._engine.devices.cuda.served import reductions
+
+            try:
+                return reductions.reduce(self, reducer, a, *how)
+            except NotServed as error:
+                self.unserved(reducer.row.name, error)
         return self.call(way, (a,), key=geometry_of((reducer, how, a)), what=reducer.row.name)
 
     def run_factory(self, row: Row, given: dict[str, Any], make: Callable[..., Any]) -> Any:
@@ -117,19 +111,36 @@ class Home(Device):
             if found.value is not None:
                 made.fill(found.value)
             return made
-        return found if found.__class__ is DeviceArray else self.adopt(np.asarray(found), [])
+        return found if found.__class__ is DeviceArray else self.brought(np.asarray(found))
+
+    def brought(self, found: Array) -> DeviceArray:
+        """A host's array copied to new memory of the device."""
+        made = self.empty(found.shape, found.dtype, poison=False)
+        if found.size:
+            self.copy(made, found, False, False)
+        return made
+
+    def kept(self, key: Any, make: Callable[[], Array]) -> DeviceArray:
+        """A host's array on the device, which is copied there once for its key."""
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) > MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[key] = self.brought(make())
+        return found
 
     def run_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
         """a[indices]; indices may lie on the host."""
-        masked = any(
-            (i is not None and i.dtype.kind == "b") or (i is not None and i.dtype == np.uint8)
-            for i in indices
-        )
-        key = None if masked else geometry_of((advanced_indexing.read, a, *indices))
-        try:
-            return self.call(advanced_indexing.read, (a, list(indices)), key=key, what="index")
-        except IndexError as error:
-            return self._asserted(_INDEX, advanced_indexing.read, (a, list(indices)), error)
+        if self.kernels:
+            from rushlight._engine.devices.cuda import served
+
+            kernel = served.row("index")
+            if kernel is not None:
+                try:
+                    return kernel(self, a, indices)
+                except NotServed:
+                    pass
+        return self.library_read(a, indices)
 
     def run_step(
         self, kernel: Callable[..., Any], arrays: Sequence[Sequence[Any]], numbers: Sequence[float]
@@ -139,9 +150,17 @@ class Home(Device):
             for a in each:
                 if a.__class__ is not DeviceArray or a.device is not self:
                     raise words.two_devices(self.where, getattr(getattr(a, "device", None), "where", "cpu"))
+        if self.kernels:
+            from rushlight._engine.devices.cuda.served import steps
+
+            try:
+                return steps.step(self, kernel, arrays, numbers)
+            except NotServed as error:
+                self.unserved("optimizer step", error)
         written = [a for each in arrays for i, a in enumerate(each) if i != 1]
         key = (kernel, *[(a.shape, a.strides) for each in arrays for a in each])
         self.write(kernel, (arrays, numbers), targets=written, what="optimizer step", key=key)
+        return None
 
     def owned(self, grad: Any, leaf: Any, alone: bool) -> Any:
         """A gradient as a leaf's own: itself where nobody else holds it or its memory, else a copy."""
@@ -153,9 +172,7 @@ class Home(Device):
         return type(grad).detach(grad) if grad.is_sparse else _wrap(made, grad._k)
 
     def on_its_way(self, t: Any) -> None:
-        """A CPU tensor that a copy is under way to; in strict mode, reads of it raise until it is there."""
-        if self.check is not None:
-            strict.arriving(t, self.stream.mark(), words.place())
+        """A CPU tensor that a copy is under way to."""
 
     def new_generator(self) -> Philox:
         """A generator of its own; it starts from PyTorch's default seed."""
@@ -168,14 +185,20 @@ class Home(Device):
         if a.handle is not None:
             a.handle.block.streams.add(stream._queue)
 
-    copy, moved = copies.copy, copies.moved
+    def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
+        """target[...] = source, of one dtype and shape; one of them is an array of another device or the
+        host's. pinned: whether the host's memory is page-locked.
+        """
+        raise NotImplementedError
+
+    moved = copies.moved
 
 
-class _Named:
-    name = "index"
-
-
-_INDEX: Any = _Named()
+def _of_the_host(value: Any) -> bool:
+    """Whether it is, or holds, an array of the host's that is no number."""
+    if value.__class__ in (list, tuple):
+        return any(map(_of_the_host, value))
+    return value.__class__ is np.ndarray and value.ndim > 0
 
 
 def _wrap(array: Any, of: Any) -> Any:
@@ -190,23 +213,3 @@ def _fresh(compute: Callable[..., Any], *arrays: Any) -> Any:
 
 def _into(compute: Callable[..., Any], out: Any, *arrays: Any) -> None:
     compute(arrays, out)
-
-
-def _stand_ins(value: Any, fill: Callable[..., Any]) -> Any:
-    """Arguments with arrays of zeros (or ones) in the place of arrays."""
-    if isinstance(value, np.ndarray):
-        return fill(value.shape, value.dtype)
-    if value.__class__ in (list, tuple):
-        return value.__class__([_stand_ins(v, fill) for v in value])
-    return value
-
-
-def _has_masks(values: Sequence[Any]) -> bool:
-    """Whether there are bools among a row's operands, or bytes, which may stand for them."""
-    for v in values:
-        if v.__class__ in (list, tuple):
-            if _has_masks(v):
-                return True
-        elif hasattr(v, "strides") and (v.dtype.kind == "b" or v.dtype == np.uint8):
-            return True
-    return False

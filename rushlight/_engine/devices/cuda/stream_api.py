@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight._engine.core.device import device as _torch_device
 from rushlight._engine.devices.cuda.api import backend, platform
-from rushlight._engine.devices.cuda.streams import Mark, Moment, Stream as Queue
+from rushlight._engine.devices.cuda.streams import Stream as Queue
 
 
 class Stream:
@@ -33,7 +33,8 @@ class Stream:
     @property
     def device(self) -> _torch_device:
         """The device."""
-        return self._queue.device.where  # type: ignore[no-any-return]
+        result: _torch_device = self._queue.device.where
+        return result
 
     @property
     def device_index(self) -> int:
@@ -76,7 +77,7 @@ class Stream:
 
     def query(self) -> bool:
         """Whether all work is done. Asking again and again gets there."""
-        return _advance(self._queue.mark())
+        return bool(self._queue.mark().advance())
 
     def synchronize(self) -> None:
         """Wait until all work is done."""
@@ -113,14 +114,6 @@ class ExternalStream(Stream):
         )
 
 
-def _advance(mark: Mark) -> bool:
-    """Whether the work before a mark is done; if not, one piece of it is done now, so that asking ends."""
-    if mark.done():
-        return True
-    mark.stream.run(mark.stream.finished + 1)
-    return False
-
-
 class Event:
     """A mark in a stream's queue. enable_timing: whether elapsed_time() may be asked; False by default."""
 
@@ -133,11 +126,12 @@ class Event:
     ) -> None:
         self.enable_timing, self._moment = enable_timing, None
 
-    _moment: Moment | None
+    _moment: Any
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark what is queued now in a stream, the current one if None."""
-        self._moment = Moment(current_stream()._queue if stream is None else stream._queue)
+        queue = current_stream()._queue if stream is None else stream._queue
+        self._moment = queue.moment(self.enable_timing)
 
     def wait(self, stream: Stream | None = None) -> None:
         """What is queued from now on in a stream runs after what is marked."""
@@ -145,7 +139,7 @@ class Event:
 
     def query(self) -> bool:
         """Whether what is marked is done. Asking again and again gets there."""
-        return self._moment is None or _advance(self._moment.mark)
+        return self._moment is None or bool(self._moment.mark.advance())
 
     def synchronize(self) -> None:
         """Wait until what is marked is done."""
@@ -156,18 +150,17 @@ class Event:
             device.alive()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this mark to another, of the simulator's own time; both must have been
-        reached.
+        """Milliseconds from this mark to another, of the device's time, or the simulator's own; both must
+        have been reached.
         """
         for event in (self, end_event):
             if not event.enable_timing:
                 raise ValueError("Both events must be created with argument 'enable_timing=True'.")
             if event._moment is None:
                 raise ValueError("Both events must be recorded before calculating elapsed time.")
-            if event._moment.time is None:
+            if not event._moment.reached():
                 raise ValueError("Both events must be completed before calculating elapsed time.")
-        start, end = self._moment.time, end_event._moment.time  # type: ignore[union-attr]
-        return (end - start) * 1000  # type: ignore[operator]
+        return float(self._moment.until(end_event._moment))
 
     @property
     def device(self) -> _torch_device | None:
@@ -177,7 +170,7 @@ class Event:
     @property
     def cuda_event(self) -> int:
         """A number that stands for the driver's handle."""
-        return id(self)
+        return 0 if self._moment is None else int(self._moment.handle)
 
     def __repr__(self) -> str:
         place = "uninitialized" if self._moment is None else f"{id(self):#x}"
@@ -229,5 +222,6 @@ def default_stream(device: Any = None) -> Stream:
 
 
 def is_current_stream_capturing() -> bool:
-    """False: nothing is captured."""
-    return False
+    """Whether this thread's current stream is being captured into a graph."""
+    capture = backend().capture
+    return capture is not None and capture.stream is backend().stream

@@ -21,6 +21,9 @@ MOST = 2048
 class Stream:
     """A queue of one device. number: 0 for the default stream."""
 
+    # Private to a graph's memory: what is freed there is not given back.
+    kept = False
+
     def __init__(self, device: Any, number: int, priority: int = 0) -> None:
         self.device, self.number, self.priority = device, number, priority
         self.queue: deque[Callable[[], None]] = deque()
@@ -51,10 +54,14 @@ class Stream:
         """The present end of the queue."""
         return Mark(self, self.queued)
 
+    def moment(self, timing: bool) -> Moment:
+        """A mark that notes when it is reached."""
+        return Moment(self)
+
     def wait_for(self, mark: Mark) -> None:
         """What is queued from now on runs after what another stream has queued up to a mark."""
-        if mark.stream is self:
-            return
+        if mark.stream is self or self.device.capture is not None:
+            return  # a graph's work is captured in the order in which it must run
         self.submit(mark.finish)
         for stream, place in (*mark.clock.items(), (mark.stream, mark.place)):
             self.clock[stream] = max(self.clock.get(stream, 0), place)
@@ -77,6 +84,13 @@ class Mark:
         """Whether the work before it is done."""
         return self.stream.finished >= self.place
 
+    def advance(self) -> bool:
+        """Whether the work before it is done; if not, one piece of it is done now, so that asking ends."""
+        if self.done():
+            return True
+        self.stream.run(self.stream.finished + 1)
+        return False
+
     def finish(self) -> None:
         """Do the work before it."""
         self.stream.run(self.place)
@@ -94,6 +108,19 @@ class Moment:
 
     def _reached(self) -> None:
         self.time = perf_counter()
+
+    def reached(self) -> bool:
+        """Whether its time is known."""
+        return self.time is not None
+
+    def until(self, other: Moment) -> float:
+        """Milliseconds from here to another moment, of the simulator's own time."""
+        return (other.time - self.time) * 1000  # type: ignore[operator]
+
+    @property
+    def handle(self) -> int:
+        """A number that stands for the driver's."""
+        return id(self)
 
 
 numbers = itertools.count(1)

@@ -19,6 +19,7 @@ import numpy as np
 from rushlight._engine.devices.cuda.streams import Mark
 from rushlight._engine.names.absent_devices import AcceleratorError
 from rushlight._engine.tensors.kind import Kind, kind as kind_of
+from rushlight._engine.tensors.lazy_views import empty
 
 Array = np.ndarray[Any, Any]
 _HEAD = "RUSHLIGHT_CUDA=...,check: "
@@ -128,12 +129,13 @@ def arriving(t: Any, mark: Mark, line: str) -> None:
         if name != "plain":
             setattr(made, name, getattr(t._k, name))
     made.special, made.mark, made.line = True, mark, line
-    t._hidden, t._k = t._a, made
-    del t._a
+    empty(t, t._a)
+    t._k = made
 
 
 def arrived(t: Any) -> Array:
     """What `_a` of such a tensor answers: the memory, if the copy is done; else AcceleratorError."""
     t._k.check()
     t._a, t._k = t._hidden, kind_of(t._k.dtype)
-    return t._a  # type: ignore[no-any-return]
+    result: Array = t._a
+    return result

@@ -22,6 +22,23 @@ FORKED = (
 )
 
 
+# What follows where something that cannot be captured was tried in a capture.
+SPOILT = (
+    "CUDA error: operation failed due to a previous error during capture\nSearch for "
+    "`cudaErrorStreamCaptureInvalidated' in https://docs.nvidia.com/cuda/cuda-runtime-api/"
+    f"group__CUDART__TYPES.html for more information.\n{_ADVICE}"
+)
+
+
+def capturing(what: str) -> str:
+    """The text for what is not allowed while a graph is captured."""
+    return (
+        "CUDA error: operation not permitted when stream is capturing\nSearch for "
+        "`cudaErrorStreamCaptureUnsupported' in https://docs.nvidia.com/cuda/cuda-runtime-api/"
+        f"group__CUDART__TYPES.html for more information.\n{_ADVICE}It was {what}, at {place()}"
+    )
+
+
 def is_programs(file: str) -> bool:
     """Whether a file of code is the program's, not this package's."""
     return not file.startswith(_PACKAGE) and not file.startswith("<")

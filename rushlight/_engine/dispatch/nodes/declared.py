@@ -9,7 +9,7 @@ from typing import Any
 from rushlight._engine.autograd.node import TRACES, Node, backward_name, next_seq
 from rushlight._engine.dispatch import node_names as names_of
 from rushlight._engine.dispatch.generated_code import compile_function
-from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved
+from rushlight._engine.dispatch.nodes.saved_arguments import KeptList, kept, saved
 from rushlight._engine.dispatch.nodes.saved_tensors import result_alias
 from rushlight._engine.ops.signature import Param
 from rushlight._engine.ops.table import Row
@@ -41,7 +41,7 @@ def record(_values, _out):
         attach(_node, _out)
     _node.next = ({edges})
     _node.hooks, _node.seq = None, next_seq()
-    _node.saved = Saved({{{values}}}, ({shapes}), ({kinds}), _results)
+    _node.saved = saved({{{values}}}, ({shapes}), ({kinds}), _results)
     if TRACES.record is not None:
         if TRACES.asked:
             TRACES.how = record_again, _out, _values
@@ -124,7 +124,7 @@ class Rules:
         params = self.row.params
         text = _RECORD.format(
             names=", ".join(p.name for p in params),
-            result="(False, [Kept(result_alias(_out))])" if self.keeps_result else "None",
+            result="(False, [kept(result_alias(_out))])" if self.keeps_result else "None",
             results="results(_out, True)" if self.keeps_result else "None",
             edges="".join(f"{_edge(p, p.name)}, " for p in self.tensor_params),
             values=", ".join(filter(None, (self._value(p) for p in params))),
@@ -138,8 +138,8 @@ class Rules:
             "attach": _attach,
             "results": self._results,
             "next_seq": next_seq,
-            "Saved": Saved,
-            "Kept": Kept,
+            "saved": saved,
+            "kept": kept,
             "KeptList": KeptList,
             "result_alias": result_alias,
             "nodes": self.nodes,
@@ -150,9 +150,9 @@ class Rules:
 
     def _value(self, p: Param) -> str:
         """Code of an item of Saved's values; empty for a tensor that the rule does not read."""
-        n, held = p.name, f"Kept({p.name})" if p.name in self.keeps else "None"
+        n, held = p.name, f"kept({p.name})" if p.name in self.keeps else "None"
         if p.is_list:
-            found = f"{{{n!r}: KeptList([Kept(_t) if isinstance(_t, Tensor) else _t for _t in {n}])}}"
+            found = f"{{{n!r}: KeptList([kept(_t) if isinstance(_t, Tensor) else _t for _t in {n}])}}"
             found = found if n in self.keeps else "{}"
             return f"**({found} if {n} and isinstance({n}[0], Tensor) else {{{n!r}: {n}}})"
         if not p.is_tensor:
@@ -165,7 +165,7 @@ class Rules:
         if not self.keeps_result:
             return None
         return multi, [
-            Kept(result_alias(t)) if isinstance(t, Tensor) and n not in self.unread else None
+            kept(result_alias(t)) if isinstance(t, Tensor) and n not in self.unread else None
             for n, t in enumerate(outs)
         ]
 

@@ -33,25 +33,29 @@ def place(v: Any, shape: tuple[int, ...]) -> Any:
 def apply(node: Any, grad: Tensor) -> list[Any]:
     """One gradient per operand, by the formulas derived from the node's own."""
     names, kept, places = node.saved
-    env = {"grad": grad}
-    for name, (value, version) in zip(names, kept, strict=True):
+    values: list[Any] = [grad]
+    for value, version in kept:
         if version >= 0:
-            value = check_version(node, value, version)
-            if name == "result" and LOCAL.enabled:
+            s = value._s
+            if (0 if s is None else s.version) != version:
+                check_version(node, value, version)
+            if LOCAL.enabled and names[len(values) - 1] == "result":
                 value = reattach(value, node)
-        env[name] = value
+        values.append(value)
+    formula_of, complex_ = node.formula, node.complex_
+    ways = formula_of.ways.get((names, complex_))
     results: list[Any] = []
     for number, e in enumerate(node.next):
         if e is None:
             results.append(None)
             continue
-        formula, uses = node.formula.gradient(number, node.complex_)
-        if formula is None:
-            g = grad * 0
-        elif formula == "grad":
+        formula, uses = (ways and ways[number]) or formula_of.way(number, complex_, names)
+        if formula.__class__ is str:  # "grad"
             g = grad
+        elif formula is None:
+            g = grad * 0
         else:
-            g = formula(*[env[u] for u in uses])
+            g = formula(*[values[u] for u in uses])
         if places is not None:
             shape, of = places[number]
             if shape is not None or g._k is not of:

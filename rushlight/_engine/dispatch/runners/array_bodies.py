@@ -45,7 +45,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
         for fact in ("_k.off_cpu", "_g is not None")
     )
     lines, scope = [f"    if {meta}:", f"        return _meta({names})"], dict[str, Any](_body=body)
-    if hasattr(body, "way"):
+    if hasattr(body, "resolve"):
         arguments = [_by_resolved(row, body, operands, ", ".join(arguments), lines, scope)]
     if row.refuse:
         scope["_TAKEN"], scope["_taken"] = refusal(row)

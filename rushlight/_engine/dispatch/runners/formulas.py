@@ -134,6 +134,9 @@ class Formula:
         # The generated dispatcher's own table: one kind, or (kind, number class), for same-kind operands.
         self.fast: dict[Any, Entry] = {}
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
+        # By the names of what a node kept: each operand's gradient, and which of (grad, *kept) are its
+        # operands; None where it was not asked for yet.
+        self.ways: dict[tuple[tuple[str, ...], bool], list[tuple[Any, tuple[int, ...]] | None]] = {}
         # Functions without a gradient (d of their atom is None) leave no node behind.
         self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
@@ -235,6 +238,10 @@ class Formula:
             taker = self._taker(values)
             if taker is not None:
                 return taker(self, values)
+        elif not LOCAL.enabled:
+            t = self._few(values)
+            if t is not None:
+                return t
         entry = self.entry(values)
         if entry.kind.backend is not None:
             values = tuple(brought(entry.kind, values))  # what a row's body made on the CPU, and nodes keep
@@ -252,6 +259,25 @@ class Formula:
                     self.record(entry, t, values)
                     break
         return t
+
+    def _few(self, values: Sequence[Any]) -> Tensor | None:
+        """The result of small tensors of one kind that lie densely, as gradients mostly are; else None."""
+        of = values[0]._k if values[0].__class__ is Tensor else None
+        entry = self.fast.get(of)
+        if entry is None or entry.kind.backend is not None:
+            return None
+        arrays = []
+        for v in values:
+            if v.__class__ is not Tensor or v._k is not of:
+                return None
+            a = v._a
+            if not a.flags.c_contiguous or a.size >= BIG:
+                return None
+            arrays.append(a)
+        try:
+            return wrap(entry.fn(*arrays), entry.kind)
+        except ValueError:
+            return None  # said by the general way
 
     def _taker(self, values: Sequence[Any]) -> Callable[[Formula, Any], Any] | None:
         """Who computes it in place of this formula: a level, a listener below autograd, or compile()."""
@@ -334,7 +360,7 @@ class Formula:
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = partial(self.record, entry), t, values
+                TRACES.how = Again(self, entry, node), t, values
             TRACES.record(node)
 
     def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
@@ -363,7 +389,7 @@ class Formula:
         t._g = node
         if TRACES.record is not None:
             if TRACES.asked:
-                TRACES.how = partial(self.record, entry), t, (a, b)
+                TRACES.how = Again(self, entry, node), t, (a, b)
             TRACES.record(node)
 
     def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -391,6 +417,14 @@ class Formula:
             found = self._gradients[key] = self._derive(number, complex_)
         return found
 
+    def way(self, number: int, complex_: bool, names: tuple[str, ...]) -> tuple[Any, tuple[int, ...]]:
+        """`gradient` of one operand for nodes that kept what bears these names; entered into `ways`."""
+        formula, uses = self.gradient(number, complex_)
+        order = ("grad", *names)
+        found = formula, tuple([order.index(u) for u in uses])
+        self.ways.setdefault((names, complex_), [None] * len(self.operands))[number] = found
+        return found
+
     def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
         wrt = symbol(self.operands[number])
         try:
@@ -403,6 +437,24 @@ class Formula:
             return None, ("grad",)
         conditions = [n for n in self.operands if n not in self.promoting]
         return gradient_formula(f"{self.name}_backward", expression, conditions)
+
+
+class Again:
+    """What makes a node again, on another result and other operands of the same kinds and shapes.
+
+    cls: the node's class. wanted: which operands have edges. names, kept: what its rule reads, (number of the
+    operand, or -1 for the result) of each. places: as in its `saved`.
+    """
+
+    def __init__(self, formula: Formula, entry: Entry, node: Any) -> None:
+        self.formula, self.entry, self.cls = formula, entry, entry.node
+        self.wanted = [e is not None for e in node.next]
+        self.names, _, self.places = node.saved
+        self.kept = [-1 if n == "result" else formula.operands.index(n) for n in self.names]
+
+    def __call__(self, t: Tensor, values: Sequence[Any]) -> None:
+        """Leave a node behind for the result `t`."""
+        self.formula.record(self.entry, t, values)
 
 
 def _refusal(text: str) -> Callable[[Any], Any]:

@@ -8,6 +8,7 @@ goes by `general`, which binds, checks and converts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, update_wrapper
 from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
@@ -17,6 +18,7 @@ from rushlight._engine.dispatch import arguments, factories, interpreters, out_a
 from rushlight._engine.dispatch.generated_code import key
 from rushlight._engine.dispatch.number_operands import NUMBERS
 from rushlight._engine.dispatch.runners.by_kind import runner
+from rushlight._engine.dispatch.runners.views import see
 from rushlight._engine.ops import signature
 from rushlight._engine.ops.table import REFUSALS, Row
 from rushlight._engine.tensors.storages.storage import whole
@@ -38,6 +40,14 @@ def build(row: Row) -> Callable[..., Any]:
     if not params or any(p.varargs and (i or p.type != "*Any" or row.out) for i, p in enumerate(params)):
         return general
     return _prologue(row, run, general, params, direct)
+
+
+@cache
+def build_before(row: Row, method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that takes more than its row (tensor, *ints): plain calls reach the row's plans at once."""
+    run = runner(row)
+    fast = _spread_prologue(row, run, method, row.params, _direct(row, run, row.params))
+    return update_wrapper(fast, method)
 
 
 def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any]:
@@ -128,6 +138,7 @@ def _door(
             "learn": getattr(run, "learn", None),
             "LOCAL": LOCAL,
             "whole": whole,
+            "see": see,
             **{f"_default_{p.name}": p.default for p in params},
         },
         direct,
@@ -150,13 +161,17 @@ def _planned(
             here = f"{n}.__class__ in PLAIN and " if p.takes_number else f"{n} is not None and "
             tracked.append(f"{here * (p.type != 'Tensor')}{n}._g is not None")
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
+    # A view's plan is mostly its step (views.see).
+    way = f"        if plan.__class__ is tuple:\n            return see(plan, {tensors[0]})\n" * (
+        row.kind == "view"
+    )
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
     return (
         f"    if not DETAILED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
         f"        _key = ({', '.join(keys)},)\n"
         f"        try:\n            plan = PLANS.get(_key)\n"
         f"        except TypeError:\n            return run({names})\n"
-        f"        if plan is not None:\n            return plan({', '.join(tensors)})\n"
+        f"{way}        if plan is not None:\n            return plan({', '.join(tensors)})\n"
         f"        found = learn(_key, {names})\n"
         f"        if found is not NotImplemented:\n            return found\n"
     )

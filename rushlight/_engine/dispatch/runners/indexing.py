@@ -7,13 +7,14 @@ and index_put, so that interpreters need to know nothing of brackets.
 from __future__ import annotations
 
 import operator
+import weakref
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
-from rushlight._engine.autograd.in_place import check_writable, track_view
+from rushlight._engine.autograd.in_place import check_writable, remember, track_view
 from rushlight._engine.core.conversion import number
 from rushlight._engine.core.layout import check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, constant, escape, settle
@@ -30,11 +31,13 @@ from rushlight._engine.tensors.indexing import FULL, WHOLE, Plan, parse
 from rushlight._engine.tensors.kind import kind
 from rushlight._engine.tensors.lazy_views import mark
 from rushlight._engine.tensors.meta import meta_array
-from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias, storage, wrap, wrap_view
+from rushlight._engine.tensors.storages.storage import INFERENCE
+from rushlight._engine.tensors.tensor import WRAPPED, Tensor, alias, storage, wrap
 
 Basic = tuple[Any, ...]
 Indices = tuple["Tensor | None", ...]
 _NUMBERS = (int, float, complex, bool, np.integer)
+_new, _reference, _seen = object.__new__, weakref.ref, advanced_indexing.view
 
 
 def getitem(self: Tensor, index: Any) -> Any:
@@ -164,11 +167,27 @@ def _by_rows(self: Tensor, plan: Plan) -> Any:
 
 
 def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
-    out = wrap_view(array, self)
-    how, of = (basic, ones), self._k
+    # As wrap_view and track_view, written out: brackets are the views that are taken most often.
+    s, of, how = self._s, self._k, (basic, ones)
+    if s is None or s is INFERENCE:
+        s = storage(self)
+    out: Tensor = _new(Tensor)
+    out._a = array
+    out._k = of.plain
+    out._g = None
+    out._i = 0
+    out._s = s
+    if self._g is None and not of.lazy:
+        out._b = (self, _again, how, (of, _again, how, _seen, how))
+        known = s.views
+        if known is None or len(known) >= s.prune_at:
+            remember(out, s)
+        else:
+            known.append(_reference(out))
+        return out
     if of.lazy:
         mark(out, of.conj, of.neg)
-    track_view(out, self, _again, how, None if of.lazy else (of, _again, how, advanced_indexing.view, how))
+    track_view(out, self, _again, how, None if of.lazy else (of, _again, how, _seen, how))
     if self._g is not None and LOCAL.enabled:
         last = last or parse(basic, self._l.shape).last
         indexing_nodes.record_view(self, out, basic, ones, last)

@@ -191,7 +191,8 @@ def planner(row: Row, run: Run) -> Run:
 
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
     planned.plans, planned.learn = plans, learn
-    return planned  # type: ignore[no-any-return]
+    result: Run = planned
+    return result
 
 
 def _plain(p: Param, value: Any) -> bool:
@@ -238,7 +239,8 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, l
     if script.failed:
         return found, None, []
     if not script.lines and answer.startswith("see(") and answer.count("(") == len(names) == 1:
-        return found, partial(see, script.scope[answer[4:].split(",")[0]]), []
+        step = script.scope[answer[4:].split(",")[0]]
+        return found, step if row.kind == "view" else partial(see, step), []
     lines = [*script.lines, f"return {answer}"]
     if not script.quiet:
         lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]

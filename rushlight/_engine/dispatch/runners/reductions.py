@@ -12,7 +12,7 @@ import numpy as np
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import check_size, wrap_dim, wrap_dims
-from rushlight._engine.core.layout import as_tuple
+from rushlight._engine.core.layout import as_tuple, spread
 from rushlight._engine.core.numpy_warnings import hush, restore
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.derive import cast, vjp
@@ -263,9 +263,11 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
+        if TAPE and not LOCAL.enabled and t._l.size == 1:
+            t = t.reshape(())  # or a dim of size 1 would keep its stride, which it has not below
         found: Tensor = t.expand(shape)
         return found
-    return wrap(np.broadcast_to(t._a, shape), t._k)
+    return wrap(spread(t._a, shape), t._k)
 
 
 def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -121,7 +121,8 @@ def wide(kind: str, element: str) -> str:
 
 def identity(kind: str, d: str) -> float | int:
     """What a reduction of nothing gives, in dtype `d`."""
-    return accumulate.identity(_HOW[kind], dt.BY_NAME[d].np)  # type: ignore[no-any-return]
+    result: float | int = accumulate.identity(_HOW[kind], dt.BY_NAME[d].np)
+    return result
 
 
 def combine(kind: str, d: str, a: Lane, b: Lane) -> Lane:

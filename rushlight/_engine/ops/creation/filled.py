@@ -64,7 +64,7 @@ class Fill(NamedTuple):
 def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:
     step = np.dtype(of).itemsize
     flat = np.empty(extent(Layout(sizes, strides)) * step, np.uint8)
-    return np.ndarray(sizes, of, flat, 0, tuple(s * step for s in strides))  # type: ignore[arg-type]
+    return np.ndarray(sizes, of, flat, 0, tuple(s * step for s in strides))
 
 
 def factory(body: Any = None, **facts: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,8 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
+from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
-
-
-def _spread(tensors: Any) -> Sequence[Any]:
-    """f(a, b) and f([a, b]) alike."""
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        return tensors[0]  # type: ignore[no-any-return]
-    return tensors  # type: ignore[no-any-return]
-
 
 # --- grids ----------------------------------------------------------------------------------------
 
@@ -28,7 +21,7 @@ def _spread(tensors: Any) -> Sequence[Any]:
 @composite(where=("torch",))
 def broadcast_tensors(tensors: "*Any" = ()):
     """Views of the tensors in the shape that all of them broadcast to."""
-    parts = _spread(tensors)
+    parts = spread_tensors("broadcast_tensors", tensors)
     shape = broadcast_shapes(*[t.shape for t in parts])
     return tuple(t.expand(shape) for t in parts)
 
@@ -44,7 +37,7 @@ def meshgrid(tensors: "*Any" = (), *, indexing: str | None = None):
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
             UserWarning,
         )
-    return _meshgrid(list(_spread(tensors)), "ij" if indexing is None else indexing)
+    return _meshgrid(list(spread_tensors("meshgrid", tensors)), "ij" if indexing is None else indexing)
 
 
 @composite(where=("aten",), planned=True)
@@ -86,7 +79,7 @@ def _check_mesh(parts: list[Any], indexing: str) -> None:
 @composite(where=("torch",))
 def cartesian_prod(tensors: "*Any" = ()):
     """All tuples with one element of each vector, as rows; of one vector, the vector."""
-    parts = _spread(tensors)
+    parts = spread_tensors("cartesian_prod", tensors)
     for t in parts:
         if t.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")

@@ -150,7 +150,7 @@ def random(input, from_: Any = None, to: Any = _LEFT_OUT, *, generator: Any = No
 
 def _whole(op: str, name: str, value: Any) -> int:
     if value.__class__ is int:
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{op}(): argument '{name}' must be int, not {type(value).__name__}")
     return operator.index(value)
@@ -210,7 +210,7 @@ def randint(
     bounds = (_whole("randint", "low", 0 if low is None else low), _whole("randint", "high", high))
     sizes, of = tuple([_whole("randint", "size", n) for n in size]), dt.int64 if dtype is None else dtype
     *_, few = (
-        (None,) if of in random_integers.DIGITS or _no_data(device) else random_integers.ranged(of, *bounds)
+        (None,) if of in distributions.DIGITS or _no_data(device) else random_integers.ranged(of, *bounds)
     )
     return filled(Fill(sizes_of(sizes), of.np), _random_array, "randint", generator, bounds, device, few)
 
@@ -290,10 +290,10 @@ def bernoulli(input, p: float | None = None, *, generator: Any = None) -> ArrayF
     of = dt.from_numpy_dtype(input.dtype)
     if p is not None:
 
-        def draw(engine: Engine, a: Array) -> Array:
+        def draw_alike(engine: Engine, a: Array) -> Array:
             return distributions.bernoulli(engine, a.size, of, p).reshape(a.shape)
-    else:
-        draw = distributions.bernoulli_each(input, of)
+
+    draw = draw_alike if p is not None else distributions.bernoulli_each(input, of)
     return lambda a: draw(engine_of("bernoulli", generator), a)
 
 

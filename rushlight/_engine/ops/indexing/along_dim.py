@@ -91,7 +91,7 @@ def _lines(shape: tuple[int, ...], dim: int, wanted: tuple[int, ...]) -> tuple[i
 
 def places_along(dim: int, index: Array) -> tuple[Array, ...]:
     """[.., index[.., i, ..], ..] as NumPy is told: an array for each dim."""
-    grid = list(np.indices(index.shape, sparse=True))
+    grid: list[Array] = list(np.indices(index.shape, sparse=True))
     grid[dim] = index
     return tuple(grid)
 

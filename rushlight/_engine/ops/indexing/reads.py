@@ -31,7 +31,7 @@ from rushlight._engine.ops.table import ROWS, Array, composite, index, opaque, v
 
 
 @view(name="_basic", where=("aten",), native=True)
-def BASIC(input, basic: tuple, ones: tuple) -> Any:
+def BASIC(input, basic: tuple[Any, ...], ones: tuple[int, ...]) -> Any:
     """The view of x[ints, slices, None, ...] (see tensors/indexing.py)."""
     return advanced_indexing.view, basic, ones
 

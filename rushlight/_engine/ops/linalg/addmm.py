@@ -13,7 +13,6 @@ from rushlight._engine.core.recording import fusing
 from rushlight._engine.ops.expressions import Expr, symbol
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import (
-    Array,
     bmm,
     conjugate,
     is_low_precision,
@@ -25,7 +24,7 @@ from rushlight._engine.ops.linalg.matmul import (
 )
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
 from rushlight._engine.ops.row_kernels import BIG, RowKernel
-from rushlight._engine.ops.table import ROWS, composite, contract, pointwise
+from rushlight._engine.ops.table import ROWS, Array, composite, contract, pointwise
 
 
 @pointwise(where=(), inplace=False)

@@ -29,7 +29,7 @@ from rushlight._engine.ops.table import ROWS, Array, Row, composite, opaque
 def _qr(input, mode: str) -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
     check_matrix("linalg.qr", input)
-    q, r = np.linalg.qr(input, mode="reduced" if mode == "r" else mode)
+    q, r = np.linalg.qr(input, mode="complete" if mode == "complete" else "reduced")
     return columns(q), columns(r)
 
 
@@ -59,7 +59,7 @@ def _qr_gradient(s: Any, grad_q: Any, grad_r: Any) -> Any:
 
 def _tall_gradient(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     """Walter and Lehmann (arXiv:1009.6112), for input with at least as many rows as columns."""
-    inner = r @ grad_r.mT.conj() if grad_r is not None else None
+    inner: Any = r @ grad_r.mT.conj() if grad_r is not None else None
     if grad_q is not None:
         part = grad_q.mT.conj() @ q
         inner = -part if inner is None else inner - part

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rushlight._engine.core.errors import LinAlgError
 from rushlight._engine.core.results import named
-from rushlight._engine.ops.linalg.matrix_checks import Array, check_square, columns, dagger, diagonal_of
-from rushlight._engine.ops.table import ROWS, composite, opaque
+from rushlight._engine.ops.linalg.matrix_checks import check_square, columns, dagger, diagonal_of
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
 def failed(op: str, a: Array, what: str, compute: Any) -> LinAlgError:
@@ -34,10 +34,14 @@ def _settled(op: str, a: Array, compute: Any) -> Any:
         raise failed(op, a, "eigenvalues", compute) from None
 
 
+def _triangle(uplo: str) -> Literal["L", "U"]:
+    return "L" if uplo in "Ll" else "U"
+
+
 @opaque(name="_eigh", where=("aten",), node="linalg_eigh")
 def _eigh(A, uplo: str) -> tuple[Array, Array]:
     """(eigenvalues in ascending order, eigenvectors as columns)."""
-    values, vectors = _settled("linalg.eigh", A, lambda a: np.linalg.eigh(a, uplo))
+    values, vectors = _settled("linalg.eigh", A, lambda a: np.linalg.eigh(a, _triangle(uplo)))
     return values, columns(vectors)
 
 
@@ -94,7 +98,7 @@ def linalg_eigh(input, UPLO: str = "L"):
 @opaque(name="_eigvalsh", where=("aten",), node="linalg_eigh")
 def _eigvalsh(A, uplo: str) -> Array:
     """The eigenvalues alone."""
-    return np.asarray(_settled("linalg.eigh", A, lambda a: np.linalg.eigvalsh(a, uplo)))
+    return np.asarray(_settled("linalg.eigh", A, lambda a: np.linalg.eigvalsh(a, _triangle(uplo))))
 
 
 @_eigvalsh.gradient

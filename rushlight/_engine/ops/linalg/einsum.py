@@ -34,7 +34,7 @@ def _einsum(operands: list[Tensor], equation: str) -> Array:
 def _einsum_gradient(s: Any, grad: Any) -> Any:
     inputs, out = s.equation.split("->")
     terms = inputs.split(",")
-    tensors, results = s.operands, []
+    tensors, results = s.operands, list[Any]()
     for i, (labels, t) in enumerate(zip(terms, tensors, strict=True)):
         if t._g is None:
             results.append(None)
@@ -74,6 +74,9 @@ def _on_diagonal(found: Any, labels: str, unique: str, t: Any) -> Any:
 def einsum(equation: Any, operands: "*Any" = ()):
     """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
     if not isinstance(equation, str):
+        if not hasattr(equation, "_k"):
+            kind = type(equation).__name__
+            raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind}")
         one = not operands or not isinstance(operands[0], (list, tuple))  # one operand and its labels
         equation, operands = _sublists((equation, operands) if one else (equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):

@@ -15,7 +15,6 @@ from rushlight._engine.core.dtype import int32
 from rushlight._engine.core.results import named
 from rushlight._engine.ops.linalg.matmul import product
 from rushlight._engine.ops.linalg.matrix_checks import (
-    Array,
     batch_of,
     check_equation,
     check_matrix,
@@ -27,7 +26,7 @@ from rushlight._engine.ops.linalg.matrix_checks import (
     reporting,
     size_of,
 )
-from rushlight._engine.ops.table import ROWS, composite, opaque
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
 @composite(out=True)

@@ -199,7 +199,7 @@ def matmul(input, other):
     """The matrix product with broadcast batch dims; vectors count as rows or columns."""
     n, k = input._l.ndim, other._l.ndim
     if n == 2 and k == 2:
-        return mm(input, other)
+        return mm.call(input, other)
     if n == 1 and k == 1:
         return dot(input, other)
     if n == 2 and k == 1:

@@ -8,6 +8,7 @@ from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.matmul import matmul
 from rushlight._engine.ops.linalg.matrix_checks import check_square, is_inexact
+from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import ROWS, composite
 
 
@@ -118,7 +119,7 @@ def chain_matmul(matrices: "*Any" = ()):
     """linalg.multi_dot of matrices, given one by one; a single one is returned as it is."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
-    for t in matrices:
+    for t in spread_tensors("chain_matmul", matrices):
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(list(matrices))

@@ -12,7 +12,6 @@ from rushlight._engine.core.results import named
 from rushlight._engine.ops.linalg.lu import factor
 from rushlight._engine.ops.linalg.matrix_checks import (
     SINGULAR,
-    Array,
     batch_of,
     blame,
     check_equation,
@@ -25,7 +24,7 @@ from rushlight._engine.ops.linalg.matrix_checks import (
     infos,
     reporting,
 )
-from rushlight._engine.ops.table import ROWS, composite, opaque
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 # --- triangular equations -------------------------------------------------------------------------
 

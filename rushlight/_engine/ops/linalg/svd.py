@@ -12,7 +12,6 @@ from rushlight._engine.core.results import named
 from rushlight._engine.ops.indexing.along_dim import legacy
 from rushlight._engine.ops.linalg.eigen import check_phase, failed, gaps
 from rushlight._engine.ops.linalg.matrix_checks import (
-    Array,
     batch_of,
     check_matrix,
     check_square,
@@ -21,7 +20,7 @@ from rushlight._engine.ops.linalg.matrix_checks import (
     diagonal_of,
     has_lapack,
 )
-from rushlight._engine.ops.table import ROWS, composite, opaque
+from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
 @composite

@@ -20,8 +20,12 @@ _F = ("nn.functional",)
 
 def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n :]
-    wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
-    if n > 1 and isinstance(output_size, (list, tuple)) and x.ndim <= len(wanted):
+    alone = isinstance(output_size, int) or output_size is None
+    wanted = (output_size,) * n if alone else output_size
+    if not isinstance(wanted, (list, tuple)) or any(isinstance(o, (str, float)) for o in wanted):
+        kind = type(wanted).__name__
+        raise TypeError(f"{op}(): argument 'output_size' (position 2) must be tuple of ints, not {kind}")
+    if n > 1 and not alone and x.ndim <= len(wanted):
         raise ValueError(f"Input dimension should be at least {len(wanted) + 1}; {op}() got {list(x.shape)}")
     if len(wanted) != n:
         raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got {list(wanted)}")
@@ -108,7 +112,7 @@ def _adaptive_max(input, out: Ints) -> ArrayFunction:
     def run(a: Array) -> tuple[Array, Array]:
         best, place = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
         for where in np.ndindex(*out):
-            cut = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
+            cut: tuple[Any, ...] = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
             flat = a[cut].reshape(*lead, (inside := numbers[cut].reshape(-1)).size)
             at = flat.argmax(-1)
             best[(..., *where)] = np.take_along_axis(flat, at[..., None], -1)[..., 0]

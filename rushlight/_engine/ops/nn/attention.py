@@ -10,10 +10,9 @@ import numpy as np
 from rushlight._engine.core.dtype import bool_
 from rushlight._engine.core.recording import fusing
 from rushlight._engine.core.services import service
-from rushlight._engine.ops.linalg.matmul import Array
 from rushlight._engine.ops.nn.softmax import _softmax
 from rushlight._engine.ops.resolved import resolved
-from rushlight._engine.ops.table import ROWS, composite
+from rushlight._engine.ops.table import ROWS, Array, composite
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
@@ -138,11 +137,9 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
 _attention.kernel(resolved(lambda *how: service("attention")(*how) or NotImplemented))
 
 
-_attention.gradient(
-    lambda s, grad, unused=None: _attention_backward(
-        grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale
-    )
-)
+@_attention.gradient
+def _attention_gradient(s: Any, grad: Any, unused: Any = None) -> Any:
+    return _attention_backward(grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale)
 
 
 @composite(name="_attention_backward", where=("aten",))

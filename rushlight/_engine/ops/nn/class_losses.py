@@ -44,7 +44,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
     classes = sizes[len(sizes) > 1]
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
-    if weight is not None and weight.numel() != classes:
+    if weight is not None and (weight.ndim != 1 or weight.numel() != classes):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no "
             f"classes but got weight tensor of shape: {list(weight.shape)}"
@@ -55,7 +55,7 @@ def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
     if _plain(target, classes, -1):
-        return counted  # type: ignore[no-any-return]
+        return counted
     wrong = counted & ((target < 0) | (target >= classes))
     if wrong.any():
         raise IndexError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
@@ -198,7 +198,7 @@ def _rows_loss_kernel(x: Array, t: Array, ignore_index: int, reduction: str) -> 
     def run(x: Array, t: Array) -> tuple[Array, Array]:
         count = many if _plain(t, classes, ignore_index) else in_range(t, classes, ignore_index).sum()
         if reduction == "none":
-            return loss_of_rows(1, x, t[:, None], ignore)  # type: ignore[no-any-return]
+            return loss_of_rows(1, x, t[:, None], ignore)
         losses, lse = (kernel.large if x.size >= BIG else kernel.fn)(x, t, ignored)
         total = np.add.reduce(losses)
         return np.asarray(total / of(count) if reduction == "mean" else total), lse

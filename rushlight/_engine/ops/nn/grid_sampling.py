@@ -37,7 +37,9 @@ _WARNING = (
 class _Rows:
     """What points are computed by, of tensors; expressions have atoms. Whole numbers have no gradient."""
 
-    __getattr__ = staticmethod(ROWS.__getitem__)
+    def __getattr__(self, name: str) -> Any:
+        return ROWS[name]
+
     floor, cast = staticmethod(lambda x: x.detach().floor()), staticmethod(lambda x, arg: x.long())
 
 
@@ -129,11 +131,6 @@ def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
 
 def _check(input: Array, grid: Array, mode: str) -> None:
     shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
-        raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
-            f"but got {shapes}"
-        )
     if input.dtype != grid.dtype:
         raise RuntimeError(
             f"grid_sampler(): expected scalar type {legacy(input)} but found "
@@ -147,6 +144,11 @@ def _check(input: Array, grid: Array, mode: str) -> None:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, "
             f"but got grid with sizes {list(grid.shape)}"
+        )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
+            f"but got {shapes}"
         )
     if 0 in input.shape[2:]:
         raise RuntimeError(
@@ -194,7 +196,7 @@ def _grid_sample_kernel(input: Array, grid: Array, *how: Any) -> ArrayFunction:
     def sample(input: Array, grid: Array) -> Array:
         start, grid = np.array(address(input)), grid.transpose(first).copy()
         if loop is None:
-            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)  # type: ignore[no-any-return]
+            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)
         out = np.empty(shape, of)
         loop(start, offsets, grid, *given, out)
         return out
@@ -288,9 +290,20 @@ def affine_grid(theta, size: Any, align_corners: bool | None = None):
     if align_corners is None:
         warn(_WARNING, UserWarning)
     space = size[2:]
+    if align_corners and min(space) == 1:
+        warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the documentation of "
+            "affine_grid for details.",
+            UserWarning,
+        )
     axes = []
     for n in space:
-        line = ROWS["linspace"](-1, 1, n, dtype=theta.dtype) if n > 1 else theta.new_zeros(1)
+        line = (
+            ROWS["linspace"](-1, 1, n, dtype=theta.dtype, device=theta.device)
+            if n > 1
+            else theta.new_zeros(1)
+        )
         axes.append(line if align_corners else line * ((n - 1) / n))
     points = [*ROWS["meshgrid"](*axes, indexing="ij")][::-1]
     base = ROWS["stack"]([*points, theta.new_ones(space)], -1).view(1, -1, len(space) + 1)

@@ -46,7 +46,8 @@ def margin_ranking_loss(input1, input2, target, margin: float = 0):
 def broadcast_margin_ranking_loss(input1, input2, target, margin: float = 0.0, reduction: int | str = 1):
     """The same of tensors that are broadcast; reduction also as 0 for none, 1 for the mean, 2 for the sum."""
     terms = (-target * (input1 - input2) + float(margin)).clamp(min=0)
-    named = {0: "none", 1: "mean", 2: "sum"}.get(reduction, reduction)
+    names: dict[int | str, str] = {0: "none", 1: "mean", 2: "sum"}
+    named = names.get(reduction, str(reduction))
     return reduced(terms, reduction_of(named, None, None))
 
 
@@ -426,8 +427,8 @@ def _ends(times: Ints, lengths: Ints) -> tuple[Array, Array, Array]:
 
 def _trellis(targets: Array, lengths: Ints, blank: int) -> tuple[Array, Array, Array]:
     """Labels with blanks around, the numbers of their rows, and where each row ends."""
-    places, *others = _layout(lengths, targets.shape)
-    return np.concatenate((targets.reshape(-1), (blank,))).take(places), *others
+    places, rows, ends = _layout(lengths, targets.shape)
+    return np.concatenate((targets.reshape(-1), (blank,))).take(places), rows, ends
 
 
 @lru_cache(maxsize=32)

@@ -15,8 +15,9 @@ from rushlight._engine.ops.creation.copying import in_format
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.nn.norm_parameters import check_channels, check_dtypes, check_shape
 from rushlight._engine.ops.reductions.statistics import distances
+from rushlight._engine.ops.resolved import resolved
 from rushlight._engine.ops.row_expressions import extent, reduce_
-from rushlight._engine.ops.row_kernels import BIG, RowKernel
+from rushlight._engine.ops.row_kernels import BIG, RowKernel, is_watched
 from rushlight._engine.ops.table import ROWS, composite, pointwise
 
 
@@ -75,11 +76,11 @@ def _input_gradient(*given: str) -> tuple[Any, ...]:
     return (_RSTD * (g - reduce_("add", g) / extent() - hat * reduce_("add", g * hat) / extent()),)
 
 
-_forward = {
+_forward: dict[tuple[str, ...], RowKernel] = {
     given: RowKernel(partial(_normalised, *given), ("x", "eps", *given), ("eps",))
     for given in ((), ("weight",), ("bias",), ("weight", "bias"))
 }
-_backward = {
+_backward: dict[tuple[str, ...], RowKernel] = {
     given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean", "rstd", *given), ("mean", "rstd"))
     for given in ((), ("weight",))
 }
@@ -100,14 +101,24 @@ def _normalize_rows(input, eps: float, weight: Tensor | None = None, bias: Tenso
 
 
 @_normalize_rows.kernel
+@resolved
 def _normalize_rows_kernel(a: Any, eps: float, weight: Any, bias: Any) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
     number = np.array([eps], np.float32 if a.itemsize <= 2 else a.dtype)
-    found = _forward[*more,](-1, a, number, *more.values())
-    if found is NotImplemented:
-        return found
-    hat, center, rstd = found
-    return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
+    forward = _forward[*more,]
+    kernel = forward.compiled(a, number, *more.values())
+    if kernel is NotImplemented or not a.ndim or not a.size:
+        return NotImplemented
+    alone = number.reshape(()) if a.flags.c_contiguous and a.size < BIG else None
+
+    def run(a: Any, *more: Any) -> Any:
+        if alone is None or is_watched():
+            hat, center, rstd = forward(-1, a, number, *more)
+        else:
+            hat, center, rstd = kernel.fn(a, alone, *more)
+        return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
+
+    return run
 
 
 @_normalize_rows.gradient
@@ -410,7 +421,8 @@ def _update_running(
     ):
         if running is not None:
             fresh = fresh.detach().reshape(-1) * scale
-            running._follow_((1 - momentum) * running.detach() + momentum * fresh)
+            old = running if running._g is None else running.detach()
+            running._follow_((1 - momentum) * old + momentum * fresh)
 
 
 @composite(where=("nn.functional",), planned=True)

@@ -19,7 +19,7 @@ import numpy as np
 from rushlight._engine.core.services import service
 from rushlight._engine.ops.expressions import Expr, m, symbol
 from rushlight._engine.ops.linalg import matmul
-from rushlight._engine.ops.linalg.matmul import Array
+from rushlight._engine.ops.table import Array
 
 Weights = tuple[Array, Array | None, Array | None]  # recurrent, its bias, projection
 Span = tuple[int, int, int]  # first row, end, number of rows
@@ -222,7 +222,7 @@ class Forward(_Direction):
         self.out, self.h, *rest = results
         self.kept = rest.pop() if CELLS[mode].kept else None
         self.c = rest.pop() if rest else None
-        self.bias = [] if b is None else b.reshape(self.count, size)
+        self.bias: Any = [] if b is None else b.reshape(self.count, size)
         self.kernel, self.packed = _step(mode, gates.dtype.name, b is not None), _packed(w.T, self.count)
         self.s, self.y = np.empty((len(h0), w.shape[0]), w.dtype), np.empty((len(h0), size), w.dtype)
 
@@ -235,9 +235,9 @@ class Forward(_Direction):
     def loop(self, do: Any = Now, low: int = 0, high: int | None = None) -> None:
         """All steps, of these sequences of the batch."""
         kept, projection = self.kept, self.projection
-        h, own, c, sums, ends = [
-            None if a is None else a[low:high] for a in (self.h, self.h, self.c, self.s, self.y)
-        ]
+        h = own = self.h[low:high]
+        c = None if self.c is None else self.c[low:high]
+        sums, ends = self.s[low:high], self.y[low:high]
         steps = _of(self.steps, low, high)
         for (i, j, n), (_, _, following) in zip(steps, [*steps[1:], (0, 0, -1)], strict=False):
             y, s = self.out[i:j] if projection is None else ends[:n], sums[:n]

@@ -79,7 +79,10 @@ def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Arra
         return lambda a: a
     lead = len(shape) - len(pads)
     sizes = (*shape[:lead], *[n + low + high for n, (low, high) in zip(shape[lead:], pads, strict=True)])
-    inside = (..., *[slice(low, low + n) for n, (low, _) in zip(shape[lead:], pads, strict=True)])
+    inside: tuple[Any, ...] = (
+        ...,
+        *[slice(low, low + n) for n, (low, _) in zip(shape[lead:], pads, strict=True)],
+    )
 
     def run(a: Array) -> Array:
         # Zeros cost nothing where memory is fresh.
@@ -125,9 +128,10 @@ def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, pad: In
     into = np.zeros((*lead, *[size + a + b for size, (a, b) in zip(space, pads, strict=True)]), columns.dtype)
     taps = itertools.product(*map(range, kernel))
     for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
-        into[cut] += columns[(*[slice(None)] * len(lead), *place)]
-    inside = [slice(p, p + size) for p, size in zip(pad, space, strict=True)]
-    return np.ascontiguousarray(into[(..., *inside)])
+        tap: tuple[Any, ...] = (*[slice(None)] * len(lead), *place)
+        into[cut] += columns[tap]
+    inside: tuple[Any, ...] = (..., *[slice(p, p + size) for p, size in zip(pad, space, strict=True)])
+    return np.ascontiguousarray(into[inside])
 
 
 def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:

@@ -62,7 +62,9 @@ def _softmax(input, dim: int):
     return e / sum(e, dim, True)
 
 
-_softmax.gradient(lambda s, grad: _softmax_backward(grad, s.result, s.dim))
+@_softmax.gradient
+def _softmax_gradient(s: Any, grad: Any) -> Any:
+    return _softmax_backward(grad, s.result, s.dim)
 
 
 @composite(where=("aten",), fused=_softmax_back.of_row)
@@ -81,7 +83,9 @@ def _log_softmax(input, dim: int):
     return shifted - log(sum(exp(shifted), dim, True))
 
 
-_log_softmax.gradient(lambda s, grad: _log_softmax_backward(grad, s.result, s.dim))
+@_log_softmax.gradient
+def _log_softmax_gradient(s: Any, grad: Any) -> Any:
+    return _log_softmax_backward(grad, s.result, s.dim)
 
 
 @composite(where=("aten",), fused=_log_softmax_back.of_row)

@@ -209,14 +209,13 @@ def unique(
         found = (_slices(input, d, first), back.reshape(-1), count)
         return _chosen(found, return_inverse, return_counts)
     flat = comparable(input).reshape(-1)
-    values, *more = (
-        np.unique(flat, False, return_inverse, return_counts, equal_nan=False)
-        if (return_inverse or return_counts)
-        else (np.unique(flat, equal_nan=False),)
-    )
-    back = more.pop(0).reshape(input.shape) if return_inverse else None
-    count = more.pop(0) if return_counts else None
-    return _chosen((values.astype(input.dtype), back, count), return_inverse, return_counts)
+    options: Any = {"return_inverse": return_inverse, "return_counts": return_counts, "equal_nan": False}
+    if not return_inverse and not return_counts:
+        return _chosen((np.unique(flat, **options).astype(input.dtype), None, None), False, False)
+    values, *more = np.unique(flat, **options)
+    inverse = more.pop(0).reshape(input.shape) if return_inverse else None
+    counts = more.pop(0) if return_counts else None
+    return _chosen((values.astype(input.dtype), inverse, counts), return_inverse, return_counts)
 
 
 @opaque(vjp=_underivable("unique_consecutive"))

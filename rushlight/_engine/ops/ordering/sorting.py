@@ -43,7 +43,7 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
     if a.dtype.kind in "iub":
         return (~a).argsort(d, "stable")  # ~a falls where a rises, without overflow
     turned = (slice(None),) * d + (slice(None, None, -1),)
-    return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]  # type: ignore[no-any-return]
+    return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]
 
 
 # --- keys that hold value and position ------------------------------------------------------------

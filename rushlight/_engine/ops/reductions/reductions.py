@@ -18,7 +18,7 @@ def _folded(name: str, combine: str, doc: str, **facts: Any) -> Row:
     def body(input) -> Reduction:
         return Reduction(combine, input)
 
-    return reduce(body, name=name, doc=doc, **facts)  # type: ignore[no-any-return]
+    return reduce(body, name=name, doc=doc, **facts)
 
 
 sum = _folded("sum", "add", "The sum; integers are added up in int64.", dtypes="sum")

@@ -13,6 +13,7 @@ from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.layout import has_channels_last
 from rushlight._engine.core.promotion import promote_types
 from rushlight._engine.ops.resolved import ArrayFunction, resolved
+from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import ROWS, Array, composite, opaque
 
 
@@ -56,6 +57,11 @@ def _check_cat(shapes: list[tuple[int, ...]], dim: int) -> int:
     return d
 
 
+def _lie_as_joined(tensors: Sequence[Array]) -> bool:
+    """Whether NumPy's result lies as PyTorch's does without being told: row by row, or in channels last."""
+    return _last(tensors) or all([t.flags.c_contiguous for t in tensors])
+
+
 @composite(where=("torch",), aliases=("concat", "concatenate"), out=True, out_apart=True, planned=True)
 def cat(tensors: list[Tensor], dim: int = 0):
     """The tensors one after the other along an existing dim."""
@@ -70,17 +76,20 @@ def _last(tensors: Sequence[Array]) -> bool:
 
 
 @opaque(name="_cat", where=("aten",), node="cat", quiet=True)
-def _cat(tensors: list[Tensor], dim: int) -> Array:
+@resolved
+def _cat(tensors: list[Tensor], dim: int) -> ArrayFunction:
     """cat of tensors of one dtype."""
-    try:
-        found = np.concatenate(tensors, dim)
-    except ValueError:
-        d = _check_cat([t.shape for t in tensors], dim)
-        taken = [t for t in tensors if not _skipped(t.shape)]
-        found = np.concatenate(taken, d) if taken else np.empty(0, tensors[0].dtype)
-    if not found.flags.c_contiguous and not _last(tensors):
-        found = np.ascontiguousarray(found)
-    return found
+    d, of = _check_cat([t.shape for t in tensors], dim), tensors[0].dtype
+    taken = [i for i, t in enumerate(tensors) if not _skipped(t.shape)]
+    if not taken:
+        return lambda tensors: np.empty(0, of)
+    if len(taken) < len(tensors):
+        return lambda tensors: np.concatenate([tensors[i] for i in taken], d)
+    if _lie_as_joined(tensors):
+        return lambda tensors: np.concatenate(tensors, d)
+    first = tensors[0].shape
+    shape = (*first[:d], sum([t.shape[d] for t in tensors]), *first[d + 1 :])
+    return lambda tensors: np.concatenate(tensors, d, np.empty(shape, of))
 
 
 @_cat.gradient
@@ -123,10 +132,10 @@ def _stack(tensors: list[Tensor], dim: int) -> ArrayFunction:
             if not first
             else (np.concatenate([t[..., None] for t in tensors], d, np.empty(shape, of)))
         )
-    joined = None if _last(tensors) else (*first[:d], len(tensors) * first[d], *first[d + 1 :])
-    return lambda tensors: np.concatenate(
-        tensors, d, None if joined is None else np.empty(joined, of)
-    ).reshape(shape)
+    if _lie_as_joined(tensors):
+        return lambda tensors: np.concatenate(tensors, d).reshape(shape)
+    joined = (*first[:d], len(tensors) * first[d], *first[d + 1 :])
+    return lambda tensors: np.concatenate(tensors, d, np.empty(joined, of)).reshape(shape)
 
 
 _stack.gradient(lambda s, grad: list(grad.unbind(s.dim)))
@@ -166,7 +175,7 @@ _stacked(
 @composite(where=("torch",))
 def block_diag(tensors: "*Any" = ()):
     """The matrices along the diagonal of a matrix of zeros."""
-    parts = [t if t.ndim > 1 else ROWS["atleast_2d"](t) for t in tensors]
+    parts = [t if t.ndim > 1 else ROWS["atleast_2d"](t) for t in spread_tensors("block_diag", tensors)]
     for place, t in enumerate(parts):
         if t.ndim > 2:
             raise RuntimeError(

@@ -145,7 +145,8 @@ def _steps(places: Array) -> slice:
 
 def _moves(shape: Any, pad: Any, mode: str) -> tuple[list[int], Any, list[tuple[Any, Any, int]]]:
     """(sizes with the ends, where `shape` lies in them, which part is a copy of which along which dim)."""
-    count, moves, pairs = len(pad) // 2, [], _pairs(pad, len(shape))
+    count, pairs = len(pad) // 2, _pairs(pad, len(shape))
+    moves: list[tuple[Any, Any, int]] = []
     core = [slice(low, low + n) for n, (low, _) in zip(shape, pairs, strict=True)][-count:]
     rows = list(core)
     for d in range(-1, -1 - count, -1):
@@ -153,14 +154,8 @@ def _moves(shape: Any, pad: Any, mode: str) -> tuple[list[int], Any, list[tuple[
         places = _PLACES[mode](n, *pairs[d]) + low
         for to in (slice(low), slice(low + n, None)):
             if len(places[to]):
-                moves.append(
-                    (
-                        *tuple(
-                            (..., *rows[:d], at, *rows[count + d + 1 :]) for at in (to, _steps(places[to]))
-                        ),
-                        d,
-                    )
-                )
+                before, after = rows[:d], rows[count + d + 1 :]
+                moves.append(((..., *before, to, *after), (..., *before, _steps(places[to]), *after), d))
         rows[d] = slice(None)
     return [n + low + high for n, (low, high) in zip(shape, pairs, strict=True)], (..., *core), moves
 

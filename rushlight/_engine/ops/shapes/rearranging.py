@@ -96,7 +96,7 @@ def roll(input, shifts: Ints, dims: Ints | None = ()) -> Array:
 def _rolled(a: Array, step: int, d: int) -> Array:
     before, kept = (slice(None),) * d, -step % max(a.shape[d], 1)
     parts = a[(*before, slice(kept, None))], a[(*before, slice(kept))]
-    return ROWS["_cat"].body(parts, d)  # type: ignore[no-any-return]
+    return ROWS["_cat"].body(parts, d)
 
 
 roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims))
@@ -290,6 +290,8 @@ def pixel_shuffle(input, upscale_factor: int):
     """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
     r = upscale_factor
     _check_shuffle("pixel_shuffle", input, r, "upscale_factor")
+    if r * r >= 2**63:
+        raise ValueError(f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}")
     *lead, c, h, w = input.shape
     if c % (r * r):
         raise RuntimeError(

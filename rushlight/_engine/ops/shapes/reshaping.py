@@ -9,6 +9,7 @@ import numpy as np
 from rushlight._engine.core.errors import wrap_dim, wrap_dims
 from rushlight._engine.core.layout import Layout, as_tuple, infer_size, view_strides
 from rushlight._engine.ops.shapes.views import permuted
+from rushlight._engine.ops.signature import spread_tensors
 from rushlight._engine.ops.table import composite, view
 
 
@@ -100,7 +101,7 @@ def _view(input: Layout, size: "*Ints") -> Layout:
 def reshape(input, shape: "*Ints"):
     """The elements in row-major order in another shape: a view where one exists, else a copy."""
     shape = as_tuple(shape)
-    a = input._a
+    a = input._l
     if not a.flags.c_contiguous:
         sizes = infer_size(shape, a.size)
         if view_strides(a.shape, [s // a.itemsize for s in a.strides], sizes) is None:
@@ -188,10 +189,9 @@ def _at_least(ndim: int, grow: Any) -> None:
     """The row atleast_NDIMd, of one tensor or several."""
 
     def body(tensors: "*Any" = ()):
-        if isinstance(tensors, tuple) and len(tensors) == 1 and hasattr(tensors[0], "_a"):
-            return grow(tensors[0])
-        parts = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-        return tuple([grow(t) for t in parts])
+        grown = tuple([grow(t) for t in spread_tensors(f"atleast_{ndim}d", tensors)])
+        alone = len(tensors) == 1 and not isinstance(tensors[0], (list, tuple))
+        return grown[0] if alone else grown
 
     composite(body, name=f"atleast_{ndim}d", where=("torch",), doc=f"With dims of size 1, {ndim} in all.")
 

@@ -81,7 +81,7 @@ def movedim(input, source: Ints, destination: Ints):
             f"movedim: Invalid source or destination dims: source ({list(src)} dims) should "
             f"contain the same number of dims as destination ({list(dst)} dims)"
         )
-    src, dst = ([wrap_dim(d, input.ndim) for d in dims] for dims in (src, dst))
+    src, dst = (tuple([wrap_dim(d, input.ndim) for d in dims]) for dims in (src, dst))
     for name, dims in (("source", src), ("destination", dst)):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
@@ -123,8 +123,11 @@ def narrow(input, dim: int, start: int | Tensor, length: int):
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if not isinstance(start, int):
-        if getattr(start, "ndim", 1) or start.dtype.category != 1:
-            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        if hasattr(start, "_k"):
+            if start.ndim or start.dtype.category != 1:
+                raise RuntimeError("start must be an 0-dim integral Tensor.")
+        elif not hasattr(start, "__index__"):
+            raise TypeError(f"narrow(): argument 'start' must be int or Tensor, not {type(start).__name__}")
         start = int(start)
     d = wrap_dim(dim, input.ndim)
     size = input.shape[d]

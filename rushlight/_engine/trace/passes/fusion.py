@@ -17,9 +17,9 @@ import numpy as np
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.ops.expressions import Expr, m, substitute, symbol, toposort
 from rushlight._engine.ops.row_expressions import COSTLY
-from rushlight._engine.trace.passes.kernel_nodes import Array, Kernel, node
+from rushlight._engine.trace.passes.kernel_nodes import Kernel, node
 from rushlight._engine.trace.passes.lowering import lowered
-from rushlight._engine.trace.recorder import Entry, root, roots
+from rushlight._engine.trace.recorder import Array, Entry, root, roots
 
 # Beyond these a kernel spills more than fusion saves.
 _MOST_ARRAYS, _MOST_NODES = 14, 96
@@ -248,4 +248,5 @@ def _key(a: Array) -> Any:
 
 
 def _same(a: Array, b: Array) -> bool:
-    return _key(a) == _key(b)
+    result: bool = _key(a) == _key(b)
+    return result

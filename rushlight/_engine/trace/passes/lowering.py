@@ -19,8 +19,8 @@ from rushlight._engine.ops.expressions import Expr, const, m, substitute, symbol
 from rushlight._engine.ops.linalg.matmul import is_large_product, is_low_precision
 from rushlight._engine.ops.nn import class_losses
 from rushlight._engine.ops.row_expressions import reduce_
-from rushlight._engine.trace.passes.kernel_nodes import Array, Product, node
-from rushlight._engine.trace.recorder import Entry, root, roots
+from rushlight._engine.trace.passes.kernel_nodes import Product, node
+from rushlight._engine.trace.recorder import Array, Entry, root, roots
 
 
 def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
@@ -108,7 +108,7 @@ def _to_dtype(entry: Entry) -> list[Entry] | None:
     whole = x.dtype.kind in "bi"
     known = all(_name(a) in MACHINE or (whole and a.dtype.kind in "bi") for a in (x, out))
     found = _converted(x, out, entry) if known and x.shape == out.shape else None
-    return found and [found]
+    return None if found is None else [found]
 
 
 def _outers(entry: Entry) -> list[Entry] | None:
@@ -119,7 +119,8 @@ def _outers(entry: Entry) -> list[Entry] | None:
 
 
 def _matmul(entry: Entry) -> list[Entry] | None:
-    return _multiplied(*entry.operands, entry.outs[0], entry)  # type: ignore[arg-type]
+    a, b = entry.operands
+    return _multiplied(a, b, entry.outs[0], entry)
 
 
 def _multiplied(a: Array, b: Array, out: Array, whole: Entry) -> list[Entry] | None:
@@ -213,13 +214,15 @@ def cut(out: Array, given: Sequence[Array], dim: int, stacked: bool) -> list[tup
 
 def _cat(entry: Entry) -> list[Entry] | None:
     """A kernel for each part: fused with what makes the part, it writes that where it belongs."""
-    (out,), stacked = entry.outs, entry.function.row.name == "_stack"  # type: ignore[attr-defined]
-    found = [
-        _each(symbol("x"), to, entry, x=a)
-        for to, a in cut(out, *entry.operands, stacked)
-        if _name(to) in MACHINE
-    ]
-    return None if None in found else found  # type: ignore[return-value]
+    (out,), (given, dim), stacked = entry.outs, entry.operands, entry.function.row.name == "_stack"
+    found: list[Entry] = []
+    for to, a in cut(out, given, dim, stacked):
+        if _name(to) in MACHINE:
+            part = _each(symbol("x"), to, entry, x=a)
+            if part is None:
+                return None
+            found.append(part)
+    return found
 
 
 def _masked_fill(entry: Entry) -> list[Entry] | None:
@@ -229,7 +232,7 @@ def _masked_fill(entry: Entry) -> list[Entry] | None:
         return None
     chosen = m.where(symbol("mask"), symbol("value"), symbol("x"))
     found = _each(chosen, out, entry, x=x, mask=mask, value=value)
-    return found and [found]
+    return None if found is None else [found]
 
 
 _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
@@ -248,7 +251,7 @@ _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
-    made = entry.function.args[0].kernel  # type: ignore[attr-defined]
+    made = entry.function.args[0].kernel
     arrays, out = entry.operands[0], entry.outs[0]
     shape = np.broadcast_shapes(*[a.shape for a in arrays])
     if shape != out.shape or any(a.dtype.kind == "c" for a in arrays):
@@ -269,7 +272,7 @@ def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
 
 def _reduction(entry: Entry) -> Entry | None:
     """A reduction that ran on a generated kernel, over everything or along the last axis."""
-    reducer: Reducer = entry.function.__self__  # type: ignore[attr-defined]
+    reducer: Reducer = entry.function.__self__
     a, axes, _, compute, result = entry.operands
     meaning, out = reducer.meaning, entry.outs[0]
     if (

@@ -29,7 +29,7 @@ class Plan:
         self.size = self._place(lives)
 
     def _place(self, lives: dict[int, tuple[Array, int, int]]) -> int:
-        top, active = 0, []
+        top, active = 0, list[Any]()
         for key, (memory, start, end) in lives.items():
             active = [block for block in active if block[2] >= start]
             at, need = 0, -(-int(memory.nbytes) // _LINE) * _LINE

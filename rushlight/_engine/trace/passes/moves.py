@@ -12,14 +12,13 @@ from rushlight._engine.kernels.loops.pointwise import pointwise
 from rushlight._engine.kernels.moves import along_dim
 from rushlight._engine.kernels.products.tiles import offsets
 from rushlight._engine.kernels.runtime import native
-from rushlight._engine.kernels.runtime.abi import HEADER
-from rushlight._engine.kernels.runtime.shared_loops import SLOT, close
+from rushlight._engine.kernels.runtime.abi import HEADER, SLOT
+from rushlight._engine.kernels.runtime.shared_loops import close
 from rushlight._engine.kernels.runtime.stages import WORDS, Stage, Stages, copy
 from rushlight._engine.kernels.runtime.team import pointer
 from rushlight._engine.numerics.ufunc import LOOPS
 from rushlight._engine.ops.expressions import symbol
-from rushlight._engine.trace.passes.kernel_nodes import Array
-from rushlight._engine.trace.recorder import Entry
+from rushlight._engine.trace.recorder import Array, Entry
 
 # Rows whose results are elements of their first operand, and constants.
 MOVED = frozenset("flip roll repeat _repeat_each constant_pad_nd tril triu im2col diag_embed".split())
@@ -51,7 +50,8 @@ def moved(entry: Entry) -> Stages | None:
     if rest is None or not made.compile_now():
         return None
     jobs = np.stack([pointer(a) + source[starts], pointer(out) + to[starts], ends - starts], 1)
-    return [*rest, Stage(LOOPS[made.fn], jobs, 2, [step, out.itemsize], 1, (a, out))]
+    loop: Any = made.fn
+    return [*rest, Stage(LOOPS[loop], jobs, 2, [step, out.itemsize], 1, (a, out))]
 
 
 def looked_up(slices: bool, out: Array, a: Array, dim: int, index: Array, *_: Any) -> Stages | None:

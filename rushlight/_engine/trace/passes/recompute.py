@@ -16,9 +16,9 @@ import numpy as np
 
 from rushlight._engine.ops.expressions import toposort
 from rushlight._engine.trace.gradients import is_about_leaves
-from rushlight._engine.trace.passes.kernel_nodes import Array, Kernel
+from rushlight._engine.trace.passes.kernel_nodes import Kernel
 from rushlight._engine.trace.passes.memory import Moved, pinned
-from rushlight._engine.trace.recorder import Entry, root, roots
+from rushlight._engine.trace.recorder import Array, Entry, root, roots
 
 
 def within(budget: float, parts: Sequence[Sequence[Entry]], output: Any) -> list[list[Entry]]:

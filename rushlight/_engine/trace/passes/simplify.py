@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.kernels.runtime.team import pointer
-from rushlight._engine.trace.passes.kernel_nodes import Array, Kernel, Product
+from rushlight._engine.trace.passes.kernel_nodes import Kernel, Product
 from rushlight._engine.trace.passes.memory import Moved, pinned
-from rushlight._engine.trace.recorder import Entry, arrays, root, roots
+from rushlight._engine.trace.recorder import Array, Entry, arrays, root, roots
 
 
 def fold(

@@ -105,7 +105,7 @@ class IterDataPipe(_Chained, IterableDataset[T_co]):
             cls.__iter__ = _alone(cls.__iter__)  # type: ignore[method-assign]
 
     def __iter__(self) -> Iterator[T_co]:
-        return self  # type: ignore[return-value]
+        return self
 
     def reset(self) -> None:
         """Called when an iterator is made; a subclass clears its buffers here."""

@@ -1,109 +1,279 @@
-"""Kernels on a simulated device (`simulated,kernels`): which one serves a call, and its grid."""
+"""Pointwise kernels: which one serves a call, and its grid. Copies and conversions are pointwise kernels."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import result_memory
-from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
+from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import writing
-from rushlight._engine.devices.cuda.kernels.simulator import Kernel
-from rushlight._engine.kernels.emit import target
+from rushlight._engine.devices.cuda.kernels.sources import Source
 from rushlight._engine.kernels.emit.meaning import Meaning
-from rushlight._engine.kernels.emit.target import Unsupported
+from rushlight._engine.ops.expressions import symbol
 
-# A grid of the simulator: few threads, since they take turns.
-THREADS, BLOCKS = 64, 8
+# (input, axis whose coordinate it is), and (input, the values that it must lie between).
+Axes = tuple[tuple[str, int], ...]
+Ranges = tuple[tuple[str, str, str], ...]
+# The most dims that a kernel's layout has.
+MOST = 12
 
 
 @cache
-def _compiled(meaning: Meaning, rank: int, width: int, values: frozenset[str]) -> Kernel | None:
-    """The kernel; None where there is no code for what it computes."""
-    if not target.available():
-        return None
-    arrays = len(meaning.inputs) - len(values) + len(meaning.outputs)
-    numbers = 1 + rank * (1 + arrays) + len(values)
-    try:
-        text, barriers = writing.pointwise(meaning, "simulated", rank, width, values)
-        return Kernel(text, barriers, arrays, numbers)
-    except Unsupported:
-        return None
+def source(
+    meaning: Meaning,
+    rank: int,
+    width: int,
+    values: frozenset[str],
+    axes: Axes = (),
+    checked: Ranges = (),
+    placed: bool = False,
+    bases: tuple[str, ...] = (),
+) -> Source:
+    """The kernel of a meaning for arrays of `rank` dims, 0 for contiguous ones."""
+    arrays = len(meaning.inputs) - len(values) - len(axes) - len(bases)
+    arrays += 0 if placed else len(meaning.outputs)
+    numbers = 1 + rank * (1 + arrays) + len(values) + bool(checked)
+    arguments = (meaning, rank, width, values, axes, checked, placed, bases)
+    return Source(writing.pointwise, arguments, len(bases) + arrays, numbers)
 
 
-def pointwise(backend: Any, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
-    """The result of a pointwise kernel, queued; NotImplemented where no kernel serves."""
-    meaning = launch.kernel.meaning
-    if any(a.__class__ is not DeviceArray and a.ndim for a in arrays):
-        return NotImplemented
-    shape = np.broadcast_shapes(*[a.shape for a in arrays])
-    if 0 in shape or len(meaning.outputs) != 1:
-        return NotImplemented
-    values = frozenset(
-        name for (name, _), a in zip(meaning.inputs, arrays, strict=True) if a.__class__ is not DeviceArray
-    )
-    there = [a for a in arrays if a.__class__ is DeviceArray]
+class Plan(NamedTuple):
+    """How a pointwise kernel serves operands of a geometry."""
+
+    source: Source
+    grid: tuple[int, int]
+    numbers: list[int]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None  # of a new result
+    of: Any  # what the plan is for, which its key names by its identity
+
+
+def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any, what: str) -> DeviceArray:
+    """The one result of a pointwise kernel, of NumPy's dtype `result`, queued.
+
+    of: a Meaning, or a kernel that has one.  out: an array for it, or None.  NotServed where no kernel
+    serves.
+    """
+    key = (id(of), None if out is None else _geometry(out), *[_geometry(a) for a in arrays])
+    plan = backend.plans.get(key)
+    if plan is None:
+        plan = _planned(backend, of, arrays, out, result)
+        if len(backend.plans) > _KEPT:
+            backend.plans.clear()
+        backend.plans[key] = plan
     made = out
     if out is None:
-        of = launch.result.np
-        room = result_memory([backend.outline(a) for a in there], of, ())
-        made = backend.empty(shape, of, None if room is None else room.strides, poison=False)
-    elif made.shape != shape:
-        return NotImplemented
-    flat = all(a.shape == shape and a.flags.c_contiguous for a in (*there, made))
-    width = writing.vector_width(meaning) if flat else 1
-    if made.size % width:
+        made = backend.empty(plan.shape, result, plan.strides, poison=False)
+    if made.size:
+        there, numbers = arrays, plan.numbers
+        if any([a.__class__ is not DeviceArray for a in arrays]):
+            there = [a for a in arrays if a.__class__ is DeviceArray]
+            numbers = numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+        backend.launch(plan.source, plan.grid, there, (made,), numbers, what)
+    return made  # type: ignore[no-any-return]
+
+
+# How many geometries a device keeps plans for.
+_KEPT = 1 << 14
+
+
+def _geometry(a: Any) -> Any:
+    """What decides about a kernel, of an operand: None of a number, which is handed over by its bits."""
+    if a.__class__ is DeviceArray:
+        return a.shape, a.strides, a.address % writing.ACCESS
+    if a.ndim:
+        raise NotServed("operands of the host")
+    return None
+
+
+def _planned(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any) -> Plan:
+    meaning = getattr(of, "meaning", of)
+    if len(meaning.outputs) != 1:
+        raise NotServed("several results")
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    there = [a for a in arrays if a.__class__ is DeviceArray]
+    if out is not None and out.shape != shape:
+        raise NotServed("a result of another shape")
+    target, strides = out, None
+    if out is None:
+        room = result_memory([backend.outline(a) for a in there], result, ()) if there else None
+        strides = None if room is None else room.strides
+        steps = row_strides(shape, np.dtype(result).itemsize) if strides is None else strides
+        target = DeviceArray(backend, None, 0, shape, steps, np.dtype(result))
+    if 0 in shape:
+        return Plan(source(meaning, 0, 1, frozenset()), (1, 1), [], shape, strides, of)
+    kernel, numbers = _kernel(meaning, arrays, [*there, target], shape)
+    return Plan(kernel, backend.grid(numbers[0]), numbers, shape, strides, of)
+
+
+def _kernel(
+    meaning: Meaning, arrays: Sequence[Any], every: Sequence[DeviceArray], shape: tuple[int, ...]
+) -> tuple[Source, list[int]]:
+    """(the kernel, its numbers but for the operands' bits) for operands and results, `every` of the
+    device's.
+    """
+    flat = _merged(_dims(shape, every), every)
+    count = math.prod(shape)
+    width = writing.vector_width(meaning) if not flat else 1
+    if count % width or any([a.address % writing.ACCESS for a in every]):
         width = 1
-    rank = 0 if flat else max(len(shape), 1)
-    kernel = _compiled(meaning, rank, width, values)
-    if kernel is None:
-        return NotImplemented
-    numbers = _numbers([*there, made], shape, rank, width)
-    numbers += [_bits(a) for a in arrays if a.__class__ is not DeviceArray]
-    _queue(backend, kernel, there, made, numbers, launch.kernel_name, out is None)
+    kernel = source(meaning, _rank(flat), width, _numbers_of(meaning.inputs, arrays))
+    return kernel, [count // width, *_layout(flat, len(every))]
+
+
+def into(
+    backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
+) -> None:
+    """Compute into arrays of one shape, which operands broadcast to; host's operands are numbers."""
+    if 0 in results[0].shape:
+        return
+    there = [a for a in arrays if a.__class__ is DeviceArray]
+    key = id(meaning), *[_geometry(a) for a in (*arrays, *results)]
+    plan = backend.plans.get(key)
+    if plan is None:
+        kernel, numbers = _kernel(meaning, arrays, [*there, *results], results[0].shape)
+        plan = Plan(kernel, backend.grid(numbers[0]), numbers, results[0].shape, None, meaning)
+        backend.plans[key] = plan
+    numbers = plan.numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+    backend.launch(plan.source, plan.grid, there, results, numbers, what)
+
+
+def by_coordinates(
+    backend: Any,
+    meaning: Meaning,
+    arrays: Sequence[Any],
+    results: Sequence[DeviceArray],
+    what: str,
+    shape: tuple[int, ...] = (),
+    axes: Axes = (),
+    checked: Ranges = (),
+    bases: Sequence[tuple[str, DeviceArray]] = (),
+) -> None:
+    """Compute where an element's coordinates count: `axes` are inputs that stand behind those of `arrays`,
+    and behind them the addresses of arrays, `bases`.
+
+    results: none where the second output is the address at which the first is stored; then `shape` is walked.
+    checked: (input, low, high): inputs that must lie in [low, high), which are others.
+    """
+    placed = not results
+    shape = shape if placed else results[0].shape
+    if 0 in shape:
+        return
+    given = meaning.inputs[: len(arrays)]
+    values = _numbers_of(given, arrays)
+    there = [a for a in arrays if a.__class__ is DeviceArray]
+    every = [*there, *results]
+    dims = _dims(shape, every) or [(1, (0,) * len(every))]
+    kernel = source(meaning, _rank(dims), 1, values, axes, checked, placed, tuple([n for n, _ in bases]))
+    numbers = [math.prod(shape), *_layout(dims, len(every))]
+    numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+    numbers += [backend.failed] if checked else []
+    given_bases = [a for _, a in bases]
+    backend.launch(kernel, backend.grid(numbers[0]), [*given_bases, *there], results, numbers, what)
+
+
+def _numbers_of(inputs: Any, arrays: Sequence[Any]) -> frozenset[str]:
+    return frozenset(
+        name for (name, _), a in zip(inputs, arrays, strict=True) if a.__class__ is not DeviceArray
+    )
+
+
+Dims = list[tuple[int, tuple[int, ...]]]
+
+
+def _dims(shape: tuple[int, ...], arrays: Sequence[DeviceArray]) -> Dims:
+    """The dims as (size, strides of each array, 0 where it is broadcast)."""
+    places = []
+    for a in arrays:
+        steps = [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
+        places.append([0] * (len(shape) - len(steps)) + steps)
+    return [(n, tuple([p[axis] for p in places])) for axis, n in enumerate(shape)]
+
+
+def _merged(dims: Dims, arrays: Sequence[DeviceArray]) -> Dims:
+    """Dims that matter: none where all arrays are contiguous.
+
+    Dims of size 1 are dropped; neighbours that lie without gaps in every array are one.
+    """
+    found: Dims = []
+    for n, steps in sorted(dims, key=_outermost):
+        if n == 1:
+            continue
+        if found and all(before == n * now for before, now in zip(found[-1][1], steps, strict=True)):
+            found[-1] = found[-1][0] * n, steps
+        else:
+            found.append((n, steps))
+    if not found or (len(found) == 1 and found[0][1] == tuple([a.itemsize for a in arrays])):
+        return []
+    return found
+
+
+def _outermost(dim: tuple[int, tuple[int, ...]]) -> int:
+    return -abs(dim[1][-1])
+
+
+def _rank(dims: Dims) -> int:
+    if len(dims) > MOST:
+        raise NotServed(f"a layout of {len(dims)} dims")
+    return len(dims)
+
+
+def _layout(dims: Dims, arrays: int) -> list[int]:
+    """Sizes, then each array's strides."""
+    return [n for n, _ in dims] + [steps[k] for k in range(arrays) for _, steps in dims]
+
+
+def bits(a: Any) -> int:
+    """A number's bits, as a kernel takes it."""
+    return int.from_bytes(np.asarray(a).tobytes(), "little")
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+
+@cache
+def conversion(source: str, to: str) -> Meaning:
+    """One dtype to another."""
+    work = dt.opmath(dt.BY_NAME[to]).name
+    return Meaning((symbol("a"),), (("a", source),), (to,), work)
+
+
+# Dtypes whose elements are moved as numbers of their size, where nothing is computed.
+_MOVED = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+def convert(backend: Any, target: DeviceArray, given: Any, what: str = "copy") -> None:
+    """target[...] = given, an array of the device or a number of the host's, converted and broadcast."""
+    if given.__class__ is not DeviceArray and given.ndim:
+        raise NotServed("an array of the host's")
+    if given.__class__ is DeviceArray and given.dtype == target.dtype:
+        target, given = _as_numbers(target), _as_numbers(given)
+    one, two = (dt.from_numpy_dtype(a.dtype).name for a in (given, target))
+    into(backend, conversion(one, two), (given,), (target,), what)
+
+
+def _as_numbers(a: DeviceArray) -> DeviceArray:
+    """The same bytes as integers, so that any dtype is moved; complex128 as pairs."""
+    item = a.itemsize
+    if item == 16:
+        return a.relaid((*a.shape, 2), (*a.strides, 8), 0, np.dtype(np.int64))
+    return a.relaid(a.shape, a.strides, 0, np.dtype(_MOVED[item]))
+
+
+def copied(backend: Any, a: DeviceArray, strides: Any = None) -> DeviceArray:
+    """A new array with the elements of `a`, contiguous or with these strides."""
+    made: DeviceArray = backend.empty(a.shape, a.dtype, strides, poison=False)
+    convert(backend, made, a)
     return made
 
 
-def _numbers(arrays: Sequence[DeviceArray], shape: tuple[int, ...], rank: int, width: int) -> list[int]:
-    """A kernel's numbers but for the values: elements, sizes, strides."""
-    numbers = [arrays[-1].size // width]
-    if not rank:
-        return numbers
-    numbers += list(shape or (1,))
-    for a in arrays:
-        steps = [0 if n == 1 else s for n, s in zip(a.shape, a.strides, strict=True)]
-        numbers += [0] * (rank - len(steps)) + steps
-    return numbers
-
-
-def _bits(a: Any) -> int:
-    return int.from_bytes(a.tobytes(), "little")
-
-
-def _queue(
-    backend: Any,
-    kernel: Kernel,
-    operands: Sequence[DeviceArray],
-    made: DeviceArray,
-    numbers: Sequence[int],
-    what: str,
-    fresh: bool,
-) -> None:
-    """Queue the grid; in strict mode it runs twice, in two orders of threads, which must agree."""
-    addresses = [a.address + backend.memory.shift for a in (*operands, made)]
-    threads = min(THREADS, -(-numbers[0] // 32) * 32)
-    blocks = min(BLOCKS, -(-numbers[0] // threads))
-    room = backend.outline(made)
-
-    def work() -> None:
-        kernel.run(blocks, threads, addresses, numbers)
-        if backend.check is not None and fresh:
-            first = room.copy()
-            kernel.run(blocks, threads, addresses, numbers, turned=True)
-            if first.tobytes() != room.tobytes():
-                raise RuntimeError("the kernel's result depends on the order of its threads")
-
-    backend._submit(work, what, operands, (made,))
+def contiguous(backend: Any, a: DeviceArray) -> DeviceArray:
+    """The array itself where it lies row by row, else a copy that does."""
+    return a if a.flags.c_contiguous else copied(backend, a)

@@ -20,6 +20,7 @@ from functools import cache
 from string import Template
 from typing import Any
 
+from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels.targets import SLOTS, WARP
 from rushlight._engine.kernels.emit import target
 from rushlight._engine.kernels.emit.target import Unsupported
@@ -118,3 +119,13 @@ class Kernel:
                 f"hardware "
                 "the kernel would hang"
             )
+
+
+@cache
+def compiled(source: Any) -> Kernel:
+    """The kernel of a Source. NotServed where there is no code for it, or no fibers."""
+    text, barriers = source.text("simulated")
+    try:
+        return Kernel(text, barriers, source.pointers, source.numbers)
+    except Unsupported as error:
+        raise NotServed(str(error)) from None

@@ -1,0 +1,281 @@
+"""Matrix products by cuBLASLt: row-major products of strided matrices, plans kept by shape.
+
+cuBLASLt's matrices lie column by column; a row-major C = A @ B is its C' = B' @ A'.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import weakref
+from functools import cache
+from glob import glob
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.accelerator import PRODUCTS
+from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.kernels import launches
+
+# dtype -> (cudaDataType of the matrices, of the scale, cublasComputeType).
+_TYPES = {
+    "float32": (0, 0, 68),
+    "float64": (1, 1, 70),
+    "float16": (2, 0, 68),
+    "bfloat16": (14, 0, 68),
+    "complex64": (4, 4, 68),
+    "complex128": (5, 5, 70),
+}
+_TF32 = 77
+_SCALARS = {0: ctypes.c_float, 1: ctypes.c_double, 4: ctypes.c_float * 2, 5: ctypes.c_double * 2}
+# Attributes: of a product, of a matrix, of a search.
+_TRANSA, _TRANSB, _EPILOGUE, _BIAS, _BIAS_TYPE = 3, 4, 7, 8, 26
+_BATCHES, _BATCH_STRIDE = 5, 6
+_WORKSPACE = 1
+_PLAIN, _WITH_BIAS = 1, 4
+# Bytes that a product may work in, for each stream: as PyTorch's are on Hopper, and on other cards.
+_ROOM, _ROOM_HOPPER = 8519680, 32 << 20
+_VERSIONS = ("13", "12")
+_PTR, _SIZE = ctypes.c_void_p, ctypes.c_size_t
+
+
+class _Heuristic(ctypes.Structure):
+    """cublasLtMatmulHeuristicResult_t."""
+
+    _fields_ = [
+        ("algorithm", ctypes.c_uint64 * 8),
+        ("workspace", ctypes.c_size_t),
+        ("state", ctypes.c_int),
+        ("waves", ctypes.c_float),
+        ("reserved", ctypes.c_int * 4),
+    ]
+
+
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "cublasLtCreate": (_PTR,),
+    "cublasLtDestroy": (_PTR,),
+    "cublasLtMatmulDescCreate": (_PTR, ctypes.c_int, ctypes.c_int),
+    "cublasLtMatmulDescSetAttribute": (_PTR, ctypes.c_int, _PTR, _SIZE),
+    "cublasLtMatmulDescDestroy": (_PTR,),
+    "cublasLtMatrixLayoutCreate": (_PTR, ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64),
+    "cublasLtMatrixLayoutSetAttribute": (_PTR, ctypes.c_int, _PTR, _SIZE),
+    "cublasLtMatrixLayoutDestroy": (_PTR,),
+    "cublasLtMatmulPreferenceCreate": (_PTR,),
+    "cublasLtMatmulPreferenceSetAttribute": (_PTR, ctypes.c_int, _PTR, _SIZE),
+    "cublasLtMatmulPreferenceDestroy": (_PTR,),
+    "cublasLtMatmulAlgoGetHeuristic": (*[_PTR] * 7, ctypes.c_int, _PTR, _PTR),
+    "cublasLtMatmul": (*[_PTR] * 14, _SIZE, _PTR),
+}
+_STATUS = {
+    1: "CUBLAS_STATUS_NOT_INITIALIZED",
+    3: "CUBLAS_STATUS_ALLOC_FAILED",
+    7: "CUBLAS_STATUS_INVALID_VALUE",
+    8: "CUBLAS_STATUS_ARCH_MISMATCH",
+    11: "CUBLAS_STATUS_MAPPING_ERROR",
+    13: "CUBLAS_STATUS_EXECUTION_FAILED",
+    14: "CUBLAS_STATUS_INTERNAL_ERROR",
+    15: "CUBLAS_STATUS_NOT_SUPPORTED",
+}
+
+
+class Stand:
+    """Which library is used, cuBLASLt if None: tests put an imitation here."""
+
+    library: Any = None
+
+
+def _places() -> list[str]:
+    """Where cuBLASLt may be: in the wheels nvidia-cublas and nvidia-cublas-cu12, then where the system
+    says.
+    """
+    found = []
+    for version in _VERSIONS:
+        name = f"cublasLt64_{version}.dll" if sys.platform == "win32" else f"libcublasLt.so.{version}"
+        for root in sys.path:
+            found += sorted(glob(os.path.join(root, "nvidia", "*", "lib", name)))
+            found += sorted(glob(os.path.join(root, "nvidia", "*", "bin", name)))
+        found.append(name)
+    return found
+
+
+@cache
+def _installed() -> Any:
+    told = ""
+    for place in _places():
+        try:
+            library = ctypes.CDLL(place)
+        except OSError as error:
+            told = told or str(error)
+            continue
+        for name, types in _FUNCTIONS.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = types, ctypes.c_int
+        return library
+    raise RuntimeError(
+        "matrix products on a CUDA device need NVIDIA's cuBLAS, which is not installed: pip install "
+        f"'rushlight[cuda]' brings it ({told})"
+    )
+
+
+class Plan(NamedTuple):
+    """A product that is ready for matrices of a geometry."""
+
+    product: int
+    layouts: tuple[int, int, int]
+    algorithm: Any
+    alpha: Any
+    beta: Any
+
+
+class _Matrix(NamedTuple):
+    """A batch of matrices as cuBLASLt sees it: columns of `rows` elements, `ld` apart."""
+
+    transposed: bool
+    rows: int
+    columns: int
+    ld: int
+    batches: int
+    step: int
+
+
+class Products:
+    """A device's matrix products. RuntimeError where cuBLAS is not installed."""
+
+    def __init__(self, device: Any) -> None:
+        self.device, self.library = device, _installed() if Stand.library is None else Stand.library
+        self.handle = self._made("cublasLtCreate")
+        self._plans: dict[Any, Plan] = {}
+        self._rooms: Any = weakref.WeakKeyDictionary()
+        self.size = _ROOM_HOPPER if device.card.capability >= (9, 0) else _ROOM
+
+    def _call(self, name: str, *args: Any) -> None:
+        code = getattr(self.library, name)(*args)
+        if code:
+            told = _STATUS.get(code, f"status {code}")
+            raise RuntimeError(f"CUDA error: {told} when calling `{name}`")
+
+    def _made(self, name: str, *args: Any) -> int:
+        found = _PTR()
+        self._call(name, ctypes.byref(found), *args)
+        return found.value or 0
+
+    def _set(self, kind: str, handle: int, attribute: int, value: Any) -> None:
+        name = f"cublasLt{kind}SetAttribute"
+        self._call(name, handle, attribute, ctypes.byref(value), ctypes.sizeof(value))
+
+    # --- geometry -------------------------------------------------------------------------------
+
+    def _seen(self, a: DeviceArray) -> tuple[DeviceArray, _Matrix]:
+        """(the array or a copy, how its row-major matrices look column by column)."""
+        item, (rows, columns) = a.itemsize, a.shape[-2:]
+        down, right = a.strides[-2] // item, a.strides[-1] // item
+        batches, step = 1, 0
+        if a.ndim == 3:
+            batches, step = a.shape[0], a.strides[0] // item if a.shape[0] > 1 else 0
+        if step >= 0 and (right == 1 or columns == 1) and (down >= max(columns, 1) or rows == 1):
+            return a, _Matrix(False, columns, rows, max(down if rows > 1 else 0, columns, 1), batches, step)
+        if step >= 0 and (down == 1 or rows == 1) and (right >= max(rows, 1) or columns == 1):
+            return a, _Matrix(True, rows, columns, max(right if columns > 1 else 0, rows, 1), batches, step)
+        return self._seen(launches.copied(self.device, a))
+
+    def _folded(self, a: DeviceArray, lead: tuple[int, ...]) -> DeviceArray:
+        """An operand as one batch of matrices, broadcast to batch dims."""
+        if not lead:
+            return a.reshape(a.shape[-2:]) if a.ndim > 2 else a
+        own = a.shape[:-2]
+        steps = (0,) * (len(lead) - len(own)) + tuple(
+            [0 if n == 1 else s for n, s in zip(own, a.strides[:-2], strict=True)]
+        )
+        wide = a.relaid((*lead, *a.shape[-2:]), (*steps, *a.strides[-2:]))
+        if len(lead) == 1:
+            return wide
+        if not any(steps):
+            return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
+        return wide.reshape(-1, *a.shape[-2:])  # type: ignore[no-any-return]
+
+    # --- products -------------------------------------------------------------------------------
+
+    def product(self, a: DeviceArray, b: DeviceArray, bias: DeviceArray | None = None) -> DeviceArray:
+        """a @ b over the last two dims, batch dims broadcast; `bias` is added to each row."""
+        of = dt.from_numpy_dtype(a.dtype).name
+        if of not in _TYPES:
+            raise NotServed(f"cuBLAS has no products of {of}")
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        made: DeviceArray = self.device.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype, None, poison=False)
+        if not made.size:
+            return made
+        if not a.shape[-1]:
+            launches.convert(self.device, made, np.zeros((), a.dtype))
+            return made
+        one, two, out = self._folded(a, lead), self._folded(b, lead), self._folded(made, lead)
+        one, left = self._seen(one)
+        two, right = self._seen(two)
+        _, result = self._seen(out)
+        if bias is not None:
+            bias = launches.contiguous(self.device, bias)
+        aligned = tuple([x.address % 16 == 0 for x in (one, two)])
+        key = of, left, right, result, bias is not None, aligned, PRODUCTS.allow_tf32
+        plan = self._plans.get(key)
+        self.device.alive()
+        self.device.enter()
+        if plan is None:
+            plan = self._plans[key] = self._plan(of, left, right, result, bias)
+        if bias is not None:
+            self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias.address))
+        stream = self.device.stream
+        room = self._room(stream)
+        of_b, of_a, of_c = plan.layouts
+        self._call(
+            "cublasLtMatmul", self.handle, plan.product, plan.alpha, two.address, of_b, one.address, of_a,
+            plan.beta, made.address, of_c, made.address, of_c, plan.algorithm, room.address, self.size,
+            stream.handle,
+        )  # fmt: skip
+        return made
+
+    def _room(self, stream: Any) -> DeviceArray:
+        """What products of a stream work in."""
+        found = self._rooms.get(stream)
+        if found is None:
+            found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
+        return found  # type: ignore[no-any-return]
+
+    def _layout(self, matrix: _Matrix, kind: int) -> int:
+        made = self._made("cublasLtMatrixLayoutCreate", kind, matrix.rows, matrix.columns, matrix.ld)
+        if matrix.batches > 1:
+            self._set("MatrixLayout", made, _BATCHES, ctypes.c_int32(matrix.batches))
+            self._set("MatrixLayout", made, _BATCH_STRIDE, ctypes.c_int64(matrix.step))
+        return made
+
+    def _plan(self, of: str, left: _Matrix, right: _Matrix, result: _Matrix, bias: Any) -> Plan:
+        kind, scale, compute = _TYPES[of]
+        if of == "float32" and PRODUCTS.allow_tf32:
+            compute = _TF32
+        product = self._made("cublasLtMatmulDescCreate", compute, scale)
+        self._set("MatmulDesc", product, _TRANSA, ctypes.c_int32(right.transposed))
+        self._set("MatmulDesc", product, _TRANSB, ctypes.c_int32(left.transposed))
+        self._set("MatmulDesc", product, _EPILOGUE, ctypes.c_uint32(_PLAIN if bias is None else _WITH_BIAS))
+        if bias is not None:
+            self._set("MatmulDesc", product, _BIAS, ctypes.c_uint64(bias.address))
+            self._set("MatmulDesc", product, _BIAS_TYPE, ctypes.c_int32(kind))
+        layouts = self._layout(right, kind), self._layout(left, kind), self._layout(result, kind)
+        search = self._made("cublasLtMatmulPreferenceCreate")
+        self._set("MatmulPreference", search, _WORKSPACE, ctypes.c_uint64(self.size))
+        found, count = _Heuristic(), ctypes.c_int(0)
+        of_b, of_a, of_c = layouts
+        self._call(
+            "cublasLtMatmulAlgoGetHeuristic", self.handle, product, of_b, of_a, of_c, of_c, search, 1,
+            ctypes.byref(found), ctypes.byref(count),
+        )  # fmt: skip
+        self._call("cublasLtMatmulPreferenceDestroy", search)
+        if not count.value:
+            raise RuntimeError(f"cuBLAS has no algorithm for {left} @ {right} of {of}")
+        alpha, beta = _SCALARS[scale](), _SCALARS[scale]()
+        if scale >= 4:
+            alpha[0] = 1
+        else:
+            alpha.value = 1
+        return Plan(product, layouts, ctypes.byref(found.algorithm), ctypes.byref(alpha), ctypes.byref(beta))

@@ -1,0 +1,108 @@
+"""Kernels on a real device: their PTX made machine code by the driver, kept on disk, loaded, launched."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.driver.library import Driver, DriverError
+from rushlight._engine.devices.cuda.kernels import ptx
+from rushlight._engine.kernels.emit.target import Unsupported
+from rushlight._engine.kernels.runtime import cache
+
+_PTX_INPUT, _LOG, _LOG_SIZE = 1, 5, 6
+_ROOM = 1 << 14
+# Architectures that LLVM and the driver know, by capability.
+_KNOWN = (75, 80, 86, 87, 89, 90, 100, 103, 120)
+# What kernels are made of, by the names that profilers show.
+ENTRIES: dict[str, Any] = {}
+
+
+def architecture(capability: tuple[int, int]) -> str:
+    """The name of the newest known architecture that a card runs: sm_90 for (9, 0)."""
+    number = capability[0] * 10 + capability[1]
+    fitting = [k for k in _KNOWN if k <= number]
+    if not fitting:
+        raise RuntimeError(
+            f"the card's compute capability is {capability[0]}.{capability[1]}: kernels are made for "
+            f"{_KNOWN[0] // 10}.{_KNOWN[0] % 10} and newer"
+        )
+    return f"sm_{fitting[-1]}"
+
+
+class Function:
+    """A kernel in a device's context."""
+
+    def __init__(self, driver: Driver, handle: int, count: int) -> None:
+        self.driver, self.handle, self.count = driver, handle, count
+        self._launch = driver.raw("cuLaunchKernel")
+        self._local = threading.local()
+
+    def launch(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> None:
+        """Queue a grid: (blocks, threads of a block); each argument has 64 bits."""
+        room = getattr(self._local, "room", None)
+        if room is None:
+            values = (ctypes.c_int64 * self.count)()  # of larger numbers the bits count
+            first = ctypes.addressof(values)
+            places = (ctypes.c_void_p * self.count)(*[first + 8 * k for k in range(self.count)])
+            room = self._local.room = values, places
+        values, places = room
+        values[:] = arguments
+        code = self._launch(self.handle, grid[0], 1, 1, grid[1], 1, 1, 0, stream, places, None)
+        if code:
+            self.driver.refuse(code, "cuLaunchKernel")
+
+
+class Modules:
+    """The kernels that a device has loaded. Its context is current when it is called."""
+
+    def __init__(self, driver: Driver, capability: tuple[int, int]) -> None:
+        self.driver, self.architecture = driver, architecture(capability)
+        self.loaded: dict[Any, Function] = {}
+
+    def function(self, source: Any) -> Function:
+        """The kernel of a Source. NotServed where there is no code for it."""
+        found = self.loaded.get(source)
+        if found is None:
+            found = self.loaded[source] = self._loaded(source)
+        return found
+
+    def _loaded(self, source: Any) -> Function:
+        text, _ = source.text("nvptx")
+        entry = f"kernel_{sha256(text.encode()).hexdigest()[:16]}"
+        ENTRIES[entry] = source
+        text = text.replace("@kernel(", f"@{entry}(")
+        name = cache.key("cubin", self.architecture, str(self.driver.version), text)
+        code = cache.find(name)
+        if code is None:
+            try:
+                code = self.assembled(ptx.ptx(text, self.architecture))
+            except Unsupported as error:
+                raise NotServed(str(error)) from None
+            cache.keep(name, code)
+        module = self.driver.handle("cuModuleLoadData", code)
+        handle = self.driver.handle("cuModuleGetFunction", module, entry.encode())
+        return Function(self.driver, handle, source.pointers + source.numbers)
+
+    def assembled(self, text: str) -> bytes:
+        """The machine code of PTX, by the driver. RuntimeError with its words where it refuses."""
+        log = ctypes.create_string_buffer(_ROOM)
+        options = (ctypes.c_int * 2)(_LOG, _LOG_SIZE)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), _ROOM)
+        state = ctypes.c_void_p()
+        self.driver("cuLinkCreate_v2", 2, options, values, ctypes.byref(state))
+        data = text.encode() + b"\0"
+        try:
+            self.driver("cuLinkAddData_v2", state, _PTX_INPUT, data, len(data), b"kernel", 0, None, None)
+            code, size = ctypes.c_void_p(), ctypes.c_size_t()
+            self.driver("cuLinkComplete", state, ctypes.byref(code), ctypes.byref(size))
+            return ctypes.string_at(code, size.value)
+        except DriverError as error:
+            told = log.value.decode(errors="replace")
+            raise RuntimeError(f"the driver does not take a kernel: {told or error}") from error
+        finally:
+            self.driver("cuLinkDestroy", state)

@@ -1,0 +1,110 @@
+"""Streams and events of a real device, with the methods of the simulated ones (streams.py)."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import Any
+
+from rushlight._engine.devices.cuda.driver.library import Driver
+
+_NON_BLOCKING, _NO_TIMING = 1, 2
+
+
+class Event:
+    """An event of the driver's, recorded in a stream's queue; destroyed with the object."""
+
+    def __init__(self, queue: Queue, timing: bool) -> None:
+        driver = queue.device.driver
+        queue.device.enter()
+        self.driver: Driver = driver
+        self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
+        weakref.finalize(self, _destroyed, driver, "cuEventDestroy_v2", self.handle).atexit = False
+        driver("cuEventRecord", self.handle, queue.handle)
+
+
+def _destroyed(driver: Driver, name: str, handle: int) -> None:
+    driver.raw(name)(handle)
+
+
+class Queue:
+    """A stream. number: 0 for the default stream, else its handle."""
+
+    # Private to a graph's memory: what is freed there is not given back.
+    kept = False
+
+    def __init__(self, device: Any, number: int | None, priority: int) -> None:
+        self.device, self.priority = device, priority
+        self.handle = 0
+        if number is None:
+            device.enter()
+            self.handle = device.driver.handle("cuStreamCreateWithPriority", _NON_BLOCKING, priority)
+            weakref.finalize(
+                self, _destroyed, device.driver, "cuStreamDestroy_v2", self.handle
+            ).atexit = False
+        self.number = self.handle
+
+    def run(self, until: Any = None) -> None:
+        """Wait until all work is done."""
+        self.device.enter()
+        self.device.driver("cuStreamSynchronize", self.handle)
+
+    def mark(self) -> Mark:
+        """The present end of the queue."""
+        return Mark(self)
+
+    def moment(self, timing: bool) -> Moment:
+        """A mark that notes when it is reached."""
+        return Moment(self, timing)
+
+    def wait_for(self, mark: Mark) -> None:
+        """What is queued from now on runs after what another stream has queued up to a mark."""
+        if mark.stream is not self:
+            self.device.enter()
+            self.device.driver("cuStreamWaitEvent", self.handle, mark.event.handle, 0)
+
+    def knows(self, stream: Any, place: Any) -> bool:
+        """Whether an order is known: nobody asks without the strict mode."""
+        return True
+
+
+class Mark:
+    """A place in a stream's queue."""
+
+    def __init__(self, stream: Queue, timing: bool = False) -> None:
+        self.stream, self.event = stream, Event(stream, timing)
+
+    def done(self) -> bool:
+        """Whether the work before it is done."""
+        self.stream.device.enter()
+        return self.event.driver.ready("cuEventQuery", self.event.handle)
+
+    advance = done
+
+    def finish(self) -> None:
+        """Wait for the work before it."""
+        self.stream.device.enter()
+        self.event.driver("cuEventSynchronize", self.event.handle)
+
+
+class Moment:
+    """A mark that notes when it is reached: what events record."""
+
+    def __init__(self, stream: Queue, timing: bool) -> None:
+        self.mark = Mark(stream, timing)
+
+    def reached(self) -> bool:
+        """Whether its time is known."""
+        return self.mark.done()
+
+    def until(self, other: Moment) -> float:
+        """Milliseconds from here to another moment."""
+        found = ctypes.c_float()
+        event = self.mark.event
+        event.driver("cuEventElapsedTime", ctypes.byref(found), event.handle, other.mark.event.handle)
+        return found.value
+
+    @property
+    def handle(self) -> int:
+        """The driver's."""
+        return self.mark.event.handle

@@ -1,0 +1,401 @@
+"""A real device, by NVIDIA's driver: memory, streams, kernels' launches, copies.
+
+Rows are served by the device's kernels and by cuBLAS; what neither serves is refused by name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
+from rushlight._engine.devices.cuda.configuration import Card
+from rushlight._engine.devices.cuda.device import NOTHING, NotServed
+from rushlight._engine.devices.cuda.driver.library import NoDriver, driver as the_driver
+from rushlight._engine.devices.cuda.driver.modules import Modules
+from rushlight._engine.devices.cuda.driver.queues import Queue
+from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.devices.cuda.rows import Rows
+from rushlight._engine.names.absent_devices import AcceleratorError
+from rushlight._engine.ops.table import Row
+
+Array = np.ndarray[Any, Any]
+# A block's threads, and how many blocks of a grid there are for each multiprocessor at most.
+THREADS, WAVES = 256, 8
+# Of page-locked memory: all contexts may use it.
+_PORTABLE = 1
+# The outline of device memory: an array over all addresses, which nobody reads.
+_FIRST = 4096
+_window: Any = None
+
+
+def cards() -> tuple[Card, ...]:
+    """The driver's devices. NoDriver where there are none."""
+    driver = the_driver()
+    return tuple(
+        Card(
+            driver.name(i),
+            driver.memory(i),
+            (driver.attribute(i, "major"), driver.attribute(i, "minor")),
+            driver.attribute(i, "processors"),
+            driver.attribute(i, "l2"),
+        )
+        for i in range(driver.count())
+    )
+
+
+class _Entered(threading.local):
+    """The device whose context is this thread's."""
+
+    device: Any = None
+
+
+_entered = _Entered()
+
+
+class Memory:
+    """A device's memory, by the driver."""
+
+    def __init__(self, device: Real, total: int) -> None:
+        global _window
+        self.device, self.total, self.used = device, total, 0
+        if _window is None:
+            everything = (ctypes.c_uint8 * (1 << 47)).from_address(_FIRST)
+            _window = np.ctypeslib.as_array(everything)
+
+    @property
+    def own(self) -> int:
+        """Bytes that neither are free nor the allocator's: the context's, and other processes'."""
+        return self.total - self.used - self._free()
+
+    def _free(self) -> int:
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.device.enter()
+        self.device.driver("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        return free.value
+
+    def reserve(self, size: int) -> int:
+        """The address of `size` bytes; DriverOutOfMemory where the device has no more."""
+        with self.device.uncaptured():
+            found = ctypes.c_uint64()
+            self.device.driver("cuMemAlloc_v2", ctypes.byref(found), size)
+        self.used += size
+        return found.value
+
+    def release(self, address: int, size: int) -> None:
+        """Give memory back."""
+        with self.device.uncaptured():
+            self.device.driver("cuMemFree_v2", address)
+        self.used -= size
+
+    def seen(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Array:
+        """An array of such a geometry at the device's address; whoever reads it ends the process."""
+        return np.ndarray(shape, dtype, _window, address - _FIRST if address else 0, strides)
+
+    def address_of(self, array: Array) -> int | None:
+        """The device's address of an array that `seen` or a view of it gave, None for other arrays."""
+        if array is _window or array.base is _window:
+            return int(array.__array_interface__["data"][0])
+        return None
+
+
+class Real(Rows):
+    """A device of the driver's."""
+
+    kernels = True
+
+    def __init__(self, platform: Any, index: int, card: Card) -> None:
+        self.driver = the_driver()
+        self.context = self.driver.handle("cuDevicePrimaryCtxRetain", index)
+        self.enter()
+        super().__init__(platform, index, card, Memory(self, card.memory))
+        self.modules = Modules(self.driver, card.capability)
+        # What kernels write to that met a wrong index, in page-locked memory that both sides see.
+        self._failed = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
+        self._failed.value = 0
+        self._blas: Any = None
+        # Host's memory that copies still read.
+        self._flying: list[tuple[Any, Array]] = []
+
+    # --- contexts, streams ------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """Make the device's context this thread's."""
+        if _entered.device is not self:
+            self.driver("cuCtxSetCurrent", self.context)
+            _entered.device = self
+
+    def uncaptured(self) -> _Uncaptured:
+        """A `with` block whose calls are no part of a graph that is being captured."""
+        self.enter()
+        return _Uncaptured(self)
+
+    def make_stream(self, number: int | None, priority: int) -> Queue:
+        return Queue(self, number, priority)
+
+    def synchronize(self) -> None:
+        """Wait for all work of all streams; what failed in it is raised."""
+        self.alive()
+        self.enter()
+        self.driver("cuCtxSynchronize")
+        self.alive()
+
+    def alive(self) -> None:
+        if self.error is None and getattr(self, "_failed", None) is not None and self._failed.value:
+            self.fail(IndexError("index out of bounds"), "an index kernel", "")
+        super().alive()
+        if self.driver.dead is not None:
+            raise AcceleratorError(
+                f"CUDA error: the context of {self.where} is lost, {self.driver.dead}; start the process anew"
+            )
+
+    @property
+    def failed(self) -> int:
+        """The address that kernels write to that meet a wrong index."""
+        return ctypes.addressof(self._failed)
+
+    # --- work -----------------------------------------------------------------------------------
+
+    def grid(self, count: int) -> tuple[int, int]:
+        """(blocks, threads) for so many pieces of work, which a grid's threads stride over."""
+        return max(min(-(-count // THREADS), self.card.processors * WAVES), 1), THREADS
+
+    def blocks(self, count: int, n: int) -> tuple[int, int]:
+        """(blocks, threads) for so many blocks' work, each of which has `n` elements."""
+        return max(min(count, self.card.processors * WAVES), 1), min(-(-n // 32) * 32, THREADS)
+
+    def launch(
+        self,
+        source: Any,
+        grid: tuple[int, int],
+        operands: Sequence[DeviceArray],
+        results: Sequence[DeviceArray],
+        numbers: Sequence[int],
+        what: str,
+    ) -> None:
+        self.alive()
+        self.enter()
+        function = self.modules.loaded.get(source)
+        if function is None:
+            with self.uncaptured():
+                function = self.modules.function(source)
+        addresses = [a.address for a in (*operands, *results)]
+        function.launch(grid, self.stream.handle, [*addresses, *numbers])
+        if self.platform.blocking:
+            self.stream.run()
+            self.alive()
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        named: Any = NOTHING,
+        key: Any = None,
+        what: str = "",
+    ) -> Any:
+        from rushlight._engine.devices.cuda import served
+
+        try:
+            return served.call(self, function, args, named)
+        except NotServed as error:
+            raise self.refused(what or getattr(function, "__name__", "call"), error) from None
+
+    def write(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        named: Any = NOTHING,
+        targets: Sequence[Any] | None = None,
+        what: str = "",
+        key: Any = None,
+    ) -> None:
+        from rushlight._engine.devices.cuda import served
+
+        try:
+            served.write(self, function, args, named)
+        except NotServed as error:
+            raise self.refused(what or getattr(function, "__name__", "write").strip("_"), error) from None
+
+    def refused(self, what: str, error: Exception | str) -> NotImplementedError:
+        """The error for what no kernel serves."""
+        return NotImplementedError(
+            f"Could not run '{what}' on {self.where}: the real CUDA device has no kernel for it yet "
+            f"({error}). "
+            "Move the operands to the host with .cpu(), or run under RUSHLIGHT_CUDA=simulated, which serves "
+            "every op; docs/cuda.md tells which rows have kernels"
+        )
+
+    def unserved(self, what: str, error: Exception) -> None:
+        raise self.refused(what, error) from None
+
+    def library_row(self, row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
+        if row.kind == "composite":
+            return NotImplemented  # by its rows
+        raise self.refused(row.name, "a row without a kernel")
+
+    def library_read(self, a: DeviceArray, indices: Sequence[Any]) -> Any:
+        raise self.refused("index", "an index of this kind")
+
+    # --- the host -------------------------------------------------------------------------------
+
+    def read(self, a: DeviceArray) -> Array:
+        self.alive()
+        made = np.empty(a.shape, a.dtype)
+        self._to_host(made, a, True)
+        return made
+
+    def _to_host(self, target: Array, source: DeviceArray, wait: bool) -> None:
+        """target[...] = source; the host's array is contiguous."""
+        if self.capture is not None and wait:
+            raise self.capture.refused("a read by the host")
+        given = launches.contiguous(self, source)
+        self.enter()
+        if source.size:
+            place = target.ctypes.data
+            self.driver("cuMemcpyDtoHAsync_v2", place, given.address, target.nbytes, self.stream.handle)
+        if wait:
+            self.stream.run()
+            self.alive()
+
+    def _to_device(self, target: DeviceArray, source: Array, wait: bool) -> None:
+        if not target.size:
+            return
+        if not target.flags.c_contiguous:
+            room = self.empty(target.shape, target.dtype)
+            self._to_device(room, source, wait)
+            launches.convert(self, target, room)
+            return
+        given = np.ascontiguousarray(np.broadcast_to(source, target.shape))
+        self.enter()
+        self.driver(
+            "cuMemcpyHtoDAsync_v2", target.address, given.ctypes.data, given.nbytes, self.stream.handle
+        )
+        if self.capture is not None and (wait or given is not source):
+            raise self.capture.refused("a copy from the host that is waited for")
+        if wait:
+            self.stream.run()
+        elif self.capture is None:
+            self._hold(given)
+        else:
+            self.capture.kept.append(given)
+
+    def page_locked(self, array: Array) -> Array:
+        """A copy of a dense host's array in page-locked memory, which is freed with it."""
+        self.enter()
+        address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
+        memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
+        weakref.finalize(memory, _freed, self, address).atexit = False
+        made: Array = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+        made[...] = array
+        return made
+
+    def _hold(self, array: Array) -> None:
+        """Keep a host's array until the copies of it that are queued now are done."""
+        self._flying = [(mark, held) for mark, held in self._flying if not mark.done()]
+        self._flying.append((self.stream.mark(), array))
+
+    def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
+        self.alive()
+        late = non_blocking and pinned
+        if source.__class__ is np.ndarray:
+            self._to_device(target, source, not late)
+        elif target.__class__ is np.ndarray:
+            room = target if target.flags.c_contiguous else np.empty(target.shape, target.dtype)
+            self._to_host(room, source, not late or room is not target)
+            if room is not target:
+                target[...] = room
+        else:
+            self._across(target, source)
+
+    def _across(self, target: DeviceArray, source: DeviceArray) -> None:
+        """From one device to another: the streams of both wait for each other."""
+        there = source.device
+        given = launches.contiguous(there, source)
+        room = target if target.flags.c_contiguous else self.empty(target.shape, target.dtype)
+        self.stream.wait_for(there.stream.mark())
+        self.enter()
+        self.driver(
+            "cuMemcpyPeerAsync",
+            room.address,
+            self.context,
+            given.address,
+            there.context,
+            given.nbytes,
+            self.stream.handle,
+        )
+        there.stream.wait_for(self.stream.mark())
+        if room is not target:
+            launches.convert(self, target, room)
+
+    def fill_late(self, made: DeviceArray, draw: Callable[[Array], Array], what: str, uses: Any = ()) -> None:
+        if uses:
+            raise self.refused(what, "numbers that depend on a device's array are drawn by the simulator")
+        if self.capture is not None:
+            raise self.capture.refused(what)
+        flat = np.empty(made.size * made.itemsize, np.uint8)
+        dense = made.strides if made.dense else row_strides(made.shape, made.itemsize)
+        room = np.ndarray(made.shape, made.dtype, flat, 0, dense)
+        room[...] = draw(room)
+        if made.size:
+            self._to_device(
+                made.relaid((made.size * made.itemsize,), (1,), 0, np.dtype(np.uint8)), flat, True
+            )
+
+    def brought(self, found: Array) -> DeviceArray:
+        made = self.empty(found.shape, found.dtype)
+        if self.capture is None or not found.size:
+            return super().brought(found) if found.size else made
+        kept = np.array(found, order="C")
+        self.capture.kept.append(kept)  # which replays read
+        self.enter()
+        self.driver("cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle)
+        return made
+
+    def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:
+        """Launch an executable graph on the current stream."""
+        self.enter()
+        self.driver("cuGraphLaunch", graph, self.stream.handle)
+        if self.platform.blocking:
+            self.stream.run()
+            self.alive()
+
+    @property
+    def blas(self) -> Any:
+        """The device's matrix products. RuntimeError where cuBLAS is not installed."""
+        if self._blas is None:
+            from rushlight._engine.devices.cuda.driver.blas import Products
+
+            self.enter()
+            self._blas = Products(self)
+        return self._blas
+
+
+def _freed(device: Real, address: int) -> None:
+    device.enter()
+    device.driver.raw("cuMemFreeHost")(address)
+
+
+class _Uncaptured:
+    """Calls that allocate are allowed while a stream of this thread is captured, and are no part of it."""
+
+    _RELAXED = 2
+
+    def __init__(self, device: Real) -> None:
+        self.driver, self.on = device.driver, device.capture is not None
+        self.mode = ctypes.c_int(self._RELAXED)
+
+    def __enter__(self) -> None:
+        if self.on:
+            self.driver("cuThreadExchangeStreamCaptureMode", ctypes.byref(self.mode))
+
+    def __exit__(self, *raised: object) -> None:
+        if self.on:
+            self.driver("cuThreadExchangeStreamCaptureMode", ctypes.byref(self.mode))
+
+
+__all__ = ["NoDriver", "Real", "cards"]

@@ -1,0 +1,298 @@
+"""torch.cuda where there is a device: CUDA graphs. Work is captured once and queued again as one piece.
+
+On a real device the driver captures a stream and launches what it captured; on a simulated one the work that
+would be queued is kept, and a replay is one piece of the stream's work. Memory that is allocated meanwhile is
+the graph's own pool's: it is handed out again within the capture only. Random numbers go on from replay to
+replay, as the generator's offset is looked up when a replay begins.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from rushlight._engine.devices.cuda import words
+from rushlight._engine.devices.cuda.api import backend
+from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
+from rushlight._engine.names.absent_devices import AcceleratorError
+
+Work = Callable[[], None]
+_MODES = ("global", "thread_local", "relaxed")
+_numbers = itertools.count(1)
+
+
+class Pool:
+    """Memory that graphs own; `kept` until all of them are reset."""
+
+    def __init__(self, handle: tuple[int, int]) -> None:
+        self.handle, self.users = handle, 0
+        self.streams: dict[Any, PoolStream] = {}
+
+    def of(self, stream: Any) -> PoolStream:
+        """What the allocator takes for a stream while a graph is captured."""
+        found = self.streams.get(stream)
+        if found is None:
+            found = self.streams[stream] = PoolStream(self, stream)
+        return found
+
+
+class PoolStream:
+    """A stream as the allocator sees it within a pool: its free blocks are the pool's."""
+
+    def __init__(self, pool: Pool, stream: Any) -> None:
+        self.pool, self.stream, self.number = pool, stream, stream.number
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is free here stays the pool's."""
+        return self.pool.users > 0
+
+    def mark(self) -> Any:
+        """The present end of the stream's queue."""
+        return self.stream.mark()
+
+    def knows(self, stream: Any, place: Any) -> bool:
+        """Whether work queued here now runs after another stream's up to a place."""
+        return stream is self.stream or bool(self.stream.knows(stream, place))
+
+
+_pools: dict[tuple[int, int], Pool] = {}
+
+
+def graph_pool_handle() -> tuple[int, int]:
+    """A name for memory that several graphs share."""
+    handle = (0, next(_numbers))
+    _pools[handle] = Pool(handle)
+    return handle
+
+
+class Draws:
+    """The random numbers of a graph: how many each generator gives in a replay, and where one begins."""
+
+    def __init__(self) -> None:
+        self.used: dict[Any, int] = {}
+        self.begins: dict[Any, int] = {}
+
+    def take(self, engine: Any, count: int) -> Place:
+        """`count` numbers of a thread, of a multiple of four."""
+        at = self.used.get(engine, 0)
+        self.used[engine] = at + count
+        self.begins.setdefault(engine, engine.offset)
+        return Place(self, engine, at)
+
+    def advanced(self) -> dict[Any, int]:
+        """Where a replay's numbers begin, which the generators then go on from."""
+        found = {engine: engine.offset for engine in self.used}
+        for engine, count in self.used.items():
+            engine.offset += count
+        return found
+
+
+class Place:
+    """(seed, offset) of numbers in a graph, as they are when a replay is under way."""
+
+    def __init__(self, draws: Draws, engine: Any, at: int) -> None:
+        self.draws, self.engine, self.at = draws, engine, at
+
+    def __iter__(self) -> Any:
+        yield self.engine.initial_seed
+        yield self.draws.begins[self.engine] + self.at
+
+
+class Capture:
+    """What is captured on a device: `works` of a simulated one, a graph of the driver's."""
+
+    def __init__(self, device: Any, pool: Pool, mode: str) -> None:
+        self.device, self.stream, self.pool = device, device.stream, pool
+        self.works: list[tuple[Work, str]] = []
+        self.draws = Draws()
+        self.kept: list[Any] = []  # what the work reads of the host's
+        self.spoilt = False
+        if not device.simulated:
+            device.enter()
+            device.driver("cuStreamBeginCapture_v2", self.stream.handle, _MODES.index(mode))
+
+    def add(self, work: Work, what: str) -> None:
+        """Work of a simulated device."""
+        self.works.append((work, what))
+
+    def pool_of(self, stream: Any) -> PoolStream:
+        """What memory for a stream is allocated for."""
+        return self.pool.of(stream)
+
+    def refused(self, what: str) -> AcceleratorError:
+        """The error for what waits for the device, or needs its numbers, while a graph is captured."""
+        self.spoilt = True
+        return AcceleratorError(words.capturing(what))
+
+    def ended(self) -> tuple[int, int]:
+        """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
+        device, handle, count = self.device, 0, len(self.works)
+        device.capture = None
+        if not device.simulated:
+            driver = device.driver
+            device.enter()
+            graph = ctypes.c_void_p()
+            try:
+                driver("cuStreamEndCapture", self.stream.handle, ctypes.byref(graph))
+                size = ctypes.c_size_t()
+                driver("cuGraphGetNodes", graph.value, None, ctypes.byref(size))
+                count = size.value
+                handle = driver.handle("cuGraphInstantiateWithFlags", graph.value, 0)
+            finally:
+                if graph.value:
+                    driver("cuGraphDestroy", graph.value)
+        if self.spoilt:
+            raise AcceleratorError(words.SPOILT)
+        return handle, count
+
+
+class CUDAGraph:
+    """A captured graph. CUDAGraph(keep_graph=False)."""
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        self._capture: Capture | None = None
+        self._done: Capture | None = None
+        self._handle, self._count = 0, 0
+
+    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
+        """Capture the current stream's work from now on. pool: memory to share, a graph_pool_handle() or
+        another graph's pool().
+        """
+        if capture_error_mode not in _MODES:
+            raise RuntimeError(
+                f"Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got "
+                f"{capture_error_mode}"
+            )
+        device = backend()
+        if self._done is not None:
+            raise RuntimeError(
+                "This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new "
+                "instance."
+            )
+        if device.capture is not None:
+            raise RuntimeError("a graph of this device is being captured already")
+        if device.stream is device.default:
+            raise RuntimeError(
+                "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to "
+                "replay them on the default stream.)"
+            )
+        handle = graph_pool_handle() if pool is None else tuple(pool)
+        if handle not in _pools:
+            raise RuntimeError(f"there is no memory pool {pool!r}: take graph_pool_handle() or graph.pool()")
+        device.alive()
+        if device.simulated:
+            device.stream.run()
+        self._pool = _pools[handle]
+        self._pool.users += 1
+        self._capture = device.capture = Capture(device, self._pool, capture_error_mode)
+
+    def capture_end(self) -> None:
+        """End it; AcceleratorError where something in it cannot be captured."""
+        capture, self._capture = self._capture, None
+        if capture is None:
+            raise RuntimeError("capture_end() without capture_begin()")
+        try:
+            self._handle, self._count = capture.ended()
+        except BaseException:
+            self._pool.users -= 1
+            raise
+        self._done = capture
+
+    def instantiate(self) -> None:
+        """Nothing: a graph is ready when its capture has ended."""
+
+    def replay(self) -> None:
+        """Queue the captured work on the current stream, as one piece."""
+        done = self._done
+        if done is None:
+            raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
+        device, begins = done.device, done.draws.advanced()
+        device.alive()
+        if not device.simulated:
+            device.replay(self._handle, done.draws, begins)
+            return
+
+        def work() -> None:
+            done.draws.begins.update(begins)
+            for each, _ in done.works:
+                each()
+
+        device._submit(work, "a graph's replay")
+
+    def reset(self) -> None:
+        """Forget the graph; its memory may be handed out again."""
+        done, self._done = self._done, None
+        if done is None:
+            return
+        self._pool.users -= 1
+        if self._handle:
+            done.device.enter()
+            done.device.driver("cuGraphExecDestroy", self._handle)
+            self._handle = 0
+
+    def pool(self) -> tuple[int, int]:
+        """The name of the graph's memory, for graphs that share it."""
+        if self._done is None and self._capture is None:
+            raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
+        return self._pool.handle
+
+    def enable_debug_mode(self) -> None:
+        """Nothing: what a graph has can always be dumped."""
+
+    def debug_dump(self, debug_path: str) -> None:
+        """Write what the graph does to a file, a line for each piece; of a real device's graph, how many."""
+        lines = [what for _, what in self._done.works] if self._done is not None else []
+        with open(debug_path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines or [f"{self._count} nodes"]) + "\n")
+
+    def __del__(self) -> None:
+        self.reset()
+
+
+class graph:
+    """Capture what a `with` block queues, on a stream of its own.
+
+    graph(cuda_graph, pool=None, stream=None, capture_error_mode="global")
+    """
+
+    default_capture_stream: Any = None
+
+    def __init__(
+        self,
+        cuda_graph: CUDAGraph,
+        pool: Any = None,
+        stream: Any = None,
+        capture_error_mode: str = "global",
+    ) -> None:
+        cls = type(self)
+        kept = cls.default_capture_stream
+        if stream is None and (kept is None or kept._queue.device is not backend()):
+            kept = cls.default_capture_stream = Stream()
+        self.capture_stream = kept if stream is None else stream
+        self.cuda_graph, self.pool, self.capture_error_mode = cuda_graph, pool, capture_error_mode
+        self.stream_ctx = StreamContext(self.capture_stream)
+
+    def __enter__(self) -> None:
+        import gc
+
+        backend().synchronize()
+        gc.collect()
+        backend().allocator.empty()
+        self.stream_ctx.__enter__()
+        try:
+            self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
+        except BaseException:
+            self.stream_ctx.__exit__()
+            raise
+
+    def __exit__(self, *raised: object) -> None:
+        try:
+            self.cuda_graph.capture_end()
+        except AcceleratorError:
+            if not raised or raised[0] is None:
+                raise
+        finally:
+            self.stream_ctx.__exit__()

@@ -1,0 +1,104 @@
+"""The text of writes at positions along a dim: target[.., index[.., j, ..], ..] = or += source[.., j, ..].
+
+A thread walks a line, so that positions that come again are combined in their order, without atomics. Where
+lines are few, the target's positions are shared out: each of a line's threads writes to its own span of them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.devices.cuda.kernels.targets import TARGETS, Thread
+from rushlight._engine.devices.cuda.kernels.writing import decomposed, offset_of, strided, told
+from rushlight._engine.kernels.emit.atom_code import LLVM, convert
+from rushlight._engine.kernels.emit.llvm_ir import Module
+from rushlight._engine.kernels.emit.scalar_code import load, storage_kind, store
+from rushlight._engine.kernels.emit.target import Unsupported
+from rushlight._engine.kernels.loops.row_plan import combine
+
+NUMBERS = ("lines", "n", "parts", "span", "low", "high", "si", "ss", "st")
+
+
+@lru_cache(maxsize=256)
+def writes(how: str, of: str, index: str, rank: int, target: str) -> tuple[str, int]:
+    """(LLVM IR of @kernel, its barriers).
+
+    how: "set", "add", "mul", "max" or "min".  of, index: dtypes.  rank: dims of the lines.
+    Pointers: index, source, target. Numbers: NUMBERS (positions lie in [low, high), negative ones count from
+    the end; the strides along the dim in bytes), sizes of the lines' dims, their strides in index, source and
+    target, the address where a wrong position is told.
+    """
+    kind = storage_kind(of)
+    work = dt.opmath(dt.BY_NAME[of]).name
+    if work not in LLVM:
+        raise Unsupported(f"computing in {work}")
+    names = [*NUMBERS, *[f"d{i}" for i in range(rank)]]
+    names += [f"s{k}_{i}" for k in range(3) for i in range(rank)] + ["failed"]
+    module = Module(fma=True)
+    f: Thread = TARGETS[target](module, "kernel", ["p0", "p1", "p2"], names)
+    f.begin()
+    first, step = f.place()
+    f.mark_early()
+    with strided(f, first, step, f.i64("mul", "%lines", "%parts")) as i:
+        line = f.i64("udiv", i, "%parts")
+        part = f.i64("sub", i, f.i64("mul", line, "%parts"))
+        places = decomposed(f, line, [f"%d{k}" for k in range(rank)])
+        bases = [
+            f.at(f"%p{k}", offset_of(f, places, [f"%s{k}_{axis}" for axis in range(rank)])) for k in range(3)
+        ]
+        begin = f.i64("mul", part, "%span")
+        end = f.i64("add", begin, "%span")
+        with strided(f, "0", "1", "%n") as j:
+            given = convert(load(f, f.at(bases[0], f.i64("mul", j, "%si")), index), index, "int64")
+            wrong = told(f, given, f.splat("i64", "%low"), f.splat("i64", "%high"))
+            position = f.op(f"extractelement {given!r}, i64 0")
+            negative = f.i64("icmp slt", position, 0)
+            position = f.op(f"select i1 {negative}, i64 {f.i64('add', position, '%high')}, i64 {position}")
+            inside = f.op(f"and i1 {f.i64('icmp sge', position, begin)}, {f.i64('icmp slt', position, end)}")
+            with f.when(f.op(f"and i1 {inside}, {f.op(f'xor i1 {wrong}, true')}")):
+                there = f.at(bases[2], f.i64("mul", position, "%st"))
+                here = f.at(bases[1], f.i64("mul", j, "%ss"))
+                if how == "set":
+                    f.store(kind, f.load(kind, here), there)
+                else:
+                    store(f, combine(how, work, load(f, there, of), load(f, here, of)), there, of)
+    f.emit("ret void")
+    f.finish()
+    return module.text(), f.barriers
+
+
+@lru_cache(maxsize=256)
+def scan(how: str, of: str, result: str, rank: int, target: str) -> tuple[str, int]:
+    """(LLVM IR of @kernel, its barriers) of running totals along a dim, a thread a line.
+
+    how: "add" or "mul".  Pointers: the array, the result. Numbers: `lines`, `n`, the strides along the dim in
+    both, sizes of the lines' dims, their strides in both (bytes).
+    """
+    work = dt.opmath(dt.BY_NAME[result]).name
+    if work not in LLVM or dt.opmath(dt.BY_NAME[of]).name not in LLVM:
+        raise Unsupported(f"computing in {work}")
+    names = ["lines", "n", "s0", "s1", *[f"d{i}" for i in range(rank)]]
+    names += [f"s{k}_{i}" for k in range(2) for i in range(rank)]
+    module = Module(fma=True)
+    f: Thread = TARGETS[target](module, "kernel", ["p0", "p1"], names)
+    f.begin()
+    first, step = f.place()
+    f.mark_early()
+    kind = LLVM[work]
+    with strided(f, first, step, "%lines") as i:
+        places = decomposed(f, i, [f"%d{k}" for k in range(rank)])
+        bases = [
+            f.at(f"%p{k}", offset_of(f, places, [f"%s{k}_{axis}" for axis in range(rank)])) for k in range(2)
+        ]
+        floating = kind in ("float", "double")
+        total = f.var(({"add": "0.0", "mul": "1.0"} if floating else {"add": "0", "mul": "1"})[how], kind)
+        with strided(f, "0", "1", "%n") as j:
+            given = load(f, f.at(bases[0], f.i64("mul", j, "%s0")), of)
+            value = convert(given, dt.opmath(dt.BY_NAME[of]).name, work)
+            found = combine(how, work, f.splat(kind, total.get()), value)
+            total.set(f.op(f"extractelement {found!r}, i64 0"))
+            store(f, found, f.at(bases[1], f.i64("mul", j, "%s1")), result)
+    f.emit("ret void")
+    f.finish()
+    return module.text(), f.barriers

@@ -1,0 +1,83 @@
+"""Rows, and NumPy's functions where the engine calls those, by the device's own kernels.
+
+`row` gives a table row's function (device, *the body's arguments), None where no kernel serves it. `call` and
+`write` serve functions of NumPy's that meet a DeviceArray. What a kernel does not serve in a special case
+raises NotServed. The same functions serve real devices, and simulated ones under the option `kernels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.devices.cuda.array import DeviceArray, basic
+from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.kernels import launches
+
+# Modules of this folder that serve rows: each has a table ROWS.
+_MODULES = ("moves", "products", "rowwise", "indexing", "drawing", "ordering", "windows")
+_rows: dict[str, Callable[..., Any]] = {}
+
+
+def row(name: str) -> Callable[..., Any] | None:
+    """The function that serves a row by kernels, None where there is none."""
+    if not _rows:
+        for module in _MODULES:
+            _rows.update(import_module(f"{__name__}.{module}").ROWS)
+    return _rows.get(name)
+
+
+def names() -> set[str]:
+    """The rows that kernels serve, beside pointwise ones and reductions."""
+    row("")
+    return set(_rows)
+
+
+def call(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Any:
+    """A function of NumPy's on the device's arrays."""
+    from rushlight._engine.devices.cuda.served import functions
+
+    served = functions.FUNCTIONS.get(function)
+    if served is not None:
+        return served(backend, *args, **named)
+    if isinstance(function, np.ufunc):
+        return functions.ufunc(backend, function, args, named)
+    raise NotServed(f"NumPy's {getattr(function, '__name__', function)}")
+
+
+def write(backend: Any, function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> None:
+    """A function of NumPy's that writes into an array of the device."""
+    from rushlight._engine.devices.cuda.served import functions
+
+    if function is np.ndarray.__setitem__:
+        target, place, value = args
+        if not basic(place):
+            functions.masked(backend, target, place, value)
+            return
+        assign(backend, target[place], value)
+    elif function is np.ndarray.fill:
+        assign(backend, args[0], args[1])
+    elif function is np.copyto:
+        assign(backend, args[0], args[1], **named)
+    elif isinstance(function, np.ufunc):
+        functions.ufunc(backend, function, args, named)
+    else:
+        raise NotServed(f"NumPy's {getattr(function, '__name__', function)}")
+
+
+def assign(backend: Any, target: Any, value: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """target[...] = value."""
+    if where is not True:
+        raise NotServed("a copy with a mask")
+    if value.__class__ is not DeviceArray:
+        host = np.asarray(value)
+        if host.size == 1:
+            value = host.reshape(()).astype(target.dtype)
+        else:
+            room = backend.empty(host.shape, target.dtype, poison=False)
+            backend.copy(room, host.astype(target.dtype), False, False)
+            value = room
+    launches.convert(backend, target, value)

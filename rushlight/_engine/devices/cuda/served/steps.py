@@ -1,0 +1,28 @@
+"""Optimizers' steps by the device's kernels: each tensor's new values in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.kernels.loops.multi_tensor import Multi
+
+
+def step(backend: Any, kernel: Any, arrays: Sequence[Sequence[Any]], numbers: Sequence[float]) -> None:
+    """Update every tensor in place: (parameter, gradient, states ...) of each."""
+    if not isinstance(kernel, Multi):
+        raise NotServed("a step of this kind")
+    scalars = [np.asarray(n, np.float64) for n in numbers]
+    for each in arrays:
+        if len({a.dtype for a in each}) != 1 or len({a.shape for a in each}) != 1:
+            raise NotServed("states of another dtype or shape")
+        if dt.from_numpy_dtype(each[0].dtype).is_complex:
+            raise NotServed("complex parameters")
+        of = kernel.kernel(each[0].dtype)
+        results = [each[k] for k in of.targets]
+        launches.into(backend, of._meaning(), (*each, *scalars), results, "optimizer step")

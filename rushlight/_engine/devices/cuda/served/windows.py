@@ -1,0 +1,300 @@
+"""Convolutions and pools by the device's kernels: windows are views, products are cuBLAS's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.core import dtype as dt
+from rushlight._engine.core.layout import channels_last_strides, convolves_last, has_channels_last
+from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.device import NotServed
+from rushlight._engine.devices.cuda.kernels import launches
+from rushlight._engine.devices.cuda.served import functions
+from rushlight._engine.devices.cuda.served.indexing import write_along
+from rushlight._engine.kernels.emit.meaning import Meaning
+from rushlight._engine.ops.expressions import Expr, m, symbol
+from rushlight._engine.ops.nn import pooling
+from rushlight._engine.ops.nn.sliding_windows import offsets, out_size, reach
+
+Ints = tuple[int, ...]
+# From how many elements on a window is no single expression.
+MOST = 64
+
+
+def _number(a: DeviceArray, value: Any) -> Any:
+    return np.asarray(value).astype(a.dtype)
+
+
+def _padded(backend: Any, a: DeviceArray, pads: Sequence[tuple[int, int]], value: Any = 0) -> DeviceArray:
+    """The last dims extended by (before, behind) elements."""
+    if not any(p != (0, 0) for p in pads):
+        return a
+    lead = a.ndim - len(pads)
+    sizes = [n + low + high for n, (low, high) in zip(a.shape[lead:], pads, strict=True)]
+    made: DeviceArray = backend.empty((*a.shape[:lead], *sizes), a.dtype, None, poison=False)
+    launches.convert(backend, made, _number(a, value))
+    inside = [slice(low, low + n) for n, (low, _) in zip(a.shape[lead:], pads, strict=True)]
+    launches.convert(backend, made[(..., *inside)], a)
+    return made
+
+
+def _formatted(backend: Any, found: DeviceArray, last: bool) -> DeviceArray:
+    if not last:
+        return found
+    strides = tuple([s * found.itemsize for s in channels_last_strides(found.shape)])
+    return launches.copied(backend, found, strides)
+
+
+# --- convolutions ---------------------------------------------------------------------------------
+
+
+def _columns(
+    backend: Any, x: DeviceArray, kernel: Ints, how: tuple[Ints, Ints, Ints], groups: int, out: Ints
+) -> DeviceArray:
+    """(N, groups, C / groups * prod(k), prod(out)) of windows."""
+    stride, padding, dilation = how
+    n, c = x.shape[:2]
+    if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
+        return launches.contiguous(backend, x).reshape(n, groups, c // groups, math.prod(out))
+    x = _padded(backend, x, [(p, p) for p in padding])
+    steps = x.strides[2:]
+    view = x.relaid(
+        (n, c, *kernel, *out),
+        (
+            *x.strides[:2],
+            *[s * d for s, d in zip(steps, dilation, strict=True)],
+            *[s * t for s, t in zip(steps, stride, strict=True)],
+        ),
+    )
+    return launches.copied(backend, view).reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
+
+
+def _add_windows(
+    backend: Any, columns: DeviceArray, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints
+) -> DeviceArray:
+    """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
+    n = len(kernel)
+    lead, out = columns.shape[: columns.ndim - 2 * n], columns.shape[columns.ndim - n :]
+    pads = reach(space, kernel, stride, pad, dilation, out)
+    sizes = [size + a + b for size, (a, b) in zip(space, pads, strict=True)]
+    into: DeviceArray = backend.empty((*lead, *sizes), columns.dtype, None, poison=False)
+    launches.convert(backend, into, _number(into, 0))
+    taps = itertools.product(*map(range, kernel))
+    for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
+        part = into[cut]
+        functions.ufunc(
+            backend, np.add, (part, columns[(*[slice(None)] * len(lead), *place)]), {"out": (part,)}
+        )
+    inside = [slice(p, p + size) for p, size in zip(pad, space, strict=True)]
+    return launches.contiguous(backend, into[(..., *inside)])
+
+
+def _blas(backend: Any, a: DeviceArray, b: DeviceArray) -> Any:
+    if backend.simulated:
+        raise NotServed("a library call")
+    if a.dtype != b.dtype or not a.size or not b.size:
+        raise NotServed("a convolution of nothing, or of two dtypes")
+    return backend.blas
+
+
+def _convolution(
+    backend: Any, x: DeviceArray, w: DeviceArray, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> DeviceArray:
+    blas, kernel = _blas(backend, x, w), w.shape[2:]
+    sizes = zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)
+    out = tuple([out_size(*of) for of in sizes])
+    columns = _columns(backend, x, kernel, (stride, padding, dilation), groups, out)
+    weight = launches.contiguous(backend, w).reshape(groups, w.shape[0] // groups, -1)
+    found = blas.product(weight, columns).reshape(x.shape[0], w.shape[0], *out)
+    return _formatted(backend, found, convolves_last(x, w))
+
+
+def _convolution_input(
+    backend: Any,
+    g: DeviceArray,
+    w: DeviceArray,
+    space: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> DeviceArray:
+    blas, (n, _, *out), (outs, channels, *kernel) = _blas(backend, g, w), g.shape, w.shape
+    weight = launches.contiguous(backend, w).reshape(groups, outs // groups, channels * math.prod(kernel))
+    given = launches.contiguous(backend, g).reshape(n, groups, outs // groups, math.prod(out))
+    columns = blas.product(weight.swapaxes(1, 2), given)
+    columns = columns.reshape(n, groups * channels, *kernel, *out)
+    found = _add_windows(backend, columns, tuple(space), tuple(kernel), stride, padding, dilation)
+    return _formatted(backend, found, convolves_last(g, w))
+
+
+def _convolution_weight(
+    backend: Any,
+    g: DeviceArray,
+    x: DeviceArray,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> DeviceArray:
+    """Samples stand side by side in one product: (outs, N * places) by (N * places, C * prod(k))."""
+    blas, (n, outs), out = _blas(backend, g, x), g.shape[:2], g.shape[2:]
+    columns = _columns(backend, x, tuple(kernel), (stride, padding, dilation), groups, out)
+    given = launches.contiguous(backend, g).reshape(n, groups, outs // groups, math.prod(out))
+    left = launches.copied(backend, given.transpose(1, 2, 0, 3)).reshape(groups, outs // groups, -1)
+    right = launches.copied(backend, columns.transpose(1, 0, 3, 2)).reshape(groups, n * math.prod(out), -1)
+    found = blas.product(left, right).reshape(outs, x.shape[1] // groups, *kernel)
+    return _formatted(backend, found, convolves_last(x, g))
+
+
+# --- pools ----------------------------------------------------------------------------------------
+
+
+@cache
+def _maxima(count: int, of: str, wide: str, places: bool) -> Meaning:
+    """The maxima of `count` windows' elements, and where they are, if asked."""
+    best: Expr = symbol("x0")
+    where: Expr = symbol("t0")
+    for k in range(1, count):
+        other = symbol(f"x{k}")
+        # A later nan is the maximum, too.
+        wins = m.logical_or(m.gt(other, best), m.ne(other, other))
+        best, where = m.where(wins, other, best), m.where(wins, symbol(f"t{k}"), where)
+    inputs = tuple([(f"x{k}", of) for k in range(count)])
+    if not places:
+        return Meaning((best,), inputs, (of,), wide)
+    inputs += tuple([(f"t{k}", "int64") for k in range(count)])
+    return Meaning((best, where), inputs, (of, "int64"), wide)
+
+
+def _views(
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints, value: Any
+) -> list[DeviceArray]:
+    if math.prod(kernel) > MOST or a.dtype.kind == "c" or a.dtype.kind in "iu" or not a.size:
+        raise NotServed("a pool of this kind")
+    lead = a.ndim - len(kernel)
+    wide = _padded(backend, a, reach(a.shape[lead:], kernel, stride, pad, dilation, out), value)
+    return [wide[cut] for cut in offsets(kernel, stride, dilation, out)]
+
+
+def _last(a: DeviceArray) -> bool:
+    return has_channels_last(a.shape, a.strides, (4, 5))
+
+
+def _greatest(
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+) -> DeviceArray:
+    views = _views(backend, a, kernel, stride, pad, dilation, out, -np.inf)
+    of = dt.from_numpy_dtype(a.dtype)
+    meaning = _maxima(len(views), of.name, dt.opmath(of).name, False)
+    made: DeviceArray = backend.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
+    launches.into(backend, meaning, views, (made,), "max pool")
+    return _formatted(backend, made, _last(a))
+
+
+def _max_pool(
+    backend: Any, a: DeviceArray, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
+) -> Any:
+    if any(pad):
+        raise NotServed("places of padded windows")
+    views = _views(backend, a, kernel, stride, pad, dilation, out, -np.inf)
+    of = dt.from_numpy_dtype(a.dtype)
+    meaning = _maxima(len(views), of.name, dt.opmath(of).name, True)
+    shape = (*a.shape[: -len(out)], *out)
+    made: DeviceArray = backend.empty(shape, a.dtype, None, poison=False)
+    places: DeviceArray = backend.empty(shape, np.dtype(np.int64), None, poison=False)
+    table = _places(backend, a.shape[a.ndim - len(out) :], kernel, stride, dilation, out)
+    launches.into(backend, meaning, [*views, *table], (made, places), "max pool")
+    return _formatted(backend, made, _last(a)), _formatted(backend, places, _last(a))
+
+
+def _places(
+    backend: Any, space: Ints, kernel: Ints, stride: Ints, dilation: Ints, out: Ints
+) -> list[DeviceArray]:
+    """For each element of a window, where in the space it lies: views of the numbers 0, 1, 2, ..."""
+    numbers = backend.kept(("places", space), lambda: np.arange(math.prod(space)).reshape(space))
+    return [numbers[cut] for cut in offsets(kernel, stride, dilation, out)]
+
+
+def _spread(backend: Any, a: DeviceArray, places: DeviceArray, size: int) -> DeviceArray:
+    made: DeviceArray = backend.empty((*a.shape[:-1], size), a.dtype, None, poison=False)
+    launches.convert(backend, made, _number(a, 0))
+    write_along(backend, "add", made, a.ndim - 1, places, a, a.shape)
+    return made
+
+
+@cache
+def _means(count: int, of: str, wide: str) -> Meaning:
+    total: Expr = m.cast(symbol("x0"), arg=wide)
+    for k in range(1, count):
+        total = total + symbol(f"x{k}")
+    inputs = (*[(f"x{k}", of) for k in range(count)], ("share", wide))
+    return Meaning((total / symbol("share"),), inputs, (of,), wide)
+
+
+def _avg_pool(
+    backend: Any,
+    a: DeviceArray,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    out: Ints,
+    count_pad: bool,
+    divisor: Any,
+) -> DeviceArray:
+    views = _views(backend, a, kernel, stride, pad, (1,) * len(kernel), out, 0)
+    of = dt.from_numpy_dtype(a.dtype)
+    wide = dt.opmath(of)
+    share = _share(
+        backend, a.shape[a.ndim - len(out) :], kernel, stride, pad, out, count_pad, divisor, wide.np
+    )
+    made: DeviceArray = backend.empty((*a.shape[: -len(out)], *out), a.dtype, None, poison=False)
+    launches.into(backend, _means(len(views), of.name, wide.name), [*views, share], (made,), "avg pool")
+    return _formatted(backend, made, len(kernel) == 2 and _last(a))
+
+
+def _share(backend: Any, *how: Any) -> Any:
+    """What windows' sums are divided by: a number, or an array of the windows' shape."""
+    share = pooling._shares(*how)
+    if (share == share.flat[0]).all():
+        return np.asarray(share.flat[0], share.dtype)
+    return backend.kept(("shares", *how), lambda: share)
+
+
+def _avg_pool_back(
+    backend: Any,
+    g: DeviceArray,
+    space: Ints,
+    kernel: Ints,
+    stride: Ints,
+    pad: Ints,
+    count_pad: bool,
+    divisor: Any,
+) -> DeviceArray:
+    n = len(kernel)
+    out, lead = g.shape[g.ndim - n :], g.shape[: g.ndim - n]
+    share = _share(backend, tuple(space), kernel, stride, pad, out, count_pad, divisor, g.dtype)
+    part = functions.ufunc(backend, np.divide, (g, share if share.ndim else share.item()), {})
+    part = launches.contiguous(backend, part)
+    wide = part.relaid((*lead, *kernel, *out), (*part.strides[: g.ndim - n], *(0,) * n, *part.strides[-n:]))
+    found = _add_windows(backend, wide, tuple(space), kernel, stride, pad, (1,) * n)
+    return _formatted(backend, found, n == 2 and _last(g))
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "_convolution": _convolution,
+    "_convolution_input": _convolution_input,
+    "_convolution_weight": _convolution_weight,
+    "_greatest": _greatest,
+    "_max_pool": _max_pool,
+    "_spread": _spread,
+    "_avg_pool": _avg_pool,
+    "_avg_pool_back": _avg_pool_back,
+}

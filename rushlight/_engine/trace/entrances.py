@@ -1,0 +1,70 @@
+"""Tensors that come into a segment from elsewhere, in an op that is known."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.recorder import Array, root
+
+_slot = Tensor.__dict__["_a"].__get__
+
+
+def _nobody() -> None:
+    """What stands for a dead reference."""
+
+
+class Entrance:
+    """A place where a tensor came in, and which came in last.
+
+    share: the place of what came in before and is the same memory, seen in the same way; None for none.
+    What is the same tensor with the same array as at the last pass needs no second look at that, unless
+    something came in before it that did not take part in that pass: passes are numbered, `stamp` is the one
+    that brought this tensor, `seen` the last one in which it was compared with all that had come in before.
+    """
+
+    __slots__ = ("array", "kind", "place", "root", "seen", "shape", "share", "stamp", "strides", "tensor")
+
+    def __init__(
+        self, place: int, kind: Any, shape: tuple[int, ...], strides: tuple[int, ...], share: int | None
+    ) -> None:
+        self.place, self.kind, self.shape, self.strides, self.share = place, kind, shape, strides, share
+        self.tensor: Any = _nobody
+        self.array: Any = _nobody
+        self.root, self.seen, self.stamp = 0, -1, -1
+
+    def look(self, region: Any, t: Tensor) -> Array | None:
+        """The tensor's array if it may come in here; nothing is noted in the region."""
+        try:
+            a: Array = _slot(t)
+        except AttributeError:
+            return None
+        s = t._s
+        if s is not None and (s.exposed or s.foreign):
+            return None
+        if a is self.array() and t is self.tensor():
+            if self.seen >= region.newest or region.twin(a, self.root) == self.share:
+                return a
+            return None
+        if t._k is not self.kind or a.shape != self.shape or a.strides != self.strides:
+            return None
+        key = id(root(a))
+        if region.twin(a, key) != self.share:
+            return None
+        self.tensor, self.array, self.root = weakref.ref(t), weakref.ref(a), key
+        self.stamp, self.seen = region.number, -1
+        return a
+
+    def enter(self, region: Any, a: Array) -> None:
+        """Let it in."""
+        self.seen = region.number
+        if self.stamp > region.newest:
+            region.newest = self.stamp
+        region.inputs[self.place] = self.tensor, a
+        region.entrances.append(self)
+
+
+def apart(entrances: tuple[Entrance, ...]) -> bool:
+    """Whether what comes in by one call, and may do so one by one, lies in different memory."""
+    return len({e.root for e in entrances}) == len(entrances)

@@ -1,0 +1,83 @@
+"""How a region (matching.py) comes to know calls that it can take at once (matchers.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._engine.autograd.node import TRACES, AccumulateGrad
+from rushlight._engine.trace.matchers import build, either
+from rushlight._engine.trace.trace import Node
+
+# How many ways a call is known to be matched from one node.
+MOST_MATCHERS = 8
+
+
+class Learning:
+    """What a region does around a call that it does not know yet."""
+
+    def mark(self: Any, door: Any) -> tuple[Node, int, Any]:
+        """Where the region stands before a call, and the trail of one that is to be learnt."""
+        node = self.node
+        times = node.tries.get(door, 0)
+        learns = (
+            0 < times < MOST_MATCHERS
+            and self.trail is None
+            and not self.recording
+            and TRACES.record is None
+            and self.mine()
+        )
+        if not times:
+            node.tries[door] = 1
+        if not learns:
+            return node, self.events, None
+        self.trail = []
+        TRACES.add(self._trailed)
+        TRACES.asked, TRACES.told = True, self._renamed
+        return node, self.events, self.trail
+
+    def learnt(self: Any, door: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
+        """What a call gave. From the third time that it is matched, it is taken at once."""
+        start, events, trail = mark
+        if trail is None or self.trail is not trail:
+            return found
+        self.unwatch()
+        if not self.recording:
+            start.tries[door] += 1
+        if not self.recording and self.node is not start and events == self.events:
+            made = build(self, start, self.node, values, found, trail)
+            if made is not None:
+                known = start.known.get(door)
+                start.known[door] = made if known is None else either(made, known)
+        return found
+
+    def unwatch(self: Any) -> None:
+        """The call that is watched is over, or is not to be learnt."""
+        if self.trail is not None:
+            self.trail = None
+            TRACES.remove(self._trailed)
+            TRACES.asked, TRACES.told = False, None
+
+    def _renamed(self: Any, t: Any) -> None:
+        """A result's node got another class, or (None) nodes were told to last."""
+        if not self.mine():
+            return
+        if self.unit is not None:
+            if t is None:
+                self.unit.fail("nodes keep what they saved")
+            else:
+                self.unit.renamed.append((t, t._g.__class__))
+        elif t is None or self.trail is None:
+            self.events += 1
+        else:
+            self.trail.append((self.node, "name", t, t._g.__class__))
+
+    def _trailed(self: Any, node: Any) -> None:
+        """A node was made beside those of steps."""
+        if self.unit is not None:
+            return
+        how, TRACES.how = TRACES.how, None
+        if self.trail is not None and not self.making and self.mine():
+            if how is None or node.__class__ is AccumulateGrad:
+                self.events += 1
+            else:
+                self.trail.append((self.node, "node", *how))

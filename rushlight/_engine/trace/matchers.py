@@ -1,0 +1,646 @@
+"""What takes a known call without asking more: functions generated for a place in the tree.
+
+A call (a row's function, brackets, a formula, a node's rule) that was matched from one node of the tree to
+another, in one op or in many, is matched the same way when it comes with the same operands again: the Python
+in between, which is the package's own, looks at nothing else. A matcher compares the operands and attributes
+one by one, by identity where it can, makes shells of those results that anybody will see, with their
+nodes in the graph, and moves the region on. Whatever it does not know goes the long way (matching.py).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.in_place import remember, unrecorded
+from rushlight._engine.autograd.node import TRACES, AccumulateGrad, Node as GraphNode, next_seq
+from rushlight._engine.dispatch.generated_code import compile_function
+from rushlight._engine.dispatch.interpreters import PLAIN
+from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
+from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved
+from rushlight._engine.dispatch.nodes.saved_tensors import version_of
+from rushlight._engine.dispatch.runners.formulas import Again
+from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
+from rushlight._engine.tensors.tensor import Tensor, storage
+from rushlight._engine.trace.attributes import IDENTICAL, PLAINLY, SEQUENCES
+from rushlight._engine.trace.entrances import Entrance, apart
+from rushlight._engine.trace.trace import Node, bump
+from rushlight._engine.trace.writes import free
+
+Matcher = Callable[[Any, tuple[Any, ...]], Any]
+_SCOPE: dict[str, Any] = {
+    "LOCAL": LOCAL,
+    "INFERRING": INFERRING,
+    "INFERENCE": INFERENCE,
+    "TRACES": TRACES,
+    "Tensor": Tensor,
+    "AccumulateGrad": AccumulateGrad,
+    "apart": apart,
+    "bump": bump,
+    "free": free,
+    "keep_result": keep_result,
+    "next_seq": next_seq,
+    "version_of": version_of,
+    "fresh": fresh,
+    "new": object.__new__,
+    "ref": weakref.ref,
+    "remember": remember,
+    "storage": storage,
+    "unrecorded": unrecorded,
+}
+
+
+class Unknown(Exception):
+    """Such a call goes the long way each time."""
+
+
+def chain(start: Node, end: Node) -> list[Node]:
+    """The nodes after `start` up to `end`; empty if it does not lead there."""
+    found: list[Node] = []
+    node: Node | None = end
+    while node is not None and node is not start:
+        found.append(node)
+        node = node.parent
+    return found[::-1] if node is start else []
+
+
+def build(
+    region: Any, start: Node, end: Node, values: tuple[Any, ...], found: Any, trail: list[Any]
+) -> Matcher | None:
+    """The matcher of a call on `values` that went from `start` to `end` and gave `found`, if any.
+
+    trail: what was done beside the ops on the way.
+    """
+    nodes = chain(start, end)
+    if not nodes:
+        return None
+    try:
+        text, constants = _Writer(region, nodes, trail).write(values, found)
+    except Unknown:
+        return None
+    made: Matcher = _maker(text)(*constants)
+    return made
+
+
+@cache
+def _maker(text: str) -> Callable[..., Matcher]:
+    return compile_function(text, "make", dict(_SCOPE), "matched call")
+
+
+class _Writer:
+    """The text of one matcher, and the constants that it is made with."""
+
+    def __init__(self, region: Any, nodes: list[Node], trail: list[Any]) -> None:
+        self.region, self.nodes = region, nodes
+        # Places of which there are several tensors, by where the second was made, and these; nodes that are
+        # no step's, by where they were made.
+        self.aliased: list[tuple[int, int]] = []
+        self.aliases: list[Any] = []
+        self.extras: dict[int, list[Any]] = {}
+        # A tensor that takes the place of a result of the call, as it is written to.
+        self.become: Any = None
+        for node, what, *rest in trail:
+            if what == "node":
+                self.extras.setdefault(id(node), []).append(rest)
+            elif what == "become":
+                if self.become is not None:
+                    raise Unknown
+                self.become = rest
+            elif what == "name":
+                self.extras.setdefault(id(node), []).append((rest[1], rest[0], None))
+            else:
+                self.aliased.append((node.count, rest[0]))
+                self.aliases.append(rest[1])
+        if self.extras.keys() - {id(n) for n in nodes}:
+            raise Unknown
+        self.constants: list[Any] = []
+        self._numbers: dict[int, str] = {}
+        self.conditions: list[str] = []
+        self.lines: list[str] = []
+        # What tensors are called: those at places, and the call's own, by their ids.
+        self.names: dict[int, str] = {}
+        self.given: dict[int, str] = {}
+        self.entered = {e[0]: e for n in nodes for e in n.entered}
+        self.entrances: list[str] = []
+        self.count = 0
+        self.shells: list[str] = []
+        self.checks: list[str] = []
+
+    def constant(self, value: Any) -> str:
+        """The name of a constant."""
+        name = self._numbers.get(id(value))
+        if name is None:
+            name = self._numbers[id(value)] = f"c{len(self.constants)}"
+            self.constants.append(value)
+        return name
+
+    def _fresh(self, letter: str) -> str:
+        self.count += 1
+        return f"{letter}{self.count}"
+
+    def write(self, values: tuple[Any, ...], found: Any) -> tuple[str, list[Any]]:
+        """(text, constants)."""
+        given = [self._fresh("v") for _ in values]
+        for value, name in zip(values, given, strict=True):
+            self._compare(value, name)
+        for n in self.nodes:
+            for place in n.args:
+                if place < n.first and place not in self.names and not self._made(place):
+                    raise Unknown
+        if set(self.entered) - self.names.keys():
+            raise Unknown
+        needed = self._needed(found)
+        steps: list[Any] = [n.step for n in self.nodes]
+        lasting = any(s.effects or s.bumps or s.writes for s in steps)
+        self._modes(bool(self.extras) or any(s.node is not None for s in steps))
+        for n in self.nodes:
+            self._step(n, needed)
+            for function, out, operands in self.extras.get(id(n), ()):
+                told, what = self._extra(out), self.constant(function)
+                if operands is None:  # a node's class
+                    self.lines.append(f"{told}._g.__class__ = {what}")
+                else:
+                    self.lines.append(f"{what}({told}, {self._extra(operands)})")
+        if self.become is not None:
+            if found is not self.become[0] or self.become[4].place != self.nodes[-1].first:
+                raise Unknown
+            self._become()
+            lasting = True
+        result = self._result(found)
+        return self._text(given, result, lasting), self.constants
+
+    def _made(self, place: int) -> bool:
+        return any(n.first <= place < n.count for n in self.nodes)
+
+    def _modes(self, nodes: bool) -> None:
+        self.conditions.append("LOCAL.enabled" if LOCAL.enabled else "not LOCAL.enabled")
+        self.conditions.append(
+            "LOCAL.inference" if LOCAL.inference else "(not INFERRING or not LOCAL.inference)"
+        )
+        if nodes:
+            self.conditions.append("TRACES.record is None")
+
+    # --- comparing -------------------------------------------------------------------------------------
+
+    def _compare(self, value: Any, name: str) -> None:
+        """Conditions under which `name` is like `value`."""
+        cls = value.__class__
+        if cls in PLAIN:
+            self._tensor(value, name)
+        elif cls in IDENTICAL:
+            told = repr(value) if value is None or cls is bool else self.constant(value)
+            self.conditions.append(f"{name} is {told}")
+        elif cls is float:
+            self._float(value, name)
+        elif cls in PLAINLY:
+            c = self.constant(value)
+            self.conditions.append(f"{name}.__class__ is {self.constant(cls)} and {name} == {c}")
+        elif cls in SEQUENCES:
+            self.conditions.append(
+                f"{name}.__class__ is {self.constant(cls)} and len({name}) == {len(value)}"
+            )
+            for i, item in enumerate(value):
+                self._part(item, f"{name}[{i}]")
+        elif cls is slice:
+            self.conditions.append(f"{name}.__class__ is slice")
+            for part in ("start", "stop", "step"):
+                self._part(getattr(value, part), f"{name}.{part}")
+        elif isinstance(value, GraphNode):
+            self._graph_node(value, name)
+        else:
+            raise Unknown
+
+    def _part(self, value: Any, code: str) -> None:
+        self._compare(value, self._let(code))
+
+    def _let(self, code: str) -> str:
+        """The name of what `code` gives."""
+        name = self._fresh("v")
+        self.conditions.append(f"(({name} := {code}) is {name})")
+        return name
+
+    def _like(self, code: str, value: Any) -> None:
+        """It is, or equals, what says all about such calls, and holds no tensors."""
+        c = self.constant(value)
+        self.conditions.append(f"({code} is {c} or {code} == {c})")
+
+    def _graph_node(self, node: Any, name: str) -> None:
+        """A node whose rule is run: its edges, and what it saved."""
+        edges, saved, of = self._let(f"{name}.next"), self._let(f"{name}.saved"), node.saved
+        self.conditions.append(f"len({edges}) == {len(node.next)}")
+        for i, e in enumerate(node.next):
+            self.conditions.append(f"{edges}[{i}] is {'None' if e is None else 'not None'}")
+        self.conditions.append(f"{saved}.__class__ is {self.constant(of.__class__)}")
+        if of.__class__ is Saved:
+            self._saved(of, saved)
+        elif hasattr(node.__class__, "formula") and len(of) == 3:
+            self._like(f"{saved}[0]", of[0])
+            self._like(f"{saved}[2]", of[2])
+            kept = self._let(f"{saved}[1]")
+            for i, (value, version) in enumerate(of[1]):
+                if version < 0:
+                    self.conditions.append(f"{kept}[{i}][1] == -1")
+                    self._part(value, f"{kept}[{i}][0]")
+                else:
+                    self._kept(value, f"{kept}[{i}][0]", f"{kept}[{i}][1]")
+        else:
+            raise Unknown
+
+    def _kept(self, t: Any, code: str, version: str) -> None:
+        """A tensor that a node keeps, which nobody has written to since."""
+        name = self._let(code)
+        self._tensor(t, name)
+        self.conditions.append(f"{version} == (0 if {name}._s is None else {name}._s.version)")
+
+    def _saved(self, of: Saved, name: str) -> None:
+        self._like(f"{name}._shapes", of._shapes)
+        self._like(f"{name}._kinds", of._kinds)
+        values = self._let(f"{name}._values")
+        self.conditions.append(f"len({values}) == {len(of._values)}")
+        for key, value in of._values.items():
+            self._item(value, f"{values}[{key!r}]")
+        results = self._let(f"{name}._results")
+        if of._results is None:
+            self.conditions.append(f"{results} is None")
+            return
+        self.conditions.append(f"{results} is not None and {results}[0] is {of._results[0]}")
+        self.conditions.append(f"len({results}[1]) == {len(of._results[1])}")
+        for i, item in enumerate(of._results[1]):
+            self._item(item, f"{results}[1][{i}]")
+
+    def _item(self, value: Any, code: str) -> None:
+        """What is kept of an argument or a result."""
+        if value.__class__ is Kept:
+            name = self._let(code)
+            self.conditions.append(f"{name}.__class__ is {self.constant(Kept)}")
+            self._kept(value.tensor, f"{name}.tensor", f"{name}.version")
+        elif value.__class__ is KeptList:
+            name = self._let(code)
+            self.conditions.append(f"{name}.__class__ is {self.constant(KeptList)}")
+            self.conditions.append(f"len({name}.items) == {len(value.items)}")
+            for i, item in enumerate(value.items):
+                self._item(item, f"{name}.items[{i}]")
+        else:
+            self._part(value, code)
+
+    def _float(self, value: float, name: str) -> None:
+        c = self.constant(value)
+        same = f"{name} == {c}" if value else f"{name}.hex() == {self.constant(value.hex())}"
+        self.conditions.append(f"({name} is {c} or ({name}.__class__ is float and {same}))")
+
+    def _tensor(self, t: Any, name: str) -> None:
+        place, conditions = self.region.place_of(t), self.conditions
+        if self.become is not None and t is self.become[0]:
+            self._target(t, name)
+            return
+        entering = place in self.entered
+        self.given.setdefault(id(t), name)
+        conditions.append(f"{name}.__class__ is {self.constant(t.__class__)}")
+        conditions.append(f"{name}._g is {'None' if t._g is None else 'not None'}")
+        if place is None:  # nothing is asked of it but what it is
+            of, layout = self.constant(t._k), t._l
+            shape, strides = self.constant(tuple(layout.shape)), self.constant(tuple(layout.strides))
+            conditions.append(f"{name}._k is {of} and {name}._l.shape == {shape}")
+            conditions.append(f"{name}._l.strides == {strides}")
+            return
+        known = self.names.get(place)
+        if entering and known is not None:
+            conditions.append(f"{name} is {known}")
+            return
+        self.names.setdefault(place, name)
+        if entering:
+            _, of, sizes, steps, share = self.entered[place]
+            if share in self.entered or place in self.region.real or share in self.region.real:
+                raise Unknown
+            e, a = self.constant(Entrance(place, of, sizes, steps, share)), self._fresh("a")
+            conditions.append(f"({a} := {e}.look(region, {name})) is not None")
+            if share is None:
+                self.entrances.append(e)
+            self.checks += [f"{e}.enter(region, {a})", f"{a} = None"]
+        elif place in self.region.arrays:
+            conditions.append(f"region.inputs[{place}][0]() is {name}")
+        else:
+            hidden = getattr(t, "_hidden", None)
+            if hidden is None or hidden.place != place or hidden.owner is not self.region.trace:
+                raise Unknown
+            conditions.append(f"{name}._hidden is {self.constant(hidden)}")
+
+    def _target(self, t: Any, name: str) -> None:
+        """What is written to: a result of this segment which nobody else sees (writes.py)."""
+        old, place = self.become[2], self.become[2].place
+        self.conditions += [
+            f"{name}.__class__ is Tensor and {name}._hidden is {self.constant(old)}",
+            f"{name}._g is {'None' if self.become[1]._g is None else 'not None'}",
+            f"{name}._g.__class__ is not AccumulateGrad",
+            f"not LOCAL.transforms and {place} not in region.shares and free(region, {name})",
+        ]
+        if id(t) in self.given:
+            return
+        self.given[id(t)] = name
+        stand = self.names[place] = self._fresh("t")
+        self.shells.append(stand)
+        self.lines += [
+            f"{stand} = new(Tensor)",
+            f"{stand}._k, {stand}._g, {stand}._i = {name}._k, {name}._g, {name}._i",
+            f"{stand}._s, {stand}._hidden = None, {name}._hidden",
+        ]
+
+    def _become(self) -> None:
+        target, _, _, first, hidden, tracked = self.become
+        name = self.given[id(target)]
+        if tracked:
+            self.lines.append(f"{name}._g, {name}._i = {self.names[first]}._g, {self.names[first]}._i")
+        self.lines += [
+            f"{name}._hidden = {self.constant(hidden)}",
+            f"bump({name}, 1)",
+            f"region.private[id({name})] = ref({name})",
+        ]
+        self.shells.append(name)
+
+    # --- what is made ----------------------------------------------------------------------------------
+
+    def _needed(self, found: Any) -> set[int]:
+        """Places whose tensors somebody will see."""
+        needed = set(self._places(found)) if self.become is None else {self.become[3]}
+        for n in reversed(self.nodes):
+            step: Any = n.step
+            made = range(n.first, n.count)
+            for _, out, operands in self.extras.get(id(n), ()):
+                needed.update(self._places(out), self._seen(operands))
+            told = set()
+            if step.node is not None:
+                needed.update(made)
+                told.update(n.args[k] for k in _mentioned(step.node[1]))
+            needed.update(n.args[k] for k, _ in step.bumps)
+            needed.update(n.args[k] for k in step.writes)
+            for place, r in zip(made, step.results, strict=True):
+                if place in needed and r.given >= 0:
+                    needed.add(n.args[r.given])
+                elif place in needed and r.view is not None:
+                    told.add(n.args[r.view[0]])
+            if any(p in told and at <= n.first for at, p in self.aliased):  # which tensor is meant?
+                raise Unknown
+            needed |= told
+        return needed
+
+    def _seen(self, tree: Any) -> list[int]:
+        """Places of the tensors in what a node is made of."""
+        if isinstance(tree, Tensor):
+            return self._places(tree)
+        return [p for v in tree for p in self._seen(v)] if tree.__class__ in (list, tuple) else []
+
+    def _extra(self, tree: Any) -> str:
+        """Code for what a node is made of that is no step's."""
+        if isinstance(tree, Tensor) or tree.__class__ in (list, tuple):
+            return self._result(tree)
+        return self.constant(tree)
+
+    def _places(self, found: Any) -> list[int]:
+        if isinstance(found, Tensor):
+            place = self.region.place_of(found)
+            if place is None or any(found is t for t in self.aliases):
+                raise Unknown
+            return [place]
+        if found.__class__ in (tuple, list) or (isinstance(found, tuple) and hasattr(found, "_fields")):
+            return [p for item in found for p in self._places(item)]
+        if found is None or found.__class__ in (bool, int):
+            return []
+        raise Unknown
+
+    def _result(self, found: Any) -> str:
+        """Code for the call's result."""
+        if isinstance(found, Tensor):
+            place: Any = self.region.place_of(found)
+            name = self.given.get(id(found)) or self.names.get(place)
+            if name is None or not (id(found) in self.given or self._made(place)):
+                raise Unknown
+            self._checked(found, place)
+            return name
+        if isinstance(found, (tuple, list)):
+            items = "".join(f"{self._extra(f)}, " for f in found)
+            if found.__class__ is list:
+                return f"[{items}]"
+            plain = found.__class__ is tuple
+            return f"({items})" if plain else f"tuple.__new__({self.constant(found.__class__)}, ({items}))"
+        return self.constant(found)
+
+    def _checked(self, t: Tensor, place: int) -> None:
+        """See that a tensor that was made is as the steps make it."""
+        if id(t) in self.given:
+            return
+        for n in self.nodes:
+            if n.first <= place < n.count:
+                r: Any = n.step.results[place - n.first]  # type: ignore[union-attr]
+                view = getattr(t, "_b", None)
+                if r.given < 0 and (view is None) == (r.view is None):
+                    tracked = any(t is o for o in self._outs()) or n.step.node is not None  # type: ignore[union-attr]
+                    tracked = tracked or not (view is None or n.enabled)
+                    if t._g is not None and not tracked:
+                        break
+                    if view is not None and view[1:] != r.view[1:]:  # one of several, say
+                        base, told = self.given.get(id(view[0])), ", ".join(map(self.constant, view[1:]))
+                        if base is None:
+                            break
+                        self.lines.append(f"{self.names[place]}._b = ({base}, {told})")
+                    return
+        raise Unknown
+
+    def _outs(self) -> list[Any]:
+        """The tensors that nodes which are no step's were made for."""
+        found: list[Any] = []
+        for extras in self.extras.values():
+            for _, out, operands in extras:
+                if operands is None:
+                    continue
+                found += [out] if isinstance(out, Tensor) else out
+        return found
+
+    def _step(self, n: Node, needed: set[int]) -> None:
+        step: Any = n.step
+        lines = self.lines
+        if step.writes:
+            self.checks += [
+                f"if not region.empty({self.constant(step)}, {self.constant(n.args)}):",
+                "    region.settle()",
+                "    return NotImplemented",
+            ]
+        outs = []
+        for place, r in enumerate(step.results, n.first):
+            if place not in needed:
+                continue
+            if r.given >= 0:
+                self.names[place] = self._operand(n, r.given)
+            else:
+                self._shell(n, place, r)
+            outs.append(self.names[place])
+        if step.node is not None:
+            self._node(n, outs)
+        for k, by in step.bumps:
+            lines.append(f"bump({self._operand(n, k)}, {by})")
+
+    def _node(self, n: Node, outs: list[str]) -> None:
+        step: Any = n.step
+        function, template = step.node
+        if function.__class__ is Again:
+            self._formula(n, outs[0], function, template)
+        else:
+            out = outs[0] if step.many is None else self._several(step.many, outs)
+            self.lines.append(f"{self.constant(function)}({out}, {self._template(n, (list, template))})")
+
+    def _formula(self, n: Node, out: str, again: Again, template: Any) -> None:
+        """The node of a formula, written out: all but who its operands are is known."""
+        operands = [self._operand(n, v) if is_operand else None for is_operand, v in template]
+        edges = [
+            f"({name}._g, {name}._i)" if wanted else "None"
+            for name, wanted in zip(operands, again.wanted, strict=True)
+        ]
+        kept = []
+        for k in again.kept:
+            if k < 0:
+                kept.append(f"keep_result({out})")
+            elif operands[k] is None:
+                kept.append(self.constant((template[k][1], -1)))
+            else:
+                kept.append(f"({operands[k]}, 0 if {operands[k]}._s is None else version_of({operands[k]}))")
+        saved = f"({self.constant(again.names)}, [{', '.join(kept)}], {self.constant(again.places)})"
+        self.lines += [
+            f"node = new({self.constant(again.cls)})",
+            f"node.next = ({', '.join(edges)},)",
+            "node.seq = next_seq()",
+            "node.hooks = None",
+            f"node.saved = {saved}",
+            f"{out}._g = node",
+        ]
+
+    def _several(self, many: Any, outs: list[str]) -> str:
+        items = "".join(f"{o}, " for o in outs)
+        if many is list:
+            return f"[{items}]"
+        return f"({items})" if many is tuple else f"tuple.__new__({self.constant(many)}, ({items}))"
+
+    def _operand(self, n: Node, k: int) -> str:
+        name = self.names.get(n.args[k])
+        if name is None:
+            raise Unknown
+        return name
+
+    def _template(self, n: Node, tree: Any) -> str:
+        cls, items = tree
+        parts = ""
+        for is_operand, value in items:
+            if is_operand:
+                parts += f"{self._operand(n, value)}, "
+            elif is_operand is False:
+                parts += f"{self.constant(value)}, "
+            else:
+                parts += f"{self._template(n, value)}, "
+        return f"[{parts}]" if cls is list else f"({parts})"
+
+    def _shell(self, n: Node, place: int, r: Any) -> None:
+        t = self.names[place] = self._fresh("t")
+        self.shells.append(t)
+        self.lines += [
+            f"{t} = new(Tensor)",
+            f"{t}._k = {self.constant(r.kind)}",
+            f"{t}._g = None",
+            f"{t}._i = 0",
+            f"{t}._hidden = {self.constant(r.pending)}",
+        ]
+        if r.view is None:
+            self.lines.append(f"{t}._s = fresh() if INFERRING else None")
+            return
+        base_number, again, rest, step = r.view
+        base = self._operand(n, base_number)
+        told = self.constant(again), self.constant(rest), self.constant(step)
+        self.lines += [
+            f"s = {base}._s",
+            "if s is None or s is INFERENCE:",
+            f"    s = storage({base})",
+            f"{t}._s = s",
+            f"{t}._b = ({base}, {', '.join(told)})",
+            f"g = {base}._g",
+            *([] if n.enabled else ["if g is not None:", f"    unrecorded({t})"]),
+            "if g.__class__ is not AccumulateGrad:",
+            "    if s.views is None or len(s.views) >= s.prune_at:",
+            f"        remember({t}, s)",
+            "    else:",
+            f"        s.views.append(ref({t}))",
+            "if region.private:",
+            f"    region.private.pop(id({base}), None)",
+        ]
+
+    # --- all of it -------------------------------------------------------------------------------------
+
+    def _text(self, given: Sequence[str], result: str, lasting: bool) -> str:
+        end = self.nodes[-1]
+        if len(self.entrances) > 1:
+            self.conditions.append(f"apart(({', '.join(self.entrances)},))")
+        at, known = self.constant(end), self.constant(end.known)
+        made, told = ("".join(form.format(t) + ", " for t in self.shells) for form in ("{}", "ref({})"))
+        append = f"alive.append(ref({self.shells[0]}))" if len(self.shells) == 1 else f"alive += ({told})"
+        lines = [
+            *self.checks,
+            *self.lines,
+            f"region.node = {at}",
+            f"region.known = {known}",
+            *([append] if self.shells else []),
+        ]
+        late = (
+            []
+            if lasting
+            else [
+                f"if region.alive is not alive and not region.late(({made})):",
+                "    return NotImplemented",
+            ]
+        )
+        body = [
+            "try:",
+            f"    if not ({' and '.join(self.conditions)}):",
+            "        return NotImplemented",
+            "except AttributeError:",
+            "    return NotImplemented",
+        ]
+        if lasting:
+            body += [
+                "with region.lock:",
+                "    if region.alive is not alive:",
+                "        return NotImplemented",
+            ]
+            body += [f"    {line}" for line in lines]
+        else:
+            body += lines
+        text = "\n        ".join(
+            [
+                f"{''.join(f'{v}, ' for v in given)} = values" if given else "pass",
+                "alive = region.alive",
+                *body,
+                *late,
+                f"return {result}",
+            ]
+        )
+        names = ", ".join(f"c{i}" for i in range(len(self.constants)))
+        return f"def make({names}):\n    def match(region, values):\n        {text}\n    return match\n"
+
+
+def _mentioned(template: Any) -> list[int]:
+    """Numbers of the operands that a node's template mentions."""
+    found: list[int] = []
+    for is_operand, value in template:
+        if is_operand:
+            found.append(value)
+        elif is_operand is None:
+            found += _mentioned(value[1])
+    return found
+
+
+def either(first: Matcher, then: Matcher) -> Matcher:
+    """What the second takes where the first does not."""
+
+    def match(region: Any, values: tuple[Any, ...]) -> Any:
+        found = first(region, values)
+        return then(region, values) if found is NotImplemented else found
+
+    return match

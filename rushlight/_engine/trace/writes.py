@@ -1,0 +1,161 @@
+"""Ops in a region that write to memory."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.autograd.node import AccumulateGrad
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.lazy_views import Pending, empty
+from rushlight._engine.tensors.tensor import Tensor
+from rushlight._engine.trace.recorder import Array
+from rushlight._engine.trace.trace import Step, bump
+
+_slot, _base = Tensor.__dict__["_a"].__get__, Tensor.__dict__["_b"].__get__
+_new = object.__new__
+
+
+def filled(t: Tensor) -> bool:
+    """Whether a tensor has an array."""
+    try:
+        _slot(t)
+    except AttributeError:
+        return False
+    return True
+
+
+def free(region: Any, t: Tensor) -> bool:
+    """Whether a pending tensor is no view, and has a storage that nobody else has."""
+    try:
+        if _base(t) is not None:
+            return False
+    except AttributeError:
+        pass
+    own = region.private.get(id(t))
+    return t._s is None or (own is not None and own() is t)
+
+
+def _nothing(a: Array) -> Array:
+    """An array without memory of its own, for a layout."""
+    return np.empty((1,) * a.ndim, a.dtype)
+
+
+class Writes:
+    """What a region (matching.py) does with them."""
+
+    def functional(self: Any, row: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Of an op that writes to a result of this segment which nobody else sees: another result instead."""
+        target = args[0] if args else row and kwargs.get(row.params[0].name)
+        if (
+            target.__class__ is not Tensor
+            or row is None
+            or row.kind != "pointwise"
+            or not self.pending(target)
+            or not free(self, target)
+        ):
+            return None
+        if (
+            LOCAL.transforms
+            or target._g.__class__ is AccumulateGrad
+            or target._k.special
+            or self.shared(self.place_of(target))
+        ):
+            return None
+        from rushlight._engine.dispatch.dispatcher import function
+
+        stand = self._stand(target)
+        made = self.within(
+            function(row),
+            tuple([stand if v is target else v for v in args]),
+            {name: stand if v is target else v for name, v in kwargs.items()},
+        )
+        if (
+            made.__class__ is not Tensor
+            or made is target
+            or not self.pending(made)
+            or (made._k, made._l.shape, made._l.strides) != (target._k, target._l.shape, target._l.strides)
+        ):
+            return None
+        self._become(target, made, stand)
+        return target
+
+    def _stand(self: Any, target: Tensor) -> Tensor:
+        """Another tensor of what the target held, for nodes that keep it."""
+        t: Tensor = _new(Tensor)
+        t._k, t._g, t._i, t._s = target._k, target._g, target._i, None
+        hidden = getattr(target, "_hidden", None)
+        if hidden is None:
+            t._a = target._a
+        else:
+            t._hidden = hidden
+        self.know(t, self.place_of(target))
+        return t
+
+    def _become(self: Any, target: Tensor, made: Tensor, stand: Tensor) -> None:
+        if made._g is not None:
+            target._g, target._i = made._g, made._i
+        first, tracked = self.place_of(made), made._g is not None
+        if self.shared(self.place_of(made)):  # its node keeps it: a later write is not to reach that
+            before, LOCAL.enabled = LOCAL.enabled, False
+            try:
+                made = self.within(ROWS["clone"], (made,), {})
+            finally:
+                LOCAL.enabled = before
+        hidden, place = getattr(made, "_hidden", None), self.place_of(made)
+        if self.trail is None or hidden is None:
+            self.events += 1
+        else:
+            old = target._hidden
+            self.trail.append((self.node, "become", target, stand, old, first, hidden, tracked))
+        if hidden is None:
+            target._a = made._a
+        else:
+            if filled(target):
+                del target._a
+            target._hidden = hidden
+        self.know(target, place)
+        bump(target, 1)
+        self.private[id(target)] = weakref.ref(target)
+
+    def empty(self: Any, step: Step, numbers: Sequence[int]) -> bool:
+        """Whether what came in and is written to is seen by its tensors alone; their slots are emptied."""
+        self.met()
+        for k in step.writes:
+            a = self.arrays.get(numbers[k])
+            if a is None:
+                continue
+            held = [(ref(), b) for ref, b in self.inputs.values() if b is a]
+            holders = [t for t, _ in held if t is not None]
+            emptied = [t for t, b in self.emptied if b is a]
+            if emptied and all(any(t is e for e in emptied) for t in holders):
+                continue
+            known = (
+                sum(map(filled, holders))
+                + sum([b is a for b in self.arrays.values()])
+                + (2 * len(held) + len(emptied))
+            )
+            if (
+                numbers[k] in self.real
+                or sys.getrefcount(a) > known + 2
+                or (
+                    a.base is not None
+                    and not (
+                        isinstance(a.base, np.ndarray)
+                        and a.base.base is None
+                        and sys.getrefcount(a.base) <= 2
+                    )
+                )
+            ):
+                return False
+            for t in holders:
+                if filled(t):
+                    self.emptied.append((t, a))
+                    layout = np.lib.stride_tricks.as_strided(_nothing(a), a.shape, a.strides, writeable=False)
+                    empty(t, Pending(layout, self.trace))
+        return True

@@ -1,0 +1,275 @@
+"""Methods of torch.nn's attention and transformer modules, as TorchScript."""
+
+from __future__ import annotations
+
+import math
+from math import inf
+from typing import Optional
+
+import rushlight as torch
+from rushlight import Tensor
+from rushlight.jit import annotate
+
+
+def _split_heads(x: Tensor, batch: int, heads: int):
+    return x.reshape([x.size(0), batch * heads, -1]).transpose(0, 1)
+
+
+class MultiheadAttention:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        size = self.embed_dim
+        bias = self.in_proj_bias
+        q_bias, k_bias, v_bias = (
+            annotate(Optional[Tensor], None),
+            annotate(Optional[Tensor], None),
+            annotate(Optional[Tensor], None),
+        )
+        if bias is not None:
+            q_bias, k_bias, v_bias = bias[:size], bias[size : 2 * size], bias[2 * size :]
+        weight = self.in_proj_weight
+        if weight is not None:
+            return (
+                torch.linear(query, weight[:size], q_bias),
+                torch.linear(key, weight[size : 2 * size], k_bias),
+                torch.linear(value, weight[2 * size :], v_bias),
+            )
+        return (
+            torch.linear(query, self.q_proj_weight, q_bias),
+            torch.linear(key, self.k_proj_weight, k_bias),
+            torch.linear(value, self.v_proj_weight, v_bias),
+        )
+
+    def _mask(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, batch: int, query: Tensor
+    ) -> Tensor | None:
+        mask = annotate(Optional[Tensor], None)
+        if attn_mask is not None:
+            mask = self._as_float(attn_mask, query)
+            if attn_mask.dim() == 2:
+                mask = mask.unsqueeze(0)
+        if key_padding_mask is not None:
+            padding = self._as_float(key_padding_mask, query)
+            padding = (
+                padding.view([batch, 1, 1, padding.size(-1)])
+                .expand([-1, self.num_heads, -1, -1])
+                .reshape([batch * self.num_heads, 1, padding.size(-1)])
+            )
+            mask = padding if mask is None else mask + padding
+        return mask
+
+    def _as_float(self, mask: Tensor, query: Tensor):
+        if mask.dtype != torch.bool:
+            return mask.to(query.dtype)
+        return torch.zeros_like(mask, dtype=query.dtype).masked_fill_(mask, -inf)
+
+    def _weighted(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, batch: int
+    ) -> tuple[Tensor, Tensor]:
+        scores = torch.bmm(q * math.sqrt(1.0 / float(self.head_dim)), k.transpose(-2, -1))
+        if mask is not None:
+            scores = scores + mask
+        probabilities = torch.softmax(scores, -1)
+        if dropout > 0.0:
+            probabilities = torch.dropout(probabilities, dropout, True)
+        return torch.bmm(probabilities, v), probabilities.view([batch, self.num_heads, q.size(1), k.size(1)])
+
+    def _fused(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float, batch: int
+    ) -> Tensor:
+        shape = [batch, self.num_heads, -1, self.head_dim]
+        if mask is not None:
+            mask = (
+                mask.unsqueeze(0) if mask.size(0) == 1 else mask.view([batch, self.num_heads, -1, k.size(1)])
+            )
+        found = torch.scaled_dot_product_attention(q.view(shape), k.view(shape), v.view(shape), mask, dropout)
+        return found.reshape([batch * self.num_heads, q.size(1), self.head_dim])
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        batched = query.dim() == 3
+        if not batched:
+            query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+            if key_padding_mask is not None:
+                key_padding_mask = key_padding_mask.unsqueeze(0)
+        elif self.batch_first:
+            query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
+        length, batch, heads = query.size(0), query.size(1), self.num_heads
+        if is_causal and attn_mask is None:
+            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        q, k, v = self._project(query, key, value)
+        mask = self._mask(attn_mask, key_padding_mask, batch, query)
+        if self.bias_k is not None:
+            k, v = (
+                torch.cat([k, self.bias_k.repeat([1, batch, 1])]),
+                torch.cat([v, self.bias_v.repeat([1, batch, 1])]),
+            )
+            if mask is not None:
+                mask = torch.pad(mask, [0, 1])
+        q, k, v = _split_heads(q, batch, heads), _split_heads(k, batch, heads), _split_heads(v, batch, heads)
+        if self.add_zero_attn:
+            zeros = torch.zeros([batch * heads, 1, self.head_dim], dtype=k.dtype, device=k.device)
+            k, v = torch.cat([k, zeros], 1), torch.cat([v, zeros], 1)
+            if mask is not None:
+                mask = torch.pad(mask, [0, 1])
+        dropout = self.dropout if self.training else 0.0
+        weights = annotate(Optional[Tensor], None)
+        if need_weights:
+            found, each = self._weighted(q, k, v, mask, dropout, batch)
+            weights = each.mean([1]) if average_attn_weights else each
+        else:
+            found = self._fused(q, k, v, mask, dropout, batch)
+        output = self.out_proj(found.transpose(0, 1).reshape([length, batch, self.embed_dim]))
+        if not batched:
+            if weights is not None:
+                weights = weights.squeeze(0)
+            return output.squeeze(1), weights
+        return output.transpose(0, 1) if self.batch_first else output, weights
+
+
+class _Layer:
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ):
+        return self.dropout1(self.self_attn(x, x, x, key_padding_mask, False, attn_mask, True, is_causal)[0])
+
+
+class TransformerEncoderLayer:
+    def _ff_block(self, x: Tensor):
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ):
+        x = src
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
+        return self.norm2(x + self._ff_block(x))
+
+
+class TransformerDecoderLayer:
+    def _mha_block(
+        self,
+        x: Tensor,
+        mem: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ):
+        return self.dropout2(
+            self.multihead_attn(x, mem, mem, key_padding_mask, False, attn_mask, True, is_causal)[0]
+        )
+
+    def _ff_block(self, x: Tensor):
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ):
+        x = tgt
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+            x = x + self._mha_block(
+                self.norm2(x), memory, memory_mask, memory_key_padding_mask, memory_is_causal
+            )
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        x = self.norm2(x + self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal))
+        return self.norm3(x + self._ff_block(x))
+
+
+class TransformerEncoder:
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ):
+        output = src
+        causal = False if is_causal is None or mask is None else is_causal
+        for layer in self.layers:
+            output = layer(output, mask, src_key_padding_mask, causal)
+        if self.norm is not None:
+            output = self.norm(output)
+        return output
+
+
+class TransformerDecoder:
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ):
+        output = tgt
+        causal = False if tgt_is_causal is None or tgt_mask is None else tgt_is_causal
+        for layer in self.layers:
+            output = layer(
+                output,
+                memory,
+                tgt_mask,
+                memory_mask,
+                tgt_key_padding_mask,
+                memory_key_padding_mask,
+                causal,
+                memory_is_causal,
+            )
+        if self.norm is not None:
+            output = self.norm(output)
+        return output
+
+
+class Transformer:
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ):
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask,
+            memory_mask,
+            tgt_key_padding_mask,
+            memory_key_padding_mask,
+            tgt_is_causal,
+            memory_is_causal,
+        )

@@ -1,0 +1,366 @@
+"""A real device over an imitation of libcuda and cuBLASLt: sequences of calls, errors, leaks, whole steps."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import rushlight as torch
+from rushlight._engine.core.settings import settings
+from rushlight._engine.devices.cuda.driver import blas, library
+from tests.cuda.conftest import use
+from tests.cuda.fake_driver import FakeDriver, install
+
+pytest.importorskip("llvmlite")
+F = torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def fake(devices: None) -> Iterator[FakeDriver]:
+    """The driver that the process has: two devices of 1 GiB."""
+    made = FakeDriver()
+    install(made)
+    use("driver")
+    torch.manual_seed(0)
+    yield made
+    install(None)
+    use("")
+
+
+def same(function: Any, *given: torch.Tensor) -> None:
+    """The device gives what the CPU gives, and so do gradients."""
+    here = [t.clone().requires_grad_(t.is_floating_point()) for t in given]
+    there = [t.cuda().requires_grad_(t.is_floating_point()) for t in given]
+    want, found = function(*here), function(*there)
+    assert found.is_cuda and found.shape == want.shape and found.stride() == want.stride()
+    torch.testing.assert_close(found.cpu(), want, equal_nan=True, rtol=1e-5, atol=1e-5)
+    if want.requires_grad:
+        want.sum().backward()
+        found.sum().backward()
+        for a, b in zip(here, there, strict=True):
+            if a.grad is not None:
+                torch.testing.assert_close(b.grad.cpu(), a.grad, rtol=1e-5, atol=1e-5)
+
+
+def test_what_there_is() -> None:
+    assert torch.cuda.is_available() and torch.cuda.device_count() == 2
+    assert torch.cuda.get_device_name() == "Fake H100"
+    assert torch.cuda.get_device_capability() == (9, 0)
+    assert torch.cuda.get_device_properties(1).total_memory == 1 << 30
+
+
+CASES: dict[str, Any] = {
+    "pointwise": lambda x, y: F.gelu(x) * y + 2,
+    "broadcast": lambda x, y: x * y[:, :1] + y[0],
+    "views": lambda x, y: x.t() + y.t()[:, ::1],
+    "sum": lambda x, y: (x * y).sum(),
+    "sum of columns": lambda x, y: (x * y).sum(0),
+    "mean of rows": lambda x, y: (x * y).mean(1, keepdim=True),
+    "softmax": lambda x, y: F.softmax(x, 1) * y,
+    "log_softmax of columns": lambda x, y: F.log_softmax(x, 0) * y,
+    "layer_norm": lambda x, y: F.layer_norm(x, (6,), y[0], y[1]),
+    "products": lambda x, y: x @ y.t() @ x,
+    "linear": lambda x, y: F.linear(x, y, y[:, 0]),
+    "cat": lambda x, y: torch.cat([x, y], 1).cumsum(1),
+    "stack": lambda x, y: torch.stack([x, y], 1).flip(0),
+    "masked_fill": lambda x, y: x.masked_fill(y > 0, 3.0),
+    "tril": lambda x, y: x.tril() + y.triu(1),
+    "where": lambda x, y: torch.where(x > y, x, y * 2),
+    "max": lambda x, y: x.max(1).values + y.amax(1),
+    "half": lambda x, y: (x.bfloat16() + y.bfloat16()).float(),
+    "convolution": lambda x, y: F.conv2d(x[None, None], y[None, None, :2, :3], padding=1),
+    "pools": lambda x, y: F.avg_pool2d(F.max_pool2d((x * y)[None, None], 2), 2),
+    "pad": lambda x, y: F.pad(x, (1, 2)) + 1,
+    "attention": lambda x, y: F.scaled_dot_product_attention(x[None], y[None], y[None], is_causal=True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_forward_and_backward(name: str) -> None:
+    same(CASES[name], torch.randn(5, 6), torch.randn(5, 6))
+
+
+@pytest.mark.parametrize("name", ["float64", "float16", "int64", "bool"])
+def test_dtypes_move(name: str) -> None:
+    x = (torch.randn(4, 5) * 3).to(getattr(torch, name))
+    assert torch.equal(x.cuda().t().contiguous().cpu(), x.t())
+    assert torch.equal(x.cuda().to(torch.float32).cpu(), x.to(torch.float32))
+
+
+def test_reads_and_writes_at_positions() -> None:
+    x, i = torch.randn(7, 4), torch.tensor([3, 0, 3, 6])
+    g, j = x.cuda(), i.cuda()
+    assert torch.equal(g[j].cpu(), x[i]) and torch.equal(g[:, j.clamp(max=3)].cpu(), x[:, i.clamp(max=3)])
+    assert torch.equal(g[-j].cpu(), x[-i])
+    assert torch.equal(g.gather(0, j[:, None].expand(4, 4)).cpu(), x.gather(0, i[:, None].expand(4, 4)))
+    want = x.scatter_add(0, i[:, None].expand(4, 4), torch.ones(4, 4))
+    assert torch.equal(g.scatter_add(0, j[:, None].expand(4, 4), torch.ones(4, 4).cuda()).cpu(), want)
+    w, v = torch.randn(7, 3, requires_grad=True), None
+    v = w.detach().cuda().requires_grad_()
+    F.embedding(i, w).pow(2).sum().backward()
+    F.embedding(j, v).pow(2).sum().backward()
+    torch.testing.assert_close(v.grad.cpu(), w.grad)
+
+
+def test_a_wrong_index_kills_the_context() -> None:
+    x = torch.randn(4).cuda()
+    x[torch.tensor([9]).cuda()]
+    with pytest.raises(torch.AcceleratorError, match="device-side assert triggered"):
+        torch.cuda.synchronize()
+    with pytest.raises(torch.AcceleratorError, match="device-side assert triggered"):
+        x + 1
+
+
+def step_of(device: str) -> list[float]:
+    """A few steps of a small network with everything in it."""
+    torch.manual_seed(3)
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Flatten(),
+        torch.nn.Linear(4 * 16, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3),
+    )  # fmt: skip
+    x, y = torch.randn(6, 1, 6, 6), torch.tensor([0, 2, 1, 1, 0, 2])
+    net, x, y = net.to(device), x.to(device), y.to(device)
+    optimizer = torch.optim.AdamW(net.parameters(), 1e-2)
+    found = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        found.append(loss.item())
+    return found
+
+
+def test_training_gives_the_same_losses(fake: FakeDriver) -> None:
+    assert step_of("cuda") == pytest.approx(step_of("cpu"), abs=1e-5)
+    # Nothing is copied to the host but the losses.
+    assert fake.calls["cuMemcpyDtoHAsync_v2"] == 3
+
+
+def test_a_kernel_is_made_once(fake: FakeDriver) -> None:
+    x = torch.randn(8).cuda()
+    for _ in range(5):
+        x.exp()
+    assert fake.calls["cuLaunchKernel"] == 5 and fake.calls["cuModuleLoadData"] == 1
+    assert len(set(fake.launched)) == 1
+    # The sequence of a launch: nothing but the launch once a kernel and memory are there.
+    before = len(fake.log)
+    x.exp()
+    assert fake.log[before:] == ["cuLaunchKernel"]
+
+
+def test_machine_code_is_kept_on_disk(fake: FakeDriver, tmp_path: Any) -> None:
+    with settings.using(cache_dir=str(tmp_path)):
+        torch.ones(3).cuda().sinh()
+        made = fake.calls["cuLinkComplete"]
+        again = FakeDriver()
+        install(again)
+        use("driver")
+        torch.ones(3).cuda().sinh()
+    assert made >= 1 and again.calls["cuLinkComplete"] == 0 and again.calls["cuModuleLoadData"] >= 1
+
+
+def test_memory_goes_back(fake: FakeDriver) -> None:
+    x = torch.zeros(1 << 20, device="cuda")
+    assert torch.cuda.memory_allocated() == 4 << 20 and torch.cuda.memory_reserved() == 20 << 20
+    del x
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == 0 and fake.kinds()["memory"] == 0
+    assert torch.cuda.mem_get_info()[0] == 1 << 30
+
+
+def test_streams_and_events_are_given_back(fake: FakeDriver) -> None:
+    before = fake.kinds()
+    s, e, f = torch.cuda.Stream(), torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    with torch.cuda.stream(s):
+        e.record()
+        torch.ones(4, device="cuda").exp()
+        f.record()
+    torch.cuda.current_stream().wait_stream(s)
+    torch.cuda.synchronize()
+    assert e.elapsed_time(f) >= 0 and s.query() and f.query()
+    assert fake.kinds()["stream"] == before["stream"] + 1
+    del e, f
+    assert fake.kinds()["event"] == before["event"]
+
+
+def test_out_of_memory_and_after_it(fake: FakeDriver) -> None:
+    with pytest.raises(torch.OutOfMemoryError, match=r"Tried to allocate 2\.00 GiB. GPU 0 has a total"):
+        torch.empty(2 << 30, dtype=torch.uint8, device="cuda")
+    assert torch.zeros(4, device="cuda").sum().item() == 0
+    fake.planted["cuMemAlloc_v2"] = [2, 2]
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.zeros(1 << 22, device="cuda")
+
+
+def test_an_illegal_access_loses_the_context(fake: FakeDriver) -> None:
+    x = torch.ones(4, device="cuda")
+    fake.planted["cuLaunchKernel"] = [700]
+    with pytest.raises(torch.AcceleratorError, match="illegal memory access.*cuLaunchKernel"):
+        x + 1
+    with pytest.raises(
+        torch.AcceleratorError, match="context of cuda:0 is lost, first seen by cuLaunchKernel at"
+    ):
+        x + 1
+    with pytest.raises(torch.AcceleratorError, match=r"test_driver\.py:\d+"):
+        torch.cuda.synchronize()
+
+
+def test_other_errors_are_the_calls_own(fake: FakeDriver) -> None:
+    x = torch.ones(4, device="cuda")
+    fake.planted["cuLaunchKernel"] = [1]
+    with pytest.raises(torch.AcceleratorError, match="CUDA error: invalid argument"):
+        x + 1
+    assert (x + 1).sum().item() == 8
+
+
+def test_a_kernel_that_the_driver_refuses(fake: FakeDriver, tmp_path: Any) -> None:
+    fake.planted["cuLinkAddData_v2"] = [218]
+    with settings.using(cache_dir=str(tmp_path)):
+        with pytest.raises(RuntimeError, match="the driver does not take a kernel"):
+            torch.ones(3, device="cuda").cosh()
+    assert fake.kinds()["link"] == 0
+
+
+def test_what_no_kernel_serves_is_refused_by_name() -> None:
+    x = torch.randn(4, 4).cuda()
+    with pytest.raises(NotImplementedError, match=r"Could not run '.*' on cuda:0.*no kernel for it yet"):
+        torch.linalg.svd(x)
+
+
+# --- no driver, and wrong ones ---------------------------------------------------------------------
+
+
+def test_no_driver(monkeypatch: Any) -> None:
+    def missing(name: str) -> Any:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    with pytest.raises(library.NoDriver, match="Found no NVIDIA driver on your system"):
+        library.find()
+
+
+def test_a_driver_that_is_too_old() -> None:
+    install(FakeDriver(version=11040))
+    with pytest.raises(RuntimeError, match=r"too old \(found version 11040: CUDA 11.4\)"):
+        use("driver")
+
+
+def test_a_driver_that_lacks_a_function() -> None:
+    class Older(FakeDriver):
+        _cuGraphLaunch = None  # type: ignore[assignment]
+
+    old = library.Driver(Older())
+    with pytest.raises(library.NoDriver, match="too old: it has no cuGraphLaunch"):
+        old("cuGraphLaunch", 1, 0)
+
+
+def test_a_driver_without_devices() -> None:
+    install(FakeDriver(devices=0))
+    with pytest.raises(RuntimeError, match="No CUDA GPUs are available"):
+        use("driver")
+
+
+def test_a_device_that_is_not_there() -> None:
+    with pytest.raises(torch.AcceleratorError, match="invalid device ordinal"):
+        torch.zeros(1, device="cuda:2")
+
+
+def test_no_cublas(monkeypatch: Any) -> None:
+    x = torch.ones(2, 2, device="cuda")
+    monkeypatch.setattr(blas.Stand, "library", None)
+    monkeypatch.setattr(blas, "_places", lambda: ["libcublasLt.so.does-not-exist"])
+    blas._installed.cache_clear()
+    with pytest.raises(RuntimeError, match=r"need NVIDIA's cuBLAS.*rushlight\[cuda\]"):
+        x @ x
+    blas._installed.cache_clear()
+
+
+# --- several devices, graphs -------------------------------------------------------------------------
+
+
+def test_copies_between_devices(fake: FakeDriver) -> None:
+    x = torch.randn(5, 3)
+    there = x.cuda(0).t().to("cuda:1")
+    assert there.device.index == 1 and torch.equal(there.cpu(), x.t())
+    assert fake.calls["cuMemcpyPeerAsync"] == 1
+    with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cuda:1"):
+        x.cuda(0).t() + there
+
+
+def test_a_graph_is_one_launch(fake: FakeDriver) -> None:
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 1)).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    x, loss = torch.randn(6, 4, device="cuda"), None
+
+    def step() -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        found = net(x).pow(2).mean()
+        found.backward()
+        optimizer.step()
+        return found
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step()
+    losses = []
+    for _ in range(4):
+        before = len(fake.log)
+        graph.replay()
+        assert fake.log[before:] == ["cuGraphLaunch"]
+        losses.append(loss.item())
+    assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]
+    graph.reset()
+    assert fake.kinds()["executable graph"] == 0
+
+
+def test_graphed_callables_give_the_same(fake: FakeDriver) -> None:
+    torch.manual_seed(2)
+    one = torch.nn.Linear(4, 3).cuda()
+    two = torch.nn.Linear(4, 3).cuda()
+    two.load_state_dict(one.state_dict())
+    graphed = torch.cuda.make_graphed_callables(two, (torch.randn(2, 4, device="cuda"),))
+    for _ in range(2):
+        x = torch.randn(2, 4, device="cuda")
+        one(x).pow(2).sum().backward()
+        graphed(x).pow(2).sum().backward()
+    torch.testing.assert_close(two.weight.grad.cpu(), one.weight.grad.cpu())
+    assert fake.calls["cuGraphLaunch"] == 4
+
+
+def test_what_cannot_be_captured() -> None:
+    x = torch.ones(3, device="cuda")
+    with pytest.raises(torch.AcceleratorError, match="not permitted when stream is capturing"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            (x + 1).sum().item()
+    with pytest.raises(RuntimeError, match="must be captured on a non-default stream"):
+        torch.cuda.CUDAGraph().capture_begin()
+    with pytest.raises(RuntimeError, match="replay without a preceding successful capture"):
+        torch.cuda.CUDAGraph().replay()
+    assert (x + 1).sum().item() == 6
+
+
+def test_page_locked_memory(fake: FakeDriver) -> None:
+    torch.cuda.init()
+    before = fake.kinds()["host memory"]
+    x = torch.randn(5, 3).t().pin_memory()
+    assert x.is_pinned() and fake.kinds()["host memory"] == before + 1
+    there = x.cuda(non_blocking=True)
+    back = there.to("cpu", non_blocking=True)
+    torch.cuda.synchronize()
+    assert torch.equal(back, x) and back.is_pinned() and there.stride() == x.stride()
+    del x, back
+    torch.ones(2).pin_memory().cuda(non_blocking=True)
+    torch.cuda.synchronize()
+    torch.ones(2).pin_memory().cuda(non_blocking=True)
+    assert fake.kinds()["host memory"] <= before + 1  # what a copy may still read
