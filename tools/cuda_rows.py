@@ -26,7 +26,7 @@ from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
     reducing,
     writing,
 )
-from rushlight._engine.devices.cuda.served import indexing, products, rowwise, windows  # noqa: E402
+from rushlight._engine.devices.cuda.served import drawing, indexing, products, rowwise, windows  # noqa: E402
 from rushlight._engine.dispatch.runners.formulas import Formula  # noqa: E402
 from rushlight._engine.dispatch.runners.pointwise import simple  # noqa: E402
 from rushlight._engine.kernels.emit.meaning import Meaning  # noqa: E402
@@ -107,7 +107,7 @@ def served(row: Row) -> str:
     """How a row is served."""
     if row.name in products.ROWS or row.name.startswith("_convolution"):
         return BLAS
-    if row.name in by_kernels.names() or row.kind == "reduce":
+    if row.name in by_kernels.names() | drawing.DRAWN or row.kind == "reduce":
         return KERNEL
     if row.name in draws.ROWS or row.name in draws.FACTORIES:
         return DRAWN
@@ -203,6 +203,10 @@ def _families() -> Iterator[tuple[str, str]]:
     yield "add at positions", lines.writes("add", "float32", "int64", 1, "nvptx")[0]
     yield "cumsum", lines.scan("add", "float32", "float32", 1, "nvptx")[0]
     yield "max pool of 3 x 3", writing.pointwise(windows._maxima(9, "float32", "float32", False), 4)[0]
+    for kind in ("uniform", "normal", "integers", "keep"):
+        meaning = drawing._meaning(kind, kind == "keep", "int64" if kind == "integers" else "float32", False)
+        values = frozenset(n for n, _ in meaning.inputs) - {"e"}
+        yield f"Philox: {kind}", writing.pointwise(meaning, 1, 1, values, (("e", 0),))[0]
     yield "AdamW step", _step()
 
 

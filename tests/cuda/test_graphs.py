@@ -61,7 +61,8 @@ def test_memory_is_the_graphs_own(setting: str) -> None:
     assert torch.cuda.memory_reserved() < before
 
 
-def test_random_numbers_go_on_from_replay_to_replay() -> None:
+@SETTINGS
+def test_random_numbers_go_on_from_replay_to_replay(setting: str) -> None:
     torch.manual_seed(5)
     wanted = [torch.rand(6, device="cuda") for _ in range(3)]
     x = torch.zeros(6, device="cuda")

@@ -13,6 +13,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.api import backend
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
@@ -71,9 +73,24 @@ def graph_pool_handle() -> tuple[int, int]:
 class Draws:
     """The random numbers of a graph: how many each generator gives in a replay, and where one begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: Any) -> None:
+        self.device = device
         self.used: dict[Any, int] = {}
         self.begins: dict[Any, int] = {}
+        # For kernels: (the key's two words, where a replay begins) of each generator, on the device.
+        self.places: dict[Any, Any] = {}
+
+    def memory(self, engine: Any) -> Any:
+        """The device's array that tells kernels where a generator's numbers begin."""
+        found = self.places.get(engine)
+        if found is None:
+            found = self.places[engine] = self.device.empty((3,), np.dtype(np.int64), poison=False)
+        return found
+
+    def place(self, engine: Any, begin: int) -> Any:
+        """What `memory` holds in a replay that begins there."""
+        seed = engine.initial_seed
+        return np.array([seed & 0xFFFFFFFF, seed >> 32, begin // 4], np.int64)
 
     def take(self, engine: Any, count: int) -> Place:
         """`count` numbers of a thread, of a multiple of four."""
@@ -107,7 +124,7 @@ class Capture:
     def __init__(self, device: Any, pool: Pool, mode: str) -> None:
         self.device, self.stream, self.pool = device, device.stream, pool
         self.works: list[tuple[Work, str]] = []
-        self.draws = Draws()
+        self.draws = Draws(device)
         self.kept: list[Any] = []  # what the work reads of the host's
         self.spoilt = False
         if not device.simulated:
@@ -215,8 +232,12 @@ class CUDAGraph:
             device.replay(self._handle, done.draws, begins)
             return
 
+        places = [(done.draws.memory(g), done.draws.place(g, begins[g])) for g in done.draws.places]
+
         def work() -> None:
             done.draws.begins.update(begins)
+            for array, place in places:
+                device.outline(array)[...] = place
             for each, _ in done.works:
                 each()
 

@@ -358,6 +358,8 @@ class Real(Rows):
 
     def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:
         """Launch an executable graph on the current stream."""
+        for engine, array in draws.places.items():
+            self._to_device(array, draws.place(engine, begins[engine]), False)
         self.enter()
         self.driver("cuGraphLaunch", graph, self.stream.handle)
         if self.platform.blocking:
