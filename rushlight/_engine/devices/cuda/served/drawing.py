@@ -1,4 +1,4 @@
-"""Random numbers by the device's kernels: Philox4x32-10 as an expression of integers, as draws.py has it.
+"""Random numbers by the device's kernels: Philox4x32-10 as an expression of integers, as in draws.py.
 
 Each element computes the word that it needs of its thread's four. In a graph the place in the sequence is read
 from the device's memory, where each replay puts its own.
@@ -155,7 +155,7 @@ def _meaning(kind: str, fours: bool, of: str, captured: bool) -> Meaning:
 
 
 def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
-    """Fill an array, in the order of its memory, by a kernel. NotServed where none serves, before it is queued."""
+    """Fill an array, in the order of its memory, by a kernel. NotServed where none serves."""
     of = dt.from_numpy_dtype(made.dtype)
     if not made.dense or of.is_complex or made.size >= 1 << 50:
         raise NotServed("numbers for such an array")
