@@ -120,12 +120,17 @@ def uniform(engine: Philox, a: Any, low: float, high: float) -> Draw:
     """Uniforms of [low, high)."""
     distributions.check_uniform(_of(a), low, high)
 
+    of = _of(a).to_real().np.type
+    first, last = of(low), of(high)
+    span = last - first
+
     def finish(u: Array) -> Array:
-        scaled: Array = u * u.dtype.type(high - low) + u.dtype.type(low)
-        scaled[scaled == high] = low  # curand has (0, 1]
+        # Rounded to the dtype before the bounds are turned around: curand has (0, 1].
+        scaled: Array = (u * u.dtype.type(span) + u.dtype.type(first)).astype(of)
+        scaled[scaled == last] = first
         return scaled
 
-    given = {"span": high - low, "low": low, "high": high}
+    given = {"span": float(span), "low": float(first), "high": float(last)}
     return _floats(engine, a, philox.uniform32, philox.uniform64, finish, "uniform", **given)
 
 
@@ -174,8 +179,11 @@ def bernoulli(engine: Philox, a: Any, p: Any) -> Draw:
 
 
 def fours(engine: Philox, count: int) -> Callable[[], Array]:
-    """Uniforms (float32) for kernels in which a thread takes four neighbours."""
-    return _neighbours(_claim_of_fours(engine, count), count)
+    """Uniforms (float32) for kernels in which a thread takes four neighbours, and there are as many threads
+    as
+    that takes.
+    """
+    return _neighbours((engine.take(10), max(-(-count // 4), 1)), count)
 
 
 def _claim_of_fours(engine: Philox, count: int) -> tuple[Any, int]:

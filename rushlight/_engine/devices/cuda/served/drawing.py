@@ -1,7 +1,7 @@
 """Random numbers by the device's kernels: Philox4x32-10 as an expression of integers, as in draws.py.
 
-Each element computes the word that it needs of its thread's four. In a graph the place in the sequence is read
-from the device's memory, where each replay puts its own.
+Each element computes the word that it needs of its thread's four. In a graph the place in the sequence is
+read from the device's memory, where each replay puts its own.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _value(name: str) -> Expr:
     return _single(symbol(name))
 
 
-def _made_of(kind: str, which: Expr, four: list[Expr]) -> Expr:
-    """A number of a kind, of the word `which` of four."""
+def _made_of(kind: str, of: str, which: Expr, four: list[Expr]) -> Expr:
+    """A number of a kind and dtype, of the word `which` of four."""
     if kind == "normal":
         return _normal(which, four) * _value("std") + _value("mean")
     word = _picked(which, four)
@@ -98,6 +98,7 @@ def _made_of(kind: str, which: Expr, four: list[Expr]) -> Expr:
     u = _unit(word)
     if kind == "uniform":
         scaled = u * _value("span") + _value("low")
+        scaled = m.cast(scaled, arg=of) if of in ("float16", "bfloat16") else scaled
         return m.where(m.eq(scaled, _value("high")), _value("low"), scaled)
     if kind == "exponential":
         tiny = float(np.finfo(np.float32).eps / 2)
@@ -151,7 +152,7 @@ def _meaning(kind: str, fours: bool, of: str, captured: bool) -> Meaning:
     names.append(("e", "int64"))
     if captured:
         names.append(("base", "int64"))
-    return Meaning((_made_of(kind, which, four),), tuple(names), (of,), "float64")
+    return Meaning((_made_of(kind, of, which, four),), tuple(names), (of,), "float64")
 
 
 def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
