@@ -179,10 +179,7 @@ def bernoulli(engine: Philox, a: Any, p: Any) -> Draw:
 
 
 def fours(engine: Philox, count: int) -> Callable[[], Array]:
-    """Uniforms (float32) for kernels in which a thread takes four neighbours, and there are as many threads
-    as
-    that takes.
-    """
+    """Uniforms (float32) for kernels whose threads, as many as that takes, each have four neighbours."""
     return _neighbours((engine.take(10), max(-(-count // 4), 1)), count)
 
 
