@@ -391,3 +391,33 @@ def test_dropout_is_another_one_in_each_replay() -> None:
     for want in wanted:
         graph.replay()
         assert found.tolist() == want
+
+
+def test_a_training_step_is_one_launch(fake: FakeDriver) -> None:
+    """Of a small GPT, with AdamW and dropout: beside the launch, only its numbers are copied."""
+    from benchmarks.gpu.sections import _gpt
+
+    torch.manual_seed(1)
+    model = _gpt(torch, 11, 8, 16, 1, 2).cuda()
+    adam = torch.optim.AdamW(model.parameters(), 1e-2, capturable=True)
+    x = torch.randint(0, 11, (2, 8), device="cuda")
+
+    def step() -> torch.Tensor:
+        adam.zero_grad(set_to_none=True)
+        loss = model(x, x) + 0 * F.dropout(torch.ones(4, device="cuda"), 0.5).sum()
+        loss.backward()
+        adam.step()
+        return loss
+
+    eager = [step().item() for _ in range(2)]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step()
+    losses = []
+    for _ in range(4):
+        before = len(fake.log)
+        graph.replay()
+        told = [name for name in fake.log[before:] if not name.startswith(("cuEvent", "cuMemcpyHtoD"))]
+        assert told == ["cuGraphLaunch"]
+        losses.append(loss.item())
+    assert [*eager, *losses] == sorted([*eager, *losses], reverse=True) and losses[-1] < eager[0] - 0.1

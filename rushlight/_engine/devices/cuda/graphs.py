@@ -17,6 +17,7 @@ import numpy as np
 
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.api import backend
+from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
 from rushlight._engine.names.absent_devices import AcceleratorError
 
@@ -84,7 +85,7 @@ class Draws:
         """The device's array that tells kernels where a generator's numbers begin."""
         found = self.places.get(engine)
         if found is None:
-            found = self.places[engine] = self.device.empty((3,), np.dtype(np.int64), poison=False)
+            found = self.places[engine] = apart(self.device, 3, np.int64)
         return found
 
     def place(self, engine: Any, begin: int) -> Any:
@@ -107,6 +108,15 @@ class Draws:
         return found
 
 
+def apart(device: Any, count: int, of: Any) -> Any:
+    """Memory that replays put numbers into: not of the graph's own, which its work writes over in turn."""
+    capture, device.capture = device.capture, None
+    try:
+        return device.empty((count,), np.dtype(of), poison=False)
+    finally:
+        device.capture = capture
+
+
 class Place:
     """(seed, offset) of numbers in a graph, as they are when a replay is under way."""
 
@@ -126,10 +136,18 @@ class Capture:
         self.works: list[tuple[Work, str]] = []
         self.draws = Draws(device)
         self.kept: list[Any] = []  # what the work reads of the host's
+        # Numbers that each replay has of its own: (where they are, what gives them).
+        self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
         self.spoilt = False
         if not device.simulated:
             device.enter()
             device.driver("cuStreamBeginCapture_v2", self.stream.handle, _MODES.index(mode))
+
+    def numbers(self, count: int, again: Callable[[], list[float]]) -> Any:
+        """An array of doubles that each replay fills with what `again` gives."""
+        made = apart(self.device, count, np.float64)
+        self.refreshed.append((made, again))
+        return made
 
     def add(self, work: Work, what: str) -> None:
         """Work of a simulated device."""
@@ -228,16 +246,19 @@ class CUDAGraph:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
         device, begins = done.device, done.draws.advanced()
         device.alive()
-        if not device.simulated:
-            device.replay(self._handle, done.draws, begins)
-            return
-
         places = [(done.draws.memory(g), done.draws.place(g, begins[g])) for g in done.draws.places]
+        places += [(where, again()) for where, again in done.refreshed]
+        if not device.simulated:
+            device.replay(self._handle, places)
+            return
 
         def work() -> None:
             done.draws.begins.update(begins)
-            for array, place in places:
-                device.outline(array)[...] = place
+            for where, numbers in places:
+                if where.__class__ is DeviceArray:
+                    device.outline(where)[...] = numbers
+                else:
+                    where[:] = numbers
             for each, _ in done.works:
                 each()
 

@@ -356,10 +356,10 @@ class Real(Rows):
         self.driver("cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle)
         return made
 
-    def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:
-        """Launch an executable graph on the current stream."""
-        for engine, array in draws.places.items():
-            self._to_device(array, draws.place(engine, begins[engine]), False)
+    def replay(self, graph: int, numbers: Sequence[tuple[DeviceArray, Any]]) -> None:
+        """Launch an executable graph on the current stream, which reads these numbers."""
+        for array, given in numbers:
+            self._to_device(array, np.asarray(given, array.dtype), False)
         self.enter()
         self.driver("cuGraphLaunch", graph, self.stream.handle)
         if self.platform.blocking:
