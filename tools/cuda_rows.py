@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def _meanings(row: Row) -> Iterator[Meaning]:
 
 
 def _of_sample(row: Row) -> Iterator[Meaning]:
-    from tests.engine.ops.test_laws import ALL, call, tensors_of
+    laws: Any = import_module("tests.engine.ops.test_laws")
 
     found: list[Any] = []
     entry = Formula.entry
@@ -85,9 +86,9 @@ def _of_sample(row: Row) -> Iterator[Meaning]:
 
     Formula.entry = noted  # type: ignore[method-assign]
     try:
-        for of, sample in ALL:
+        for of, sample in laws.ALL:
             if of is row and not found:
-                call(row, {n: _single(v) for n, v in tensors_of(sample).items()})
+                laws.call(row, {n: _single(v) for n, v in laws.tensors_of(sample).items()})
     finally:
         Formula.entry = entry  # type: ignore[method-assign]
     yield from [e.kernel.meaning for e in found[:1]]
@@ -214,7 +215,7 @@ def _step() -> str:
     """AdamW's kernel, off a step of it."""
     p = torch.ones(3, requires_grad=True)
     p.sum().backward()
-    optimizer = torch.optim.AdamW([p])
+    optimizer: Any = torch.optim.AdamW([p])
     optimizer.step()
     (plans,) = optimizer._plans.values()
     kernel = plans[1][0].kernel.kernel(p._a.dtype)

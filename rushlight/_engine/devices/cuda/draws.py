@@ -24,7 +24,6 @@ from rushlight._engine.numerics.distributions import in_memory_order
 from rushlight._engine.ops.creation.filled import Fill, like as fill_like, np_dtype, sizes_of
 
 Array = np.ndarray[Any, Any]
-Draw = Callable[[Array], Array]
 
 
 class Words(NamedTuple):
@@ -43,11 +42,15 @@ class Words(NamedTuple):
 class Recipe(NamedTuple):
     """What gives an array's numbers: the host's way, and the words of a kernel's, if there is one."""
 
-    host: Draw
+    host: Callable[[Array], Array]
     words: Words | None = None
 
     def __call__(self, memory: Array) -> Array:
+        """By the host."""
         return self.host(memory)
+
+
+Draw = Callable[[Array], Array] | Recipe
 
 
 # From which range of integers on two words are used.
@@ -324,7 +327,8 @@ def _keep(backend: Any, a: Any, p: float, channels: bool = False, share: float =
 
     def masked(memory: Array) -> Array:
         chosen = in_memory_order(numbers(), memory) < np.float32(1 - p)
-        return np.where(chosen, kept, of.np.type(0)).astype(of.np)
+        found: Array = np.where(chosen, kept, of.np.type(0)).astype(of.np)
+        return found
 
     return _made(backend, a, Recipe(masked, words), "dropout")
 

@@ -157,10 +157,11 @@ class Capture:
         """What memory for a stream is allocated for."""
         return self.pool.of(stream)
 
-    def refused(self, what: str) -> AcceleratorError:
+    def refused(self, what: str) -> RuntimeError:
         """The error for what waits for the device, or needs its numbers, while a graph is captured."""
         self.spoilt = True
-        return AcceleratorError(words.capturing(what))
+        error: RuntimeError = AcceleratorError(words.capturing(what))
+        return error
 
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
@@ -333,7 +334,7 @@ class graph:
     def __exit__(self, *raised: object) -> None:
         try:
             self.cuda_graph.capture_end()
-        except AcceleratorError:
+        except RuntimeError:
             if not raised or raised[0] is None:
                 raise
         finally:

@@ -290,7 +290,7 @@ class Real(Rows):
         address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
         memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
         weakref.finalize(memory, _freed, self, address).atexit = False
-        made: Array = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+        made: Array = np.ndarray(array.shape, array.dtype, memoryview(memory), 0, array.strides)
         made[...] = array
         return made
 

@@ -163,7 +163,7 @@ def draw(backend: Any, made: DeviceArray, words: Any, what: str) -> None:
     place, threads = words.claim
     values = {**words.values, "zero": np.zeros((), made.dtype)}
     captured = backend.capture is not None
-    given = [integer(threads)]
+    given: list[Any] = [integer(threads)]
     bases: tuple[Any, ...] = ()
     if captured:
         given.append(integer(place.at // 4))
