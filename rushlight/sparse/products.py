@@ -179,6 +179,14 @@ def dist(a: Any, b: Any, p: float = 2) -> Any:
 # --- products of matrices ---------------------------------------------------------------------------
 
 
+@op()
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight.T + bias, with a sparse weight."""
+    rows = input.reshape(-1, input.shape[-1])
+    found = mm(weight, rows.mT).mT.reshape(*input.shape[:-1], weight.shape[0])
+    return found if bias is None else found + bias
+
+
 @op("mm", "matmul", "mv", "dot")
 def mm(a: Any, b: Any) -> Any:
     """The matrix product; of two sparse matrices, sparse."""
