@@ -470,6 +470,12 @@ def set_(
         self._s = None
         return self
     if isinstance(source, Tensor) and size is None:
+        theirs, ours = source._k.dtype, self._k.dtype
+        if theirs is not ours:
+            raise RuntimeError(
+                f"Could not set tensor of type {theirs.legacy.lower()} to a tensor of type "
+                f"{ours.legacy.lower()}: use .to() or .view(dtype)"
+            )
         storage(source)
         self._s = source._s
         place(self, source._m, kind(source._k.dtype, source._k.device, self._k.conj, self._k.neg))

@@ -288,6 +288,8 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     if LOCAL.enabled or t._k.off_cpu or TAPE or WRAPPED:
+        if TAPE and not LOCAL.enabled and t._l.size == 1:
+            t = t.reshape(())  # or a dim of size 1 would keep its stride, which it has not below
         found: Tensor = t.expand(shape)
         return found
     return wrap(spread(t._a, shape), t._k)

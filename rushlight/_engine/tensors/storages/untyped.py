@@ -176,6 +176,12 @@ class UntypedStorage:
         self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         if self.device.type != "cpu":
             return self.clone()
