@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,6 +177,7 @@ class Real(Rows):
         results: Sequence[DeviceArray],
         numbers: Sequence[int],
         what: str,
+        written: Collection[int] = (),
     ) -> None:
         self.alive()
         self.enter()
