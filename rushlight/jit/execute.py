@@ -71,6 +71,12 @@ class PythonWriter(Writer):
     def at_PythonOp(self, node: Node) -> str:
         return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
 
+    def manager(self, node: Node) -> str:
+        known, inputs = node.attrs.get("manager"), ", ".join(map(self.ref, node.inputs))
+        if known is not None:
+            return f"{self.bind(known, 'manager')}({inputs})"
+        return f"rt.leaving({self.bind(runner(node.attrs['function']), 'leave')}, {inputs})"
+
     def at_CreateObject(self, node: Node) -> str:
         owner = node.output.type.cls
         name = self.bind(owner.python, owner.qualname.rpartition(".")[2])

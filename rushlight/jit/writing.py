@@ -10,7 +10,15 @@ from __future__ import annotations
 from rushlight.jit.ir import Block, Function, Names, Node, Value
 
 _STATEMENTS = frozenset(
-    ("prim::If", "prim::Loop", "prim::Print", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack")
+    (
+        "prim::If",
+        "prim::Loop",
+        "prim::Print",
+        "prim::SetAttr",
+        "prim::TupleUnpack",
+        "prim::ListUnpack",
+        "prim::With",
+    )
 )
 
 
@@ -182,6 +190,15 @@ class Writer:
             number, text = self.name(block.params[0]), self.ref(node.inputs[0])
             self.line(f"for {number} in range({text}):")
             self.finish(block, names)
+
+    def do_With(self, node: Node) -> None:
+        self.line(f"with {self.manager(node)}:")
+        self.inner(node.blocks[0])
+
+    def manager(self, node: Node) -> str:
+        """The manager of a `with`; an object that was entered is one of its own."""
+        named, inputs = node.attrs.get("named"), ", ".join(map(self.ref, node.inputs))
+        return inputs if named is None else f"{named}({inputs})"
 
     def do_Print(self, node: Node) -> None:
         self.line(f"print({', '.join(map(self.ref, node.inputs))})")
