@@ -10,6 +10,7 @@ import functools
 import keyword
 import math
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
@@ -46,6 +47,8 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
+        if isinstance(value, Enum):
+            return self.bind(value, type(value).__name__)
         if isinstance(value, (int, str, bool, type(None))) or (
             isinstance(value, float) and math.isfinite(value)
         ):
@@ -284,6 +287,8 @@ def accepts(value: Any, t: Type) -> bool:
         return isinstance(value, dict) and (
             not t.args or all(accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items())
         )
+    if kind == "Enum":
+        return isinstance(value, t.cls)
     if kind == "Class":
         return (
             getattr(value, "_type", None) is t.cls

@@ -12,6 +12,7 @@ import re
 import types
 import typing
 from collections.abc import Callable
+from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -104,6 +105,8 @@ class Names:
 
     def plain(self, value: Any) -> tuple[Any, Type]:
         """A Python value as a constant and its type; TypeError where there is none."""
+        if isinstance(value, Enum):
+            return value, of_value(value)
         if isinstance(value, (dtype, torch.layout, torch.memory_format)):
             return runtime.code(value), INT
         if isinstance(value, torch.device):
@@ -139,7 +142,7 @@ class Names:
         if (
             isinstance(found, type)
             and found not in (int, float, bool, str, complex)
-            and not issubclass(found, tuple)
+            and not issubclass(found, (tuple, Enum))
             and not is_ours(found)
         ):
             return Type("Class", cls=class_type(found))

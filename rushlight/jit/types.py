@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from rushlight._engine.lazy import is_ours
@@ -16,7 +17,7 @@ from rushlight._engine.lazy import is_ours
 class Type:
     """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
     "Future"),
-    or a class ("Class"), which is `cls`; of a named tuple `cls` is Python's class.
+    or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
     """
 
     kind: str
@@ -133,6 +134,16 @@ def unify(a: Type, b: Type) -> Type | None:
     return None
 
 
+def _named(found: Any) -> Type:
+    """The type of an Enum's members, or of a named tuple."""
+    if issubclass(found, Enum):
+        return Type("Enum", (), found)
+    if not hasattr(found, "_fields"):
+        raise TypeError(f"Unknown type annotation: '{found.__name__}'")
+    notes = typing.get_type_hints(found)
+    return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
+
+
 def from_python(found: Any) -> Type:
     """The type that a Python annotation means; TypeError where there is none."""
     if isinstance(found, Type):
@@ -157,9 +168,8 @@ def from_python(found: Any) -> Type:
             f"Attempted to use {name} without a contained type. Please add a contained type, "
             f"e.g. {name.capitalize()}[int]"
         )
-    if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields"):
-        notes = typing.get_type_hints(found)
-        return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
+    if isinstance(found, type) and issubclass(found, (Enum, tuple)) and not is_ours(found):
+        return _named(found)
     if isinstance(found, type) and is_ours(found):
         plain = {
             "Tensor": TENSOR,

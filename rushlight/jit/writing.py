@@ -235,6 +235,12 @@ class Writer:
     def at_GetAttr(self, node: Node) -> str:
         return self.attribute(node.inputs[0], node.attrs["name"])
 
+    def at_EnumName(self, node: Node) -> str:
+        return f"{self.ref(node.inputs[0])}.name"
+
+    def at_EnumValue(self, node: Node) -> str:
+        return f"{self.ref(node.inputs[0])}.value"
+
     def at_ListConstruct(self, node: Node) -> str:
         return f"[{', '.join(map(self.ref, node.inputs))}]"
 
