@@ -18,6 +18,7 @@ from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.export import overloads, spellings
 from rushlight.jit import runtime
+from rushlight.jit.failures import PLACES, failed
 from rushlight.jit.ir import Function, Node, Value
 from rushlight.jit.schema import REQUIRED
 from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
@@ -201,6 +202,7 @@ def runner(function: Function) -> Callable[..., Any]:
         names = ", ".join(writer.spelled[v] for v in function.block.params)
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
+        PLACES[function.run.__code__.co_filename] = writer.places
     result: Callable[..., Any] = function.run
     return result
 
@@ -217,15 +219,17 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         **SCOPE,
         "run": runner(function),
+        "failed": failed,
         "slow": lambda *found: _check(function, declared, *found),
     }
     given = "".join(f"{name}, " for name, _, _ in formal)
     tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
-    call = f"return run({'self, ' * own}{given})"
     lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*extra, **more):"]
-    if len(tests) == len(formal):
-        lines.append(f"    if {' and '.join([*tests, 'not extra', 'not more'])}:\n        {call}")
-    lines.append(f"    {f'{given.strip()} = ' if given else ''}slow(extra, more, {given})\n    {call}")
+    exact = f"if not ({' and '.join([*tests, 'not extra', 'not more'])}): "
+    checked = f"{f'{given.strip()} = ' if given else ''}slow(extra, more, {given})"
+    lines.append(f"    {exact if len(tests) == len(formal) else ''}{checked}")
+    lines.append(f"    try:\n        return run({'self, ' * own}{given})")
+    lines.append("    except Exception as error:\n        raise failed(error) from None")
     return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
 
 

@@ -25,7 +25,11 @@ class Compiler(Contexts):
             self.block.params[0].hint = "self"
         self.body(exits.structured(tree.body))
         result = self.env.get(exits.RESULT)
-        if result is None or (self.env.get("$dead") and result is None):
+        if result is None and self.env.get("$dead") and self.function.returns is not None:
+            result = self.emit(
+                tree, "prim::Uninitialized", (), self.function.returns
+            ).output  # it only raises
+        elif result is None:
             result = self.result(self.constant(tree, None), tree)
         result = self.value(result, tree)
         self.function.returns = self.function.returns or result.type

@@ -32,6 +32,8 @@ class Writer:
         self.names, self.spelled = Names(self.reserved), dict[Value, str]()
         self.inline: set[Node] = set()
         self.lines: list[str] = []
+        self.places: list[str] = []  # where each line comes from
+        self.place = ""
         self.depth = 1
 
     def write(self) -> str:
@@ -45,6 +47,8 @@ class Writer:
         block = self.function.block
         self.scan_block(block)
         self.block(block)
+        last = block.ending.inputs[0].node
+        self.place = last.place if last is not None else ""
         self.line(f"return {self.ref(block.ending.inputs[0])}")
         return "\n".join(self.lines) + "\n"
 
@@ -90,6 +94,7 @@ class Writer:
     def line(self, text: str) -> None:
         """One more line."""
         self.lines.append("  " * self.depth + text)
+        self.places.append(self.place)
 
     def name(self, value: Value) -> str:
         """The name of a value, made now."""
@@ -125,6 +130,7 @@ class Writer:
 
     def statement(self, node: Node) -> None:
         """One node as a statement."""
+        self.place = node.place or self.place
         special = getattr(self, f"do_{node.kind[6:]}", None) if node.kind.startswith("prim::") else None
         if special is not None:
             special(node)

@@ -364,3 +364,60 @@ def test_page_locked_memory(fake: FakeDriver) -> None:
     torch.cuda.synchronize()
     torch.ones(2).pin_memory().cuda(non_blocking=True)
     assert fake.kinds()["host memory"] <= before + 1  # what a copy may still read
+
+
+def test_random_numbers_are_drawn_by_kernels(fake: FakeDriver) -> None:
+    torch.cuda.manual_seed(0)
+    # PyTorch's published numbers on CUDA for this seed.
+    found = torch.rand(6, device="cuda").tolist()
+    assert found == pytest.approx([0.3990, 0.5167, 0.0249, 0.9401, 0.9459, 0.7967], abs=5e-5)
+    torch.cuda.manual_seed(0)
+    known = [-0.92466259, -0.42534415, -2.6438457, 0.14518388, -0.12086647, -0.57972564]
+    assert torch.randn(6, device="cuda").tolist() == pytest.approx(known, abs=2e-6)
+    before = fake.calls["cuMemcpyHtoDAsync_v2"]
+    F.dropout(torch.ones(64, device="cuda"), 0.5)
+    torch.randint(0, 9, (5,), device="cuda")
+    torch.empty(5, device="cuda").exponential_().bernoulli_(0.5)
+    assert fake.calls["cuMemcpyHtoDAsync_v2"] == before
+
+
+def test_dropout_is_another_one_in_each_replay() -> None:
+    torch.cuda.manual_seed(4)
+    wanted = [F.dropout(torch.ones(64, device="cuda"), 0.5).tolist() for _ in range(3)]
+    x, graph = torch.ones(64, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = F.dropout(x, 0.5)
+    torch.cuda.manual_seed(4)
+    for want in wanted:
+        graph.replay()
+        assert found.tolist() == want
+
+
+def test_a_training_step_is_one_launch(fake: FakeDriver) -> None:
+    """Of a small GPT, with AdamW and dropout: beside the launch, only its numbers are copied."""
+    from benchmarks.gpu.sections import _gpt
+
+    torch.manual_seed(1)
+    model = _gpt(torch, 11, 8, 16, 1, 2).cuda()
+    adam = torch.optim.AdamW(model.parameters(), 1e-2, capturable=True)
+    x = torch.randint(0, 11, (2, 8), device="cuda")
+
+    def step() -> torch.Tensor:
+        adam.zero_grad(set_to_none=True)
+        loss = model(x, x) + 0 * F.dropout(torch.ones(4, device="cuda"), 0.5).sum()
+        loss.backward()
+        adam.step()
+        return loss
+
+    eager = [step().item() for _ in range(2)]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step()
+    losses = []
+    for _ in range(4):
+        before = len(fake.log)
+        graph.replay()
+        told = [name for name in fake.log[before:] if not name.startswith(("cuEvent", "cuMemcpyHtoD"))]
+        assert told == ["cuGraphLaunch"]
+        losses.append(loss.item())
+    assert [*eager, *losses] == sorted([*eager, *losses], reverse=True) and losses[-1] < eager[0] - 0.1

@@ -134,6 +134,13 @@ def _convolution_weight(
     def by_columns(x: Array, g: Array) -> Array:
         columns = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
         gg = g.reshape(n, groups, outs // groups, prod(g.shape[2:]))
+        if n > 1 and gg.shape[3] * (gg.shape[2] + columns.shape[2]) < gg.shape[2] * columns.shape[2]:
+            # Few places: less to move than a gradient for each sample, to be added up.
+            flat_g, flat_x = (
+                t.transpose(1, 2, 0, 3).reshape(groups, t.shape[2], n * t.shape[3]) for t in (gg, columns)
+            )
+            found = product(flat_g, flat_x.swapaxes(1, 2))
+            return found.reshape(outs, x.shape[1] // groups, *kernel)
         found = (
             product(gg[:1], columns[:1].swapaxes(2, 3))[0]
             if n

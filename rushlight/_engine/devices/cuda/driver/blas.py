@@ -31,7 +31,12 @@ _TYPES = {
     "complex128": (5, 5, 70),
 }
 _TF32 = 77
-_SCALARS = {0: ctypes.c_float, 1: ctypes.c_double, 4: ctypes.c_float * 2, 5: ctypes.c_double * 2}
+_SCALARS: dict[int, Any] = {
+    0: ctypes.c_float,
+    1: ctypes.c_double,
+    4: ctypes.c_float * 2,
+    5: ctypes.c_double * 2,
+}
 # Attributes: of a product, of a matrix, of a search.
 _TRANSA, _TRANSB, _EPILOGUE, _BIAS, _BIAS_TYPE = 3, 4, 7, 8, 26
 _BATCHES, _BATCH_STRIDE = 5, 6

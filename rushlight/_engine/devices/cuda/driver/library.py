@@ -106,7 +106,7 @@ ATTRIBUTES = {
 }
 
 
-class DriverError(AcceleratorError):
+class DriverError(AcceleratorError):  # type: ignore[misc]  # made at run time
     """What a function of the driver answers: `code` is its number."""
 
     code = 0

@@ -107,4 +107,4 @@ class Moment:
     @property
     def handle(self) -> int:
         """The driver's."""
-        return self.mark.event.handle
+        return int(self.mark.event.handle)

@@ -290,7 +290,7 @@ class Real(Rows):
         address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
         memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
         weakref.finalize(memory, _freed, self, address).atexit = False
-        made: Array = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+        made: Array = np.ndarray(array.shape, array.dtype, memoryview(memory), 0, array.strides)
         made[...] = array
         return made
 
@@ -356,8 +356,10 @@ class Real(Rows):
         self.driver("cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle)
         return made
 
-    def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:
-        """Launch an executable graph on the current stream."""
+    def replay(self, graph: int, numbers: Sequence[tuple[DeviceArray, Any]]) -> None:
+        """Launch an executable graph on the current stream, which reads these numbers."""
+        for array, given in numbers:
+            self._to_device(array, np.asarray(given, array.dtype), False)
         self.enter()
         self.driver("cuGraphLaunch", graph, self.stream.handle)
         if self.platform.blocking:
