@@ -49,7 +49,10 @@ def test_what_there_is() -> None:
     assert torch.cuda.is_available() and torch.cuda.device_count() == 2
     assert torch.cuda.get_device_name() == "Fake H100"
     assert torch.cuda.get_device_capability() == (9, 0)
-    assert torch.cuda.get_device_properties(1).total_memory == 1 << 30
+    told = torch.cuda.get_device_properties(1)
+    assert told.total_memory == 1 << 30 and told.multi_processor_count == 4 and told.major == 9
+    assert told.shared_memory_per_block_optin == 232448 and told.uuid.startswith("01020304-0506")
+    assert torch.cuda.can_device_access_peer(0, 1) and not torch.cuda.can_device_access_peer(0, 0)
 
 
 CASES: dict[str, Any] = {
@@ -459,3 +462,10 @@ def test_an_optimizers_step_is_few_launches(fake: FakeDriver) -> None:
     assert launches == 1
     for p, q in zip(here, there, strict=True):
         torch.testing.assert_close(q.detach().cpu(), p.detach())
+
+
+def test_another_librarys_stream(fake: FakeDriver) -> None:
+    own = torch.cuda.Stream()
+    with torch.cuda.stream(torch.cuda.ExternalStream(own.cuda_stream)) as _:
+        assert torch.cuda.current_stream().cuda_stream == own.cuda_stream
+        assert torch.ones(3, device="cuda").exp().sum().item() > 8

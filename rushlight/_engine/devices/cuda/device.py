@@ -125,6 +125,10 @@ class Device:
         self.streams.append(self.make_stream(None, priority))
         return self.streams[-1]
 
+    def foreign_stream(self, handle: int) -> Any:
+        """A stream of another library's, by the driver's handle."""
+        raise NotImplementedError
+
     def synchronize(self) -> None:
         """Do all work of all streams."""
         self.alive()
