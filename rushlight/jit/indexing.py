@@ -11,11 +11,24 @@ from rushlight.jit.types import INT, NONE, STR, TENSOR, list_of, optional
 from rushlight.jit.values import Items
 
 
+def plain_index(index: Any) -> Any:
+    """An index in which slice(a, b, c) and Ellipsis, as torch.fx writes them, are a:b:c and `...`."""
+    if isinstance(index, ast.Tuple):
+        return ast.copy_location(ast.Tuple([plain_index(e) for e in index.elts], ast.Load()), index)
+    if isinstance(index, ast.Name) and index.id == "Ellipsis":
+        return ast.copy_location(ast.Constant(...), index)
+    if isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "slice":
+        parts = [None if isinstance(a, ast.Constant) and a.value is None else a for a in index.args]
+        parts = [None, *parts] if len(parts) == 1 else parts
+        return ast.copy_location(ast.Slice(*[*parts, None][:3]), index)
+    return index
+
+
 class Indexing(Expressions):
     """The compiler's part for subscripts."""
 
     def at_Subscript(self, node: ast.Subscript) -> Any:
-        base, index = self.sugar(node.value), node.slice
+        base, index = self.sugar(node.value), plain_index(node.slice)
         if isinstance(base, Items):
             return self.item_of(base, index, node)
         value = self.value(base, node)
@@ -61,6 +74,7 @@ class Indexing(Expressions):
 
     def indexed(self, value: Value, index: Any, node: Any) -> Value:
         """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
+        index = plain_index(index)
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
         dim, gathered = 0, dict[int, Value]()
         made: list[Any] = [p if _is_slice(p) else self.expr(p) for p in parts]
