@@ -10,6 +10,7 @@ import functools
 import keyword
 import math
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
@@ -47,6 +48,8 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
+        if isinstance(value, Enum):
+            return self.bind(value, type(value).__name__)
         if isinstance(value, (int, str, bool, type(None))) or (
             isinstance(value, float) and math.isfinite(value)
         ):
@@ -71,6 +74,12 @@ class PythonWriter(Writer):
 
     def at_PythonOp(self, node: Node) -> str:
         return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
+
+    def manager(self, node: Node) -> str:
+        known, inputs = node.attrs.get("manager"), ", ".join(map(self.ref, node.inputs))
+        if known is not None:
+            return f"{self.bind(known, 'manager')}({inputs})"
+        return f"rt.leaving({self.bind(runner(node.attrs['function']), 'leave')}, {inputs})"
 
     def at_CreateObject(self, node: Node) -> str:
         owner = node.output.type.cls
@@ -282,6 +291,8 @@ def accepts(value: Any, t: Type) -> bool:
         return isinstance(value, dict) and (
             not t.args or all(accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items())
         )
+    if kind == "Enum":
+        return isinstance(value, t.cls)
     if kind == "Class":
         return (
             getattr(value, "_type", None) is t.cls

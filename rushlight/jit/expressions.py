@@ -226,6 +226,10 @@ class Expressions:
             return self.member(value, t.cls, name, node)
         if t.kind == "Tuple" and t.cls is not None and name in t.cls._fields:
             return self.tuple_item(value, t.cls._fields.index(name), node)
+        if t.kind == "Enum" and name in ("name", "value"):
+            return self.emit(
+                node, f"prim::Enum{name.capitalize()}", [value], self.of_members(t, name, node)
+            ).output
         fields = value.node.attrs.get("fields", ()) if value.node is not None else ()
         if t.kind == "Tuple" and name in fields:
             return self.tuple_item(value, fields.index(name), node)
@@ -241,6 +245,15 @@ class Expressions:
             return self.call_builtin(f"prim::{name}", [value], {}, node)
         shown = "Tensor (inferred)" if t == TENSOR else str(t)
         raise self.error(node, f"'{shown}' object has no attribute or method '{name}'.")
+
+    def of_members(self, t: Type, name: str, node: Any) -> Type:
+        """The type that the names or values of all of an Enum's members have."""
+        kinds = {of_value(getattr(member, name)) for member in t.cls}
+        if len(kinds) != 1:
+            raise self.error(
+                node, f"Could not unify type list for the values of {t}: all members need values of one type"
+            )
+        return kinds.pop()
 
     def member(self, value: Value, owner: ClassType, name: str, node: Any) -> Any:
         """An attribute or method of a class's or module's value."""

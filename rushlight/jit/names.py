@@ -13,6 +13,7 @@ import types
 import typing
 import warnings
 from collections.abc import Callable
+from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -107,6 +108,8 @@ class Names:
 
     def plain(self, value: Any) -> tuple[Any, Type]:
         """A Python value as a constant and its type; TypeError where there is none."""
+        if isinstance(value, Enum):
+            return value, of_value(value)
         if isinstance(value, (dtype, torch.layout, torch.memory_format)):
             return runtime.code(value), INT
         if isinstance(value, torch.device):

@@ -6,6 +6,8 @@ A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
@@ -52,6 +54,15 @@ def fail(shown: str, message: str, kind: str | None = None) -> Any:
 def absent(kind: str) -> Any:
     """An op that a file's code has, perhaps where it never comes to, and Rushlight has not."""
     raise RuntimeError(f"{kind}: Rushlight has no such op")
+
+
+@contextmanager
+def leaving(leave: Callable[..., Any], found: Any) -> Iterator[None]:
+    """A block whose object has been entered; at its end, leave(found, None, None, None)."""
+    try:
+        yield
+    finally:
+        leave(found, None, None, None)
 
 
 def text(value: Any) -> str:

@@ -6,15 +6,15 @@ import ast
 from typing import Any
 
 from rushlight.jit import exits
+from rushlight.jit.contexts import Contexts
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.ir import Value
-from rushlight.jit.loops import Loops
 from rushlight.jit.tidy import tidy
 from rushlight.jit.types import TENSOR, unify
 from rushlight.jit.values import Missing
 
 
-class Compiler(Loops):
+class Compiler(Contexts):
     """Compiles one function: `function` gets its block, and its result type where it has none."""
 
     def run(self, tree: ast.FunctionDef) -> None:

@@ -93,6 +93,11 @@ class TracedTensor(torch.Tensor):
         """All sizes, or one."""
         return _sizes(self) if dim is None else _sizes(self)[dim]
 
+    def numel(self) -> Any:
+        """How many elements."""
+        plain, tracer = torch.Tensor.numel(self), tracing()
+        return plain if tracer is None else tracer.number("aten::numel", plain, self)
+
     __bool__ = _leaving("__bool__", "boolean")
     __int__ = _leaving("__int__", "integer")
     __float__ = _leaving("__float__", "float")
@@ -327,14 +332,26 @@ class Tracer(TorchFunctionMode):
             return tuple(self.results(f, v) for f, v in zip(found, kept, strict=True))
         return self.results(found, value)
 
+    def indexing(self, run: Any, base: Any, index: Any, *stored: Any) -> Any:
+        """x[...] and x[...] = y of a tensor that is none of the trace's: a parameter, a buffer."""
+        with paused():
+            found = run(_plain(base), _plain(index), *map(_plain, stored))
+        if tracing() is not self:
+            return found
+        value = self.item("__setitem__" if stored else "__getitem__", base, index, *stored)
+        return None if stored else self.results(found, value)
+
     def item(self, name: str, base: Any, index: Any, *stored: Any) -> Value:
         """x[...] and x[...] = y."""
-        env, compiler = {}, self.compiler
-        for i, part in enumerate(index if isinstance(index, tuple) else (index,)):
-            if isinstance(part, (torch.Tensor, TracedInt)):
-                env[f"i{i}"] = self.value(part)
+        env, compiler = dict[str, Any](), self.compiler
+        parts = []
+        for part in index if isinstance(index, tuple) else (index,):
+            if isinstance(part, slice):
+                bounds = (part.start, part.stop, part.step)
+                parts.append(":".join(["" if p is None else self.spelled(p, env, True) for p in bounds]))
+            else:
+                parts.append(self.spelled(part, env))
         compiler.env = env
-        parts = [_spelled(p, i) for i, p in enumerate(index if isinstance(index, tuple) else (index,))]
         tree = ast.parse(
             f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]", mode="eval"
         ).body
@@ -343,6 +360,18 @@ class Tracer(TorchFunctionMode):
         compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
         result: Value = self.value(base)
         return result
+
+    def spelled(self, part: Any, env: dict[str, Any], bound: bool = False) -> str:
+        """A part of an index as text; what is traced gets a name in env. `bound`: of a slice."""
+        if part is Ellipsis:
+            return "..."
+        if not isinstance(part, (torch.Tensor, TracedInt)):
+            return repr(int(part) if bound else part)
+        value = self.value(part)
+        if bound and value.type == TENSOR:
+            value = self.compiler.call_builtin("aten::Int", [value], {}, _AT)
+        env[f"i{len(env)}"] = value
+        return f"i{len(env) - 1}"
 
     def results(self, found: Any, value: Value) -> Any:
         """The results with their values."""
@@ -418,14 +447,6 @@ def example(found: torch.Tensor) -> Example:
     """What is told of a traced tensor."""
     sizes = tuple(int(n) for n in torch.Tensor.size(found))
     return Example(found.dtype, sizes, tuple(found.stride()), found.device, found.requires_grad)
-
-
-def _spelled(part: Any, i: int) -> str:
-    if isinstance(part, slice):
-        return ":".join("" if p is None else str(int(p)) for p in (part.start, part.stop, part.step))
-    if isinstance(part, (torch.Tensor, TracedInt)):
-        return f"i{i}"
-    return "..." if part is Ellipsis else repr(part)
 
 
 def _plain(found: Any) -> Any:

@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from rushlight._engine.lazy import is_ours
@@ -16,7 +17,7 @@ from rushlight._engine.lazy import is_ours
 class Type:
     """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
     "Future"),
-    or a class ("Class"), which is `cls`; of a named tuple `cls` is Python's class.
+    or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
     """
 
     kind: str
@@ -133,6 +134,16 @@ def unify(a: Type, b: Type) -> Type | None:
     return None
 
 
+def _named(found: Any, name: str) -> Type | None:
+    """The type of a named tuple, of an Enum's members, or of a class of torch's; None of others."""
+    if issubclass(found, Enum):
+        return Type("Enum", (), found)
+    if issubclass(found, tuple) and hasattr(found, "_fields"):
+        notes = typing.get_type_hints(found)
+        return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
+    return _of_ours(name) if is_ours(found) else None
+
+
 def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> Type:
     """The type that a Python annotation means; TypeError where there is none. `of_class`: asked for the type
     of instances of a program's own class.
@@ -159,12 +170,9 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
             f"Attempted to use {name} without a contained type. Please add a contained type, "
             f"e.g. {name.capitalize()}[int]"
         )
-    if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields"):
-        notes = typing.get_type_hints(found)
-        return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
-    ours = _of_ours(name) if isinstance(found, type) and is_ours(found) else None
-    if ours is not None:
-        return ours
+    named = _named(found, name) if isinstance(found, type) else None
+    if named is not None:
+        return named
     if found in (int, float, bool, str, complex):
         return ATOMS[found.__name__]
     if isinstance(found, type) and of_class is not None:

@@ -10,7 +10,15 @@ from __future__ import annotations
 from rushlight.jit.ir import Block, Function, Names, Node, Value
 
 _STATEMENTS = frozenset(
-    ("prim::If", "prim::Loop", "prim::Print", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack")
+    (
+        "prim::If",
+        "prim::Loop",
+        "prim::Print",
+        "prim::SetAttr",
+        "prim::TupleUnpack",
+        "prim::ListUnpack",
+        "prim::With",
+    )
 )
 
 
@@ -189,6 +197,15 @@ class Writer:
             self.line(f"for {number} in range({text}):")
             self.finish(block, names)
 
+    def do_With(self, node: Node) -> None:
+        self.line(f"with {self.manager(node)}:")
+        self.inner(node.blocks[0])
+
+    def manager(self, node: Node) -> str:
+        """The manager of a `with`; an object that was entered is one of its own."""
+        named, inputs = node.attrs.get("named"), ", ".join(map(self.ref, node.inputs))
+        return inputs if named is None else f"{named}({inputs})"
+
     def do_Print(self, node: Node) -> None:
         self.line(f"print({', '.join(map(self.ref, node.inputs))})")
 
@@ -223,6 +240,12 @@ class Writer:
 
     def at_GetAttr(self, node: Node) -> str:
         return self.attribute(node.inputs[0], node.attrs["name"])
+
+    def at_EnumName(self, node: Node) -> str:
+        return f"{self.ref(node.inputs[0])}.name"
+
+    def at_EnumValue(self, node: Node) -> str:
+        return f"{self.ref(node.inputs[0])}.value"
 
     def at_ListConstruct(self, node: Node) -> str:
         return f"[{', '.join(map(self.ref, node.inputs))}]"
