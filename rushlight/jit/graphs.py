@@ -87,7 +87,7 @@ class Type:
         """A class's name."""
         return str(self._type).rpartition(".")[2]
 
-    def _tensor(self, name: str) -> Any:
+    def _tensor(self, name: Any) -> Any:
         if self._type != TENSOR:
             raise AttributeError(f"'{_kind(self._type)}' object has no attribute '{name}'")
         return self._example
