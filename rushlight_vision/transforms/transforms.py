@@ -327,7 +327,8 @@ class RandomResizedCrop(_Image):
 
     def _apply(self, img: Any, *drawn: Any) -> Any:
         how = interpolation_for(img, self.interpolation)
-        return F.resized_crop(img, *drawn, self.size, how, self.antialias)
+        top, left, height, width = drawn
+        return F.resized_crop(img, top, left, height, width, self.size, how, self.antialias)
 
 
 class FiveCrop(_Image):
@@ -401,7 +402,8 @@ class RandomRotation(_Image):
 
     def _apply(self, img: Any, *drawn: Any) -> Any:
         how = interpolation_for(img, self.interpolation)
-        return F.rotate(img, *drawn, how, self.expand, self.center, self.fill)
+        (angle,) = drawn
+        return F.rotate(img, angle, how, self.expand, self.center, self.fill)
 
 
 class RandomAffine(_Image):
@@ -448,7 +450,10 @@ class RandomAffine(_Image):
 
     def _apply(self, img: Any, *drawn: Any) -> Any:
         how = interpolation_for(img, self.interpolation)
-        return F.affine(img, *drawn, interpolation=how, fill=self.fill, center=self.center)
+        angle, shift, scale, shear = drawn
+        return F.affine(
+            img, angle, shift, scale, shear, interpolation=how, fill=self.fill, center=self.center
+        )
 
 
 class RandomPerspective(_Sometimes):
@@ -487,7 +492,8 @@ class RandomPerspective(_Sometimes):
         if isinstance(img, torch.Tensor):
             number = isinstance(fill, (int, float))
             fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
-        return F.perspective(img, *drawn, interpolation_for(img, self.interpolation), fill)
+        start, end = drawn
+        return F.perspective(img, start, end, interpolation_for(img, self.interpolation), fill)
 
 
 class ElasticTransform(_Image):
@@ -518,7 +524,9 @@ class ElasticTransform(_Image):
         return (self.get_params(self.alpha, self.sigma, get_dimensions(img)[1:]),)
 
     def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.elastic_transform(img, *drawn, interpolation_for(img, self.interpolation), self.fill)
+        (displacement,) = drawn
+        how = interpolation_for(img, self.interpolation)
+        return F.elastic_transform(img, displacement, how, self.fill)
 
 
 class RandomErasing(_Sometimes):
@@ -559,7 +567,8 @@ class RandomErasing(_Sometimes):
         return self.get_params(img, self.scale, self.ratio, [float(v) for v in value])
 
     def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.erase(img, *drawn, self.inplace)
+        top, left, height, width, values = drawn
+        return F.erase(img, top, left, height, width, values, self.inplace)
 
 
 # --- colours ------------------------------------------------------------------------------------

@@ -195,7 +195,8 @@ class Products:
             return wide
         if not any(steps):
             return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        return wide.reshape(-1, *a.shape[-2:])  # type: ignore[no-any-return]
+        result: DeviceArray = wide.reshape(-1, *a.shape[-2:])
+        return result
 
     # --- products -------------------------------------------------------------------------------
 
@@ -241,7 +242,8 @@ class Products:
         found = self._rooms.get(stream)
         if found is None:
             found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
-        return found  # type: ignore[no-any-return]
+        result: DeviceArray = found
+        return result
 
     def _layout(self, matrix: _Matrix, kind: int) -> int:
         made = self._made("cublasLtMatrixLayoutCreate", kind, matrix.rows, matrix.columns, matrix.ld)

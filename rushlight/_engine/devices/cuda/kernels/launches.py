@@ -61,7 +61,8 @@ def pointwise(
     elif made.shape != shape:
         raise NotServed("a result of another shape")
     into(backend, meaning, arrays, (made,), what)
-    return made  # type: ignore[no-any-return]
+    result: DeviceArray = made
+    return result
 
 
 def into(
