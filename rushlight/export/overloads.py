@@ -169,7 +169,7 @@ def recorded(name: str) -> dict[str, Overload]:
     for text, _, _ in _recorded().get(name, ()):
         try:
             schema = parsed(text)
-        except AttributeError:
+        except ValueError:
             continue
         found.setdefault(schema.overload_name, Overload("aten", schema))
     return found

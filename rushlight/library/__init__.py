@@ -304,7 +304,7 @@ class Library:
         """
         try:
             told: Schema = parsed(schema)
-        except AttributeError:
+        except ValueError:
             raise RuntimeError(
                 "Tried to parse a function schema: expected one such as 'sum(Tensor x, Tensor "
                 f"y) -> Tensor', got {schema!r}"
