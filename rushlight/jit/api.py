@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
@@ -34,7 +35,7 @@ def script(
                 f"passing an "
                 "instance instead"
             )
-        if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, tuple):
+        if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, (tuple, Enum)):
             class_type(obj)
         return obj
     if isinstance(obj, (dict, list)):
