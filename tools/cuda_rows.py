@@ -23,6 +23,7 @@ from rushlight._engine.devices.cuda import draws, served as by_kernels  # noqa: 
 from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
     device_math,
     lines,
+    many,
     ptx,
     reducing,
     writing,
@@ -202,24 +203,30 @@ def _families() -> Iterator[tuple[str, str]]:
         writing.pointwise(meaning, 2, 1, values, axes, checks, False, ("base",), "nvptx")[0],
     )
     yield "add at positions", lines.writes("add", "float32", "int64", 1, "nvptx")[0]
+    yield "ranks", lines.ranks("float32", False, 1, "nvptx")[0]
     yield "cumsum", lines.scan("add", "float32", "float32", 1, "nvptx")[0]
     yield "max pool of 3 x 3", writing.pointwise(windows._maxima(9, "float32", "float32", False), 4)[0]
     for kind in ("uniform", "normal", "integers", "keep"):
         meaning = drawing._meaning(kind, kind == "keep", "int64" if kind == "integers" else "float32", False)
         values = frozenset(n for n, _ in meaning.inputs) - {"e"}
         yield f"Philox: {kind}", writing.pointwise(meaning, 1, 1, values, (("e", 0),))[0]
-    yield "AdamW step", _step()
+    yield from _steps()
 
 
-def _step() -> str:
-    """AdamW's kernel, off a step of it."""
+def _steps() -> Iterator[tuple[str, str]]:
+    """AdamW's kernels, of one tensor and of many, off a step of it."""
     p = torch.ones(3, requires_grad=True)
     p.sum().backward()
     optimizer: Any = torch.optim.AdamW([p])
     optimizer.step()
     (plans,) = optimizer._plans.values()
     kernel = plans[1][0].kernel.kernel(p._a.dtype)
-    return writing.pointwise(kernel._meaning(), 0, 4, frozenset(kernel.scalars))[0]
+    meaning, scalars = kernel._meaning(), tuple(kernel.scalars)
+    yield "AdamW step", writing.pointwise(meaning, 0, 4, frozenset(scalars))[0]
+    yield (
+        "AdamW step of 16 tensors",
+        many.updates(meaning, scalars, tuple(kernel.targets), 16, "nvptx")[0],
+    )
 
 
 def assemblies(architecture: str = "sm_80") -> Iterator[tuple[str, Any]]:

@@ -250,6 +250,8 @@ def named_builtin(found: Any) -> Any:
         return Names(lambda name: None).functional(name)
     if found is warnings.warn:
         return Builtin("aten::warn")
+    if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
+        return Builtin(f"aten::_sparse_{name}")
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
     if module == "torch._ops.aten" or "." in name:  # an overload of an op; a method that is a function, too

@@ -49,7 +49,10 @@ def test_what_there_is() -> None:
     assert torch.cuda.is_available() and torch.cuda.device_count() == 2
     assert torch.cuda.get_device_name() == "Fake H100"
     assert torch.cuda.get_device_capability() == (9, 0)
-    assert torch.cuda.get_device_properties(1).total_memory == 1 << 30
+    told = torch.cuda.get_device_properties(1)
+    assert told.total_memory == 1 << 30 and told.multi_processor_count == 4 and told.major == 9
+    assert told.shared_memory_per_block_optin == 232448 and told.uuid.startswith("01020304-0506")
+    assert torch.cuda.can_device_access_peer(0, 1) and not torch.cuda.can_device_access_peer(0, 0)
 
 
 CASES: dict[str, Any] = {
@@ -421,3 +424,48 @@ def test_a_training_step_is_one_launch(fake: FakeDriver) -> None:
         assert told == ["cuGraphLaunch"]
         losses.append(loss.item())
     assert [*eager, *losses] == sorted([*eager, *losses], reverse=True) and losses[-1] < eager[0] - 0.1
+
+
+def test_orders_and_slices() -> None:
+    x = torch.tensor([[3.0, 1.0, float("nan"), 1.0, -2.0], [0.0, -0.0, 5.0, 5.0, 4.0]])
+    g = x.cuda()
+    for dim in (0, 1):
+        for descending in (False, True):
+            want, found = x.sort(dim, descending, stable=True), g.sort(dim, descending, stable=True)
+            assert torch.equal(found.indices.cpu(), want.indices)
+            torch.testing.assert_close(found.values.cpu(), want.values, equal_nan=True)
+    assert torch.equal(g[1].topk(3).values.cpu(), x[1].topk(3).values)
+    assert torch.equal(g.argsort(1).cpu(), x.argsort(1))
+    w = torch.randn(40, 3)
+    i = torch.tensor([4, 0, 4])
+    given, once = torch.randn(3, 3), torch.tensor([4, 0, 7])
+    torch.testing.assert_close(w.cuda().index_add(0, i.cuda(), given.cuda()).cpu(), w.index_add(0, i, given))
+    assert torch.equal(w.cuda().index_copy(0, once.cuda(), given.cuda()).cpu(), w.index_copy(0, once, given))
+    assert torch.equal(w.cuda().index_fill(1, i[1:2].cuda(), 7.0).cpu(), w.index_fill(1, i[1:2], 7.0))
+    assert torch.equal(w.cuda().roll((1, -2), (0, 1)).cpu(), w.roll((1, -2), (0, 1)))
+    assert torch.equal(w.cuda().roll(5).cpu(), w.roll(5))
+
+
+def test_an_optimizers_step_is_few_launches(fake: FakeDriver) -> None:
+    torch.manual_seed(0)
+    here = [torch.randn(n, requires_grad=True) for n in (5, 5000, 1, 300, 7)]
+    there = [p.detach().cuda().requires_grad_() for p in here]
+    steps = [torch.optim.AdamW(ps, 0.1, weight_decay=0.1) for ps in (here, there)]
+    for _ in range(3):
+        for p, q in zip(here, there, strict=True):
+            p.grad = torch.randn(p.shape)
+            q.grad = p.grad.cuda()
+        before = fake.calls["cuLaunchKernel"]
+        steps[1].step()
+        launches = fake.calls["cuLaunchKernel"] - before
+        steps[0].step()
+    assert launches == 1
+    for p, q in zip(here, there, strict=True):
+        torch.testing.assert_close(q.detach().cpu(), p.detach())
+
+
+def test_another_librarys_stream(fake: FakeDriver) -> None:
+    own = torch.cuda.Stream()
+    with torch.cuda.stream(torch.cuda.ExternalStream(own.cuda_stream)) as _:
+        assert torch.cuda.current_stream().cuda_stream == own.cuda_stream
+        assert torch.ones(3, device="cuda").exp().sum().item() > 8

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
-from rushlight._engine.devices.cuda.driver.library import NoDriver, driver as the_driver
+from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, driver as the_driver
 from rushlight._engine.devices.cuda.driver.modules import Modules
 from rushlight._engine.devices.cuda.driver.queues import Queue
 from rushlight._engine.devices.cuda.kernels import launches
@@ -47,6 +47,14 @@ def cards() -> tuple[Card, ...]:
         )
         for i in range(driver.count())
     )
+
+
+def attributes(index: int) -> dict[str, Any]:
+    """What the driver tells of a device, by the names that get_device_properties has."""
+    driver = the_driver()
+    told = ("processors", "l2")  # which a Card has under other names
+    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in told}
+    return {**found, "uuid": driver.uuid(index)}
 
 
 class _Entered(threading.local):
@@ -138,6 +146,13 @@ class Real(Rows):
     def make_stream(self, number: int | None, priority: int) -> Queue:
         return Queue(self, number, priority)
 
+    def foreign_stream(self, handle: int) -> Queue:
+        found = next((q for q in self.streams if q.handle == handle), None)
+        if found is None:
+            found = Queue(self, handle, 0)
+            self.streams.append(found)
+        return found
+
     def synchronize(self) -> None:
         """Wait for all work of all streams; what failed in it is raised."""
         self.alive()
@@ -177,6 +192,7 @@ class Real(Rows):
         results: Sequence[DeviceArray],
         numbers: Sequence[int],
         what: str,
+        written: Collection[int] = (),
     ) -> None:
         self.alive()
         self.enter()
