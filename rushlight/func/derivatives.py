@@ -56,8 +56,11 @@ def split(found: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
 
 def only_tensors(leaves: list[Any], what: str) -> None:
     """RuntimeError unless there are results, and all are tensors."""
-    if not leaves:
-        raise RuntimeError(f"{what}: Expected f to be a function that has non-empty output (got output = ())")
+    if not leaves or leaves == [None]:
+        got = leaves[0] if leaves else ()
+        raise RuntimeError(
+            f"{what}: Expected f to be a function that has non-empty output (got output = {got})"
+        )
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor):
             raise RuntimeError(

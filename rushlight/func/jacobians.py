@@ -59,7 +59,11 @@ def jacrev(
         _only_real("jacrev", "outputs", point.outs)
         leaves, tree = flatten(inputs)
         pull, outs = lambda *grads: flatten(point.back(list(grads)))[0], point.outs
-        rows = vmap(pull, chunk_size=chunk_size)(*_basis(outs))
+        basis = _basis(outs)
+        if chunk_size == 1:  # nothing is mapped, so that rules may do what a batch cannot
+            rows = [torch.stack(c) for c in zip(*map(pull, *basis), strict=True)]
+        else:
+            rows = vmap(pull, chunk_size=chunk_size)(*basis)
         blocks = [
             [
                 part.reshape([*o.shape, *leaf.shape])

@@ -310,6 +310,12 @@ class Calls(Indexing):
 
     def call_known(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of a Python object."""
+        if known is len and isinstance(args[0], Value) and args[0].type.kind == "Class":
+            owner = args[0].type.cls
+            if owner.is_module:
+                return self.constant(node, len(self.names.children(args[0], node, self)))
+            if owner.method("__len__") is not None:
+                return self.call(self.member(args[0], owner, "__len__", node), [], {}, node)
         if isinstance(known, functools.partial):
             before = [self.names.constant(value, node, self) for value in known.args]
             named = {name: self.names.constant(value, node, self) for name, value in known.keywords.items()}
@@ -411,8 +417,10 @@ class Calls(Indexing):
         return self.constant(node, True)
 
     def call_is_tracing(self, node: ast.Call, wanted: Any) -> Any:
-        """torch.jit.is_tracing(): False here."""
+        """torch.jit.is_tracing(), torch.compiler.is_compiling() and is_exporting(): False here."""
         return self.constant(node, False)
+
+    call_is_compiling = call_is_exporting = call_is_tracing
 
     def call_fork(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.fork(f, ...): run now; wait() gives the result."""

@@ -138,10 +138,29 @@ class CustomOpDef:
         args, named = given(*tree.unflatten(leaves))
         return self._compute(leaves, args, named) if autograd is None else autograd(*args, **named)
 
+    def __copy__(self) -> CustomOpDef:
+        return self  # there is one of each
+
+    def __deepcopy__(self, memo: Any) -> CustomOpDef:
+        return self
+
     def __getattr__(self, overload: str) -> CustomOpDef:
         if overload not in self._overloads:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
         return self._overloads[overload]
+
+    @property
+    def _opoverload(self) -> CustomOpDef:
+        """What PyTorch's op of its own, torch.ops.NAMESPACE.NAME.default, is of the one that defines it."""
+        return self
+
+    @property
+    def _qualname(self) -> str:
+        return self._name
+
+    @property
+    def _namespace(self) -> str:
+        return self._name.split("::")[0]
 
     def overloads(self) -> list[str]:
         """The overloads' names."""

@@ -12,6 +12,9 @@ from rushlight._engine.core.callers import warn
 from rushlight._engine.dispatch.dispatcher import namespace
 
 _find, _table = namespace("nn.functional")
+# PyTorch's numbers of the modes of grid_sample.
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 # Names written in Python that live in a file of their own.
 _HOMES = {
     name: "rushlight.nn.multihead_attention"

@@ -15,6 +15,8 @@ from rushlight.nn.scaled import SwizzleType as SwizzleType
 from rushlight.nn.scaled import grouped_mm as grouped_mm
 from rushlight.nn.scaled import scaled_grouped_mm as scaled_grouped_mm
 from rushlight.nn.scaled import scaled_mm as scaled_mm
+GRID_SAMPLE_INTERPOLATION_MODES: dict[Any, Any]
+GRID_SAMPLE_PADDING_MODES: dict[Any, Any]
 def _check_linear_cross_entropy(input: Tensor, weight: Tensor, bias: Tensor, target: Tensor, ignore_index: int | None) -> None: ...
 def _upsample(name: str, *args: Any, **kwargs: Any) -> Tensor: ...
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None) -> Tensor:

@@ -217,6 +217,25 @@ class SparseTensor(Tensor):
         found = self.parts[-1].grad
         return None if found is None else self.map(lambda _: found)
 
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None and (not isinstance(value, SparseTensor) or value.layout is not self.layout):
+            raise RuntimeError(
+                "attempting to assign a gradient to a tensor that has data of a different type: expected the "
+                f"layout {self.layout}, got {value.layout}"
+            )
+        if value is None:
+            self.parts[-1].grad = None
+            return
+        if value.shape != self.shape:
+            raise RuntimeError(
+                f"assigned grad has data of a different size: {list(value.shape)}, not {list(self.shape)}"
+            )
+        places = zip(self.parts[:-1], value.parts[:-1], strict=True)
+        alike = all(a.shape == b.shape and bool((a == b).all()) for a, b in places)
+        # Gradients lie at the places of the values.
+        self.parts[-1].grad = value.parts[-1] if alike else value.to_dense().sparse_mask(self).parts[-1]
+
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""
         self.parts[-1].requires_grad_(requires_grad)

@@ -26,6 +26,51 @@ def f(x):
     return (x.sin() * x.cumsum(0)).prod() + torch.logsumexp(x, 0)
 
 
+def test_directions_are_written_into_plain_tensors():
+    def filled(x):
+        out = torch.zeros(3, 2, dtype=x.dtype)
+        out[0, 1] = x[0] ** 2
+        row = out[1]
+        row[:] = x[:2]
+        out[2].copy_(x[2:])
+        out[:, 1] += x[1]
+        return out
+
+    x = X[0]
+    same(func.jacfwd(filled)(x), func.jacrev(filled)(x))
+
+    def over(x, y):
+        y.copy_(x)
+        return y
+
+    same(func.jacfwd(over)(x, x.clone()), torch.eye(4, dtype=x.dtype))
+
+
+def test_one_row_at_a_time_nothing_is_mapped():
+    class Looks(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, grad):
+            assert len(grad.nonzero()) == 1
+            return grad * 2
+
+    same(func.jacrev(Looks.apply, chunk_size=1)(X[0]), 2 * torch.eye(4, dtype=X.dtype))
+
+
+def test_results_that_are_nothing_are_told():
+    for nothing in (None, ()):
+        for transform in (func.jacrev, func.jacfwd):
+            with pytest.raises(RuntimeError, match="Expected f to be a function that has non-empty output"):
+                transform(lambda x, nothing=nothing: nothing)(X)
+
+
 def test_second_derivatives_agree():
     x, v = X[0], V[0]
     h = func.hessian(f)(x)

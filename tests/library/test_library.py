@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import pytest
@@ -155,3 +156,12 @@ def test_decorators_and_what_is_refused(lib: Library) -> None:
         Library(lib.ns, "OTHER")
     with pytest.raises(NotImplementedError, match="TorchFunctionMode"):
         Library("aten", "IMPL").impl("sin", two, "CPU")
+
+
+def test_copies_of_ops_are_the_ops():
+    @torch.library.custom_op("mylib::copied", mutates_args=())
+    def copied(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    assert copy.copy(copied) is copied and copy.deepcopy([copied])[0] is copied
+    assert copied._opoverload(torch.ones(1)).item() == 2 and copied._qualname == "mylib::copied"

@@ -8,7 +8,7 @@ they get their gradients, in hooks or in memory, each comes right after the last
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from heapq import heappop, heappush
 from importlib import import_module
@@ -168,7 +168,9 @@ def _run(
     buffers, heap = _entered(roots)
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
+    rule = getattr(TAPE[-1], "run_node", None) if TAPE else None
     kept = [log.records for log in SPANS if log.thread == get_ident()] if SPANS else ()
+    apart = bool(kept) or rule is not None
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
@@ -182,8 +184,8 @@ def _run(
             continue
         # No frame in between: the rule tells by reference counts whether it may write to the gradient.
         saved = node.saved
-        if kept or saved is None or saved.__class__ is Packed or node.hooks is not None or hooks.GUARD:
-            results = _through(node, grad, kept)
+        if apart or saved is None or saved.__class__ is Packed or node.hooks is not None or hooks.GUARD:
+            results = _through(node, grad, kept, rule)
         else:
             results = node.apply(grad)
         saved = None
@@ -231,8 +233,13 @@ def apply(node: Node, grad: Any) -> Any:
         node.saved = saved
 
 
-def _through(node: Node, grad: Any, kept: Sequence[list[Any]]) -> Sequence[Any]:
-    """What a node's rule gives, with all that may stand around it; kept: logs of who asked for times."""
+def _through(
+    node: Node, grad: Any, kept: Sequence[list[Any]], rule: Callable[[Node, Any], Any] | None
+) -> Sequence[Any]:
+    """What a node's rule gives, with all that may stand around it.
+
+    kept: logs of who asked for times. rule: who runs rules (a recorder's run_node); None for the node itself.
+    """
     if node.saved is None:
         raise freed()
     begin = perf_counter()
@@ -241,7 +248,7 @@ def _through(node: Node, grad: Any, kept: Sequence[list[Any]]) -> Sequence[Any]:
     elif node.saved.__class__ is Packed:
         results = apply(node, grad)
     else:
-        results = node.apply(grad)
+        results = node.apply(grad) if rule is None else rule(node, grad)
     if node.hooks is not None:
         results = hooks.after(node, results, grad)
     for log in kept:

@@ -387,7 +387,7 @@ def run(of: type[Function], node: FunctionNode, args: tuple[Any, ...], kwargs: d
         else:
             output = of.forward(*args, **kwargs)
             of.setup_context(ctx, args, output)
-            if node.to_save:
+            if node.to_save or node.for_forward:
                 _refuse_as_is(node, args, output)
     finally:
         LOCAL.enabled = before
@@ -406,7 +406,7 @@ class AsRow:
 def _refuse_as_is(node: FunctionNode, args: tuple[Any, ...], output: Any) -> None:
     """An input that is a result, too, may only be saved by who makes it one."""
     outputs = output if isinstance(output, (tuple, list)) else (output,)
-    for t in node.to_save:
+    for t in (*node.to_save, *node.for_forward):
         handed = any(t is a for a in args) and any(t is o for o in outputs)
         if t is not None and handed and not any(t is d for d in node.dirty):
             raise RuntimeError(

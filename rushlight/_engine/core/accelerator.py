@@ -56,6 +56,12 @@ def platform() -> Any:
     return Interface.platform
 
 
+def page_locked(array: Any) -> Any:
+    """A host's array in page-locked memory, where the driver of real devices has such; else itself."""
+    lock = getattr(platform(), "page_locked", None)
+    return array if lock is None else lock(array)
+
+
 def asarray(value: Any) -> Any:
     """An array on a device as it is, anything else as NumPy's."""
     return value if value.__class__ is Interface.array else np.asarray(value)

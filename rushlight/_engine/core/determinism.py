@@ -19,6 +19,7 @@ class Determinism:
     """The state: one for the process."""
 
     level = OFF
+    warn_only = False  # as it was last set, also where it has no effect
     fill_uninitialized_memory = True
 
 

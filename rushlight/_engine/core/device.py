@@ -30,9 +30,15 @@ class device:
                 raise RuntimeError(
                     f"type (string) must not include an index because index was passed explicitly: {type}"
                 )
-            if not number.isdigit():
+            if not number.isdigit() or (number[0] == "0" and number != "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
+        if index is not None and not isinstance(index, int):
+            raise TypeError(
+                f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}"
+            )
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
         if name not in _TYPES:
             raise RuntimeError(
                 f"Expected one of {', '.join(_TYPES)} device type at start of device string: {name}"

@@ -10,6 +10,7 @@ A recorder (trace/recorder.py) has these methods:
   escape(what)                              a value left for Python, or something that cannot be repeated
   once                                      why the call's backward pass may not be recorded before it comes
   fuses                                     whether it fuses what composites are made of
+It may have run_node(node, grad): what a node's rule gives in a backward pass.
 It may have settle(): memory is to be written to past the dispatcher, so what was put off is computed first.
 """
 

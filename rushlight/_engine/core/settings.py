@@ -38,6 +38,8 @@ with open(os.path.join(os.path.dirname(__file__), "settings.tsv"), encoding="utf
         ]
     )
 _BY_NAME = {k.name: k for k in SETTINGS}
+# Whose wrong values are refused by what reads them: whoever measures narrow kernels must not get wide ones.
+_REFUSED = frozenset(("cpu",))
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -65,8 +67,9 @@ def page() -> str:
 # Settings
 
 Variables of the environment, read when Rushlight first computes. `python -m rushlight --info` prints those
-that are not at their defaults; one that does not exist, and a value that it cannot have, is warned of. A bool
-is 1 or 0, true or false, yes or no, on or off.
+that are not at their defaults; one that does not exist, and a value that it cannot have, is warned of (of
+`RUSHLIGHT_CPU`, it is an error of the first op with a kernel). A bool is 1 or 0, true or false, yes or no, on
+or off.
 
 | variable | values | default | what it says |
 |---|---|---|---|"""
@@ -101,7 +104,10 @@ class Settings:
                     continue
                 try:
                     self.__dict__[name] = parse(_BY_NAME[name], text)
-                except ValueError as error:  # a setting stops nobody
+                except ValueError as error:  # a setting stops nobody, but for these
+                    if name in _REFUSED:
+                        self.__dict__[name] = text
+                        continue
                     told = str(error).partition(": ")[2]
                     warn(f"{variable}: {told}; the default {_BY_NAME[name].default!r} is used")
 

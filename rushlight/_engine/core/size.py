@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any
 
 from rushlight._engine.lazy import package
@@ -13,6 +14,14 @@ class Size(tuple):  # type: ignore[type-arg]
 
     __module__ = package()
     __slots__ = ()
+
+    def __new__(cls, sizes: Any = ()) -> Size:
+        """TypeError for what is no integer."""
+        made = tuple.__new__(cls, sizes)
+        for n in made:
+            if n.__class__ is not int:
+                return tuple.__new__(cls, map(_whole, range(len(made)), made))
+        return made
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
@@ -40,6 +49,16 @@ class Size(tuple):  # type: ignore[type-arg]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+def _whole(place: int, n: Any) -> Any:
+    """A size: an int, or what stands for one; tensors and arrays of one integer as ints."""
+    try:
+        return index(n) if hasattr(n, "dtype") or isinstance(n, bool) else n + 0 * index(n)
+    except TypeError:
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {place} is '{type(n).__name__}')"
+        ) from None
 
 
 # Those that tensors had, by the tuple: to find one takes a third of the time of making it.

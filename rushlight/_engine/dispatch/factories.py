@@ -14,6 +14,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.device import CPU, META, Default, device
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
@@ -143,6 +144,8 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
         check_apart_from_itself(out._m)  # the others write, as PyTorch's do
     if not row.options.get("unwritten"):
         out_arguments.write(row.name, out, found)
+    elif out._k.backend is None:
+        fill_unwritten(out._m)
     return out
 
 

@@ -361,6 +361,7 @@ def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tens
         found: Tensor = wrap(
             np.full(source._l.nbytes, 0xFF, np.uint8).view(target.np).reshape(source._l.shape)
         )
+        found._a = accelerator.page_locked(found._a)
         storage(found).pinned = True
         backend.copy(found._a, source._m, True, True)
         backend.on_its_way(found)
@@ -473,6 +474,12 @@ def set_(
         self._s = None
         return self
     if isinstance(source, Tensor) and size is None:
+        theirs, ours = source._k.dtype, self._k.dtype
+        if theirs is not ours:
+            raise RuntimeError(
+                f"Could not set tensor of type {theirs.legacy.lower()} to a tensor of type "
+                f"{ours.legacy.lower()}: use .to() or .view(dtype)"
+            )
         storage(source)
         self._s = source._s
         place(self, source._m, kind(source._k.dtype, source._k.device, self._k.conj, self._k.neg))
@@ -521,6 +528,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     if _pinned(self):
         return self
     made: Tensor = ROWS["clone"](self)
+    made._a = accelerator.page_locked(made._a)
     storage(made).pinned = True
     return made
 

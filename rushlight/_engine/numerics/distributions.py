@@ -231,8 +231,9 @@ def cauchy(engine: Engine, n: int, of: dtype, median: float = 0.0, sigma: float 
     if not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Cauchy", of.legacy))
     slope = c_library("tan")(math.pi * (standard64(engine, n) - 0.5))
-    plain = (median, sigma) == (0, 1)
-    return convert(slope if plain else fma64(slope, sigma, median), of.np)
+    if (median, sigma) != (0, 1):
+        slope = fma64(slope, sigma, median) if math.isfinite(median) else slope * sigma + median
+    return convert(slope, of.np)
 
 
 @_in_blocks

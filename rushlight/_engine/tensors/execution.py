@@ -58,7 +58,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
             f"{type(mode).__name__}"
         )
-    Determinism.level = 0 if not mode else 1 if warn_only else 2
+    Determinism.level, Determinism.warn_only = 0 if not mode else 1 if warn_only else 2, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -67,8 +67,8 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether it is on with warn_only."""
-    return Determinism.level == 1
+    """The `warn_only` that use_deterministic_algorithms was called with."""
+    return Determinism.warn_only
 
 
 def get_deterministic_debug_mode() -> int:
@@ -85,6 +85,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         expected = "one of `default`, `warn`, `error`" if allowed is _LEVELS else "0, 1, or 2"
         raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
     Determinism.level = allowed.index(debug_mode)
+    Determinism.warn_only = Determinism.level == 1
 
 
 def get_float32_matmul_precision() -> str:

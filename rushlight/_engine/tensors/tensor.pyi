@@ -294,6 +294,8 @@ class Tensor(metaclass=TensorMeta):
         """The storage with this tensor's dtype; PyTorch advises untyped_storage()."""
     def storage_offset(self) -> _int:
         """Elements from the start of the storage to the first element."""
+    def storage_type(self) -> Any:
+        """The class of this dtype's storages: torch.FloatStorage, ..."""
     @overload
     def stride(self, dim: None = None) -> tuple[_int, ...]:
         """Strides in elements: all, or of one dim."""

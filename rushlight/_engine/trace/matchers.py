@@ -16,10 +16,11 @@ from typing import Any
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import remember, unrecorded
-from rushlight._engine.autograd.node import TRACES, AccumulateGrad, next_seq
+from rushlight._engine.autograd.node import TRACES, AccumulateGrad, Node as GraphNode, next_seq
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight._engine.dispatch.interpreters import PLAIN
 from rushlight._engine.dispatch.nodes.formula_nodes import keep_result
+from rushlight._engine.dispatch.nodes.saved_arguments import Kept, KeptList, Saved
 from rushlight._engine.dispatch.nodes.saved_tensors import version_of
 from rushlight._engine.dispatch.runners.formulas import Again
 from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fresh
@@ -207,13 +208,83 @@ class _Writer:
             self.conditions.append(f"{name}.__class__ is slice")
             for part in ("start", "stop", "step"):
                 self._part(getattr(value, part), f"{name}.{part}")
+        elif isinstance(value, GraphNode):
+            self._graph_node(value, name)
         else:
             raise Unknown
 
     def _part(self, value: Any, code: str) -> None:
+        self._compare(value, self._let(code))
+
+    def _let(self, code: str) -> str:
+        """The name of what `code` gives."""
         name = self._fresh("v")
         self.conditions.append(f"(({name} := {code}) is {name})")
-        self._compare(value, name)
+        return name
+
+    def _like(self, code: str, value: Any) -> None:
+        """It is, or equals, what says all about such calls, and holds no tensors."""
+        c = self.constant(value)
+        self.conditions.append(f"({code} is {c} or {code} == {c})")
+
+    def _graph_node(self, node: Any, name: str) -> None:
+        """A node whose rule is run: its edges, and what it saved."""
+        edges, saved, of = self._let(f"{name}.next"), self._let(f"{name}.saved"), node.saved
+        self.conditions.append(f"len({edges}) == {len(node.next)}")
+        for i, e in enumerate(node.next):
+            self.conditions.append(f"{edges}[{i}] is {'None' if e is None else 'not None'}")
+        self.conditions.append(f"{saved}.__class__ is {self.constant(of.__class__)}")
+        if of.__class__ is Saved:
+            self._saved(of, saved)
+        elif hasattr(node.__class__, "formula") and len(of) == 3:
+            self._like(f"{saved}[0]", of[0])
+            self._like(f"{saved}[2]", of[2])
+            kept = self._let(f"{saved}[1]")
+            for i, (value, version) in enumerate(of[1]):
+                if version < 0:
+                    self.conditions.append(f"{kept}[{i}][1] == -1")
+                    self._part(value, f"{kept}[{i}][0]")
+                else:
+                    self._kept(value, f"{kept}[{i}][0]", f"{kept}[{i}][1]")
+        else:
+            raise Unknown
+
+    def _kept(self, t: Any, code: str, version: str) -> None:
+        """A tensor that a node keeps, which nobody has written to since."""
+        name = self._let(code)
+        self._tensor(t, name)
+        self.conditions.append(f"{version} == (0 if {name}._s is None else {name}._s.version)")
+
+    def _saved(self, of: Saved, name: str) -> None:
+        self._like(f"{name}._shapes", of._shapes)
+        self._like(f"{name}._kinds", of._kinds)
+        values = self._let(f"{name}._values")
+        self.conditions.append(f"len({values}) == {len(of._values)}")
+        for key, value in of._values.items():
+            self._item(value, f"{values}[{key!r}]")
+        results = self._let(f"{name}._results")
+        if of._results is None:
+            self.conditions.append(f"{results} is None")
+            return
+        self.conditions.append(f"{results} is not None and {results}[0] is {of._results[0]}")
+        self.conditions.append(f"len({results}[1]) == {len(of._results[1])}")
+        for i, item in enumerate(of._results[1]):
+            self._item(item, f"{results}[1][{i}]")
+
+    def _item(self, value: Any, code: str) -> None:
+        """What is kept of an argument or a result."""
+        if value.__class__ is Kept:
+            name = self._let(code)
+            self.conditions.append(f"{name}.__class__ is {self.constant(Kept)}")
+            self._kept(value.tensor, f"{name}.tensor", f"{name}.version")
+        elif value.__class__ is KeptList:
+            name = self._let(code)
+            self.conditions.append(f"{name}.__class__ is {self.constant(KeptList)}")
+            self.conditions.append(f"len({name}.items) == {len(value.items)}")
+            for i, item in enumerate(value.items):
+                self._item(item, f"{name}.items[{i}]")
+        else:
+            self._part(value, code)
 
     def _float(self, value: float, name: str) -> None:
         c = self.constant(value)

@@ -197,7 +197,7 @@ class Forward(Level):
         check_writable(target, False)
         found = self.apply(row, bound)
         if self.holds(found) and not self.holds(target):
-            _promote(target, ROWS["zeros_like"](target), self)
+            _promote(target, self, found.tangent)
         if self.holds(target):
             target.tangent.copy_(self.tangent(found))
         (target.value if self.holds(target) else target).copy_(self.primal(found))
@@ -214,14 +214,22 @@ def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any
     return call, list(operands(tuple(bound.values())))
 
 
-def _promote(t: Any, tangent: Any, level: Any) -> None:
-    """A plain tensor becomes dual where it stands, since a dual one is written into it."""
+def _promote(t: Any, level: Any, coming: Any) -> None:
+    """A plain tensor becomes dual where it stands, since a dual one is written into it.
+
+    coming: the tangent that is written; where that is a batch, of jacfwd's directions, so are the zeros that
+    it is written into.
+    """
     root: Any
     root, views = view_chain(t)
     if root is not t:
         if not level.holds(root):
-            _promote(root, ROWS["zeros_like"](root), level)
+            _promote(root, level, coming)
         tangent = replay(root.tangent, views)
+    else:
+        tangent = ROWS["zeros_like"](root)
+        if isinstance(coming, Wrapped):
+            tangent = tangent + ROWS["zeros_like"](coming).sum().to(tangent.dtype)
     value = alias(t, t._g, t._i)
     value._b = getattr(t, "_b", None)
     t.__class__ = Dual

@@ -70,7 +70,5 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
         return
     for key in list(metadata):
         # "module" for the prefix "module." is the metadata of the wrapped module itself.
-        if key in ("", prefix.replace(".", "")):
-            continue
-        if key.startswith(prefix):
+        if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
             metadata[key[len(prefix) :]] = metadata.pop(key)

@@ -69,6 +69,7 @@ class SpectralNorm:
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(fn)
         module._register_state_dict_hook(_VersionMark(fn))
+        module._register_load_state_dict_pre_hook(_OlderState(fn))
         return fn
 
 
@@ -106,6 +107,33 @@ class _VersionMark:
         marks[self.fn.name + ".version"] = self.fn._version
 
 
+class _OlderState:
+    """Lets a state dict be loaded that was written before there was a buffer `v`, with the divided weight."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, *others: Any
+    ) -> None:
+        key = prefix + self.fn.name
+        version = local_metadata.get("spectral_norm", {}).get(self.fn.name + ".version")
+        current = all(key + end in state_dict for end in ("_orig", "_u", "_v")) and key not in state_dict
+        if (version is not None and version >= 1) or (version is None and current):
+            return
+        missing = [key + end for end in ("_orig", "", "_u") if key + end not in state_dict]
+        if missing:
+            missing_keys.extend(missing if strict else ())
+            return
+        with torch.no_grad():
+            original, u = state_dict[key + "_orig"], state_dict[key + "_u"]
+            sigma = (original / state_dict.pop(key)).mean()
+            matrix = self.fn.reshape_weight_to_matrix(original)
+            # v solves W v = u times a scale, which u^T W v = sigma says.
+            v = matrix.t().mm(matrix).pinverse().mm(matrix.t()).mv(u)
+            state_dict[key + "_v"] = v.mul_(sigma / torch.dot(u, torch.mv(matrix, v)))
+
+
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
@@ -124,5 +152,9 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     for key, hook in module._state_dict_hooks.items():
         if isinstance(hook, _VersionMark) and hook.fn.name == name:
             del module._state_dict_hooks[key]
+            break
+    for key, hook in module._load_state_dict_pre_hooks.items():
+        if isinstance(getattr(hook, "hook", hook), _OlderState):
+            del module._load_state_dict_pre_hooks[key]
             break
     return module

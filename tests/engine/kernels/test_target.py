@@ -55,8 +55,13 @@ def test_fewer_instructions(tmp_path):
 
 
 def test_unknown_names_are_refused_with_the_list(tmp_path):
-    _, _, errors = run("import rushlight; rushlight.ones(2)", tmp_path, RUSHLIGHT_CPU="x86_64_v3")
-    assert "expected one of ('native', " in errors and "x86-64-v3" in errors
+    for program in ("rushlight.ones(2).exp()", "rushlight.ones(2).softmax(0)", "[x + x for _ in range(9)]"):
+        text = f"import rushlight; x = rushlight.ones(2); {program}"
+        status, _, errors = run(text, tmp_path, RUSHLIGHT_CPU="x86_64_v3")
+        assert status and errors.splitlines()[-1].endswith(
+            "RUSHLIGHT_CPU=x86_64_v3: there is no such set of instructions; take one of native, x86-64, "
+            "x86-64-v2, x86-64-v3, x86-64-v4"
+        ), errors
     with pytest.raises(ValueError, match="cpu: expected one of"):
         settings.cpu = "pentium"
 

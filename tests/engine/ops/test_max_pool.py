@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import rushlight as torch
+import rushlight.nn.functional as F
 from rushlight._engine.ops.nn import pooling
 from rushlight._engine.ops.nn.pooling import _max_pool, _spread
 
@@ -40,3 +42,20 @@ def test_maxima_are_found_where_they_first_are(fill, way):
         top = max((v for v, _ in window if not np.isnan(v)), default=np.nan)
         expected = holes[-1] if holes else next(p for v, p in window if v == top)
         assert places[n, c, i, j] == expected
+
+
+@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 2, 1), (3, 1, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_layouts_and_narrow_floats_agree(dtype, kernel, stride, padding):
+    x = torch.randn(2, 5, 9, 8).to(dtype)
+    x[0, 0, 1, 1] = float("nan")
+    wide = x.float().clone().requires_grad_()
+    found, places = F.max_pool2d(wide, kernel, stride, padding, return_indices=True)
+    found.nansum().backward()
+    for order in (torch.contiguous_format, torch.channels_last):
+        given = x.clone(memory_format=order).requires_grad_()
+        again, where = F.max_pool2d(given, kernel, stride, padding, return_indices=True)
+        assert again.dtype is dtype and again.is_contiguous(memory_format=order)
+        assert torch.equal(again.float().nan_to_num(7), found.nan_to_num(7)) and torch.equal(where, places)
+        again.nansum().backward()
+        assert torch.equal(given.grad.float(), wide.grad) and given.grad.is_contiguous(memory_format=order)

@@ -88,21 +88,46 @@ class Handle:
         self.allocator.free(self.block)
 
 
-class _Stat:
-    """A figure: now, at its peak, and all that was added and taken away."""
+# Where figures stand in the lists of `_Figures`.
+(
+    ALLOCATION,
+    SEGMENT,
+    ACTIVE,
+    INACTIVE_SPLIT,
+    ALLOCATED_BYTES,
+    RESERVED_BYTES,
+    ACTIVE_BYTES,
+    INACTIVE_SPLIT_BYTES,
+    REQUESTED_BYTES,
+) = range(len(COUNTED))
+Changes = tuple[tuple[int, int], ...]
 
-    __slots__ = ("current", "peak", "allocated", "freed")
+
+class _Figures:
+    """The figures of a pool: each now, at its peak, and all that was added and taken away."""
+
+    __slots__ = ("allocated", "current", "freed", "peak")
 
     def __init__(self) -> None:
-        self.current = self.peak = self.allocated = self.freed = 0
+        count = len(COUNTED)
+        self.current, self.peak = [0] * count, [0] * count
+        self.allocated, self.freed = [0] * count, [0] * count
 
-    def add(self, amount: int) -> None:
-        self.current += amount
-        if amount > 0:
-            self.allocated += amount
-            self.peak = max(self.peak, self.current)
-        else:
-            self.freed -= amount
+    def add(self, changes: Changes) -> None:
+        """Change figures: (place, amount) each."""
+        current, peak = self.current, self.peak
+        for place, amount in changes:
+            now = current[place] = current[place] + amount
+            if amount > 0:
+                self.allocated[place] += amount
+                if now > peak[place]:
+                    peak[place] = now
+            else:
+                self.freed[place] -= amount
+
+    def get(self, place: int) -> dict[str, int]:
+        """A figure as PyTorch's memory_stats has it."""
+        return {kind: getattr(self, kind)[place] for kind in ("current", "peak", "allocated", "freed")}
 
 
 def rounded(size: int) -> int:
@@ -139,7 +164,8 @@ class Allocator:
         self.lock = threading.Lock()
         self.free_blocks: dict[tuple[str, Any], list[tuple[tuple[int, int], Block]]] = {}
         self.segments: dict[int, tuple[int, Block]] = {}  # address -> (size, first block)
-        self.stats = {(name, pool): _Stat() for name in COUNTED for pool in POOLS}
+        self.stats = {pool: _Figures() for pool in POOLS}
+        self._all = self.stats["all"]
         self.retries = self.ooms = self.driver_allocations = self.driver_frees = self.sync_all = 0
         self.waiting: list[tuple[Block, list[Any]]] = []
         self.dropped: list[Block] = []  # freed while the lock was held
@@ -150,24 +176,24 @@ class Allocator:
 
     # --- figures --------------------------------------------------------------------------------
 
-    def count(self, name: str, pool: str, amount: int) -> None:
-        """Add to a figure of a pool and of all."""
-        self.stats[name, "all"].add(amount)
-        self.stats[name, pool].add(amount)
+    def count(self, pool: str, changes: Changes) -> None:
+        """Add to figures of a pool and of all: (place, amount) each."""
+        self._all.add(changes)
+        self.stats[pool].add(changes)
 
     def figure(self, name: str, kind: str = "current") -> int:
         """A figure of both pools."""
-        return int(getattr(self.stats[name, "all"], kind))
+        return int(getattr(self._all, kind)[COUNTED.index(name)])
 
     def reset_peaks(self) -> None:
         """Peaks are what is now."""
-        for stat in self.stats.values():
-            stat.peak = stat.current
+        for figures in self.stats.values():
+            figures.peak = list(figures.current)
 
     def reset_accumulated(self) -> None:
         """What was allocated and freed is nothing."""
-        for stat in self.stats.values():
-            stat.allocated = stat.freed = 0
+        for figures in self.stats.values():
+            figures.allocated, figures.freed = [0] * len(COUNTED), [0] * len(COUNTED)
         self.retries = self.ooms = 0
 
     # --- allocating -----------------------------------------------------------------------------
@@ -175,17 +201,21 @@ class Allocator:
     def allocate(self, size: int, stream: Any, refuse: Callable[[int], Exception]) -> Handle:
         """Memory of `size` bytes for work on a stream; refuse(bytes) makes the error where there is none."""
         with self.lock:
-            self._sweep()
+            if self.dropped or self.waiting:
+                self._sweep()
             block = self._find(rounded(size), stream, refuse)
             block.allocated, block.requested = True, size
-            for name, amount in (
-                ("allocation", 1),
-                ("active", 1),
-                ("allocated_bytes", block.size),
-                ("active_bytes", block.size),
-                ("requested_bytes", size),
-            ):
-                self.count(name, block.pool, amount)
+            whole = block.size
+            self.count(
+                block.pool,
+                (
+                    (ALLOCATION, 1),
+                    (ACTIVE, 1),
+                    (ALLOCATED_BYTES, whole),
+                    (ACTIVE_BYTES, whole),
+                    (REQUESTED_BYTES, size),
+                ),
+            )
             if self.frames is not None:
                 block.frames = self.frames()
                 self._trace("alloc", block)
@@ -239,8 +269,7 @@ class Allocator:
             raise refuse(want)
         block = Block(self, address, want, stream, pool, address)
         self.segments[address] = want, block
-        self.count("segment", pool, 1)
-        self.count("reserved_bytes", pool, want)
+        self.count(pool, ((SEGMENT, 1), (RESERVED_BYTES, want)))
         return block
 
     def _ask(self, size: int) -> int | None:
@@ -275,8 +304,7 @@ class Allocator:
     def _note_split(self, block: Block, sign: int) -> None:
         """A free part of a segment counts as an inactive split."""
         if block.previous is not None or block.next is not None:
-            self.count("inactive_split", block.pool, sign)
-            self.count("inactive_split_bytes", block.pool, sign * block.size)
+            self.count(block.pool, ((INACTIVE_SPLIT, sign), (INACTIVE_SPLIT_BYTES, sign * block.size)))
 
     # --- freeing --------------------------------------------------------------------------------
 
@@ -299,18 +327,17 @@ class Allocator:
         if self.frames is not None:
             self._trace("free_completed", block)
         block.frames = []
-        for name, amount in (
-            ("allocation", -1),
-            ("allocated_bytes", -block.size),
-            ("requested_bytes", -block.requested),
-        ):
-            self.count(name, block.pool, amount)
-        marks = [stream.mark() for stream in block.streams if stream is not block.stream]
-        block.streams = set()
-        if any(not mark.done() for mark in marks):
-            block.held = True
-            self.waiting.append((block, marks))
-            return
+        self.count(
+            block.pool,
+            ((ALLOCATION, -1), (ALLOCATED_BYTES, -block.size), (REQUESTED_BYTES, -block.requested)),
+        )
+        if block.streams:
+            marks = [stream.mark() for stream in block.streams if stream is not block.stream]
+            block.streams = set()
+            if any(not mark.done() for mark in marks):
+                block.held = True
+                self.waiting.append((block, marks))
+                return
         self._merge(block)
 
     def _sweep(self) -> None:
@@ -327,8 +354,7 @@ class Allocator:
         self.waiting = still
 
     def _merge(self, block: Block) -> None:
-        self.count("active", block.pool, -1)
-        self.count("active_bytes", block.pool, -block.size)
+        self.count(block.pool, ((ACTIVE, -1), (ACTIVE_BYTES, -block.size)))
         for other in (block.previous, block.next):
             if other is None or other.allocated or other.held:
                 continue
@@ -359,8 +385,7 @@ class Allocator:
         del self.segments[block.address]
         self.release(block.address, block.size)
         self.driver_frees += 1
-        self.count("segment", block.pool, -1)
-        self.count("reserved_bytes", block.pool, -block.size)
+        self.count(block.pool, ((SEGMENT, -1), (RESERVED_BYTES, -block.size)))
 
     def _whole(self, pools: tuple[str, ...]) -> list[Block]:
         return [
@@ -387,14 +412,8 @@ class Allocator:
         with self.lock:
             self._sweep()
             found: dict[str, Any] = {
-                name: {
-                    pool: {
-                        kind: getattr(self.stats[name, pool], kind)
-                        for kind in ("current", "peak", "allocated", "freed")
-                    }
-                    for pool in POOLS
-                }
-                for name in COUNTED
+                name: {pool: self.stats[pool].get(place) for pool in POOLS}
+                for place, name in enumerate(COUNTED)
             }
             nothing = dict.fromkeys(("current", "peak", "allocated", "freed"), 0)
             found.update(

@@ -16,6 +16,7 @@ import numpy as np
 from rushlight._engine.devices.cuda import copies, draws, words
 from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import Device, NotServed, geometry_of
+from rushlight._engine.devices.cuda.kernels import launches
 from rushlight._engine.devices.cuda.philox import DEFAULT_SEED, Philox
 from rushlight._engine.ops.creation.filled import Fill
 from rushlight._engine.ops.table import Row
@@ -31,6 +32,8 @@ class Rows(Device):
     def __init__(self, platform: Any, index: int, card: Any, memory: Any) -> None:
         super().__init__(platform, index, card, memory)
         self._kept: dict[Any, DeviceArray] = {}
+        # How pointwise kernels serve geometries that were met (kernels/launches.py).
+        self.plans: dict[Any, Any] = {}
 
     # --- what a kind of device adds ---------------------------------------------------------------
 
@@ -68,11 +71,9 @@ class Rows(Device):
     def run_pointwise(self, launch: Any, arrays: Sequence[Any], out: Any) -> Any:
         """A pointwise kernel's result, in `out` if there is one."""
         if self.kernels:
-            from rushlight._engine.devices.cuda.kernels import launches
-
             try:
                 return launches.pointwise(
-                    self, launch.kernel.meaning, arrays, out, launch.result.np, launch.kernel_name
+                    self, launch.kernel, arrays, out, launch.result.np, launch.kernel_name
                 )
             except NotServed as error:
                 self.unserved(launch.kernel_name, error)
@@ -142,9 +143,16 @@ class Rows(Device):
         return self.library_read(a, indices)
 
     def run_step(
-        self, kernel: Callable[..., Any], arrays: Sequence[Sequence[Any]], numbers: Sequence[float]
+        self,
+        kernel: Callable[..., Any],
+        arrays: Sequence[Sequence[Any]],
+        numbers: Sequence[float],
+        again: Callable[[], list[float]] | None = None,
     ) -> None:
-        """An optimizer's step over many tensors, in place: (parameter, gradient, states ...) of each."""
+        """An optimizer's step over many tensors, in place: (parameter, gradient, states ...) of each.
+
+        again: while a graph is captured, what gives the numbers of each replay.
+        """
         for each in arrays:
             for a in each:
                 if a.__class__ is not DeviceArray or a.device is not self:
@@ -153,9 +161,12 @@ class Rows(Device):
             from rushlight._engine.devices.cuda.served import steps
 
             try:
-                return steps.step(self, kernel, arrays, numbers)
+                return steps.step(self, kernel, arrays, numbers, again)
             except NotServed as error:
                 self.unserved("optimizer step", error)
+        if again is not None:
+            numbers = Numbers(numbers)
+            self.capture.refreshed.append((numbers, again))
         written = [a for each in arrays for i, a in enumerate(each) if i != 1]
         key = (kernel, *[(a.shape, a.strides) for each in arrays for a in each])
         self.write(kernel, (arrays, numbers), targets=written, what="optimizer step", key=key)
@@ -191,6 +202,10 @@ class Rows(Device):
         raise NotImplementedError
 
     moved = copies.moved
+
+
+class Numbers(list[float]):
+    """Numbers that each replay of a graph puts anew."""
 
 
 def _of_the_host(value: Any) -> bool:

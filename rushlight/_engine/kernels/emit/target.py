@@ -63,7 +63,7 @@ def _llvm() -> Any:
 
 
 class Unfit(RuntimeError):
-    """The setting `cpu` asks for instructions that this processor has not."""
+    """The setting `cpu` asks for instructions that this processor has not, or by a name that is none."""
 
 
 # What each instruction set has beyond the one before, in the words that Linux has for it.
@@ -137,6 +137,11 @@ def _words() -> set[str]:
     if settings.cpu == "native":
         return found
     names = [*_SETS]
+    if settings.cpu not in names:
+        raise Unfit(
+            f"RUSHLIGHT_CPU={settings.cpu}: there is no such set of instructions; take one of "
+            f"{', '.join(['native', *names])}"
+        )
     asked = {w for name in names[: names.index(settings.cpu) + 1] for w in _SETS[name].split()}
     lacking = sorted(asked - found)
     if platform.machine() not in ("x86_64", "AMD64") or (_processor() and lacking):

@@ -44,7 +44,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
     classes = sizes[len(sizes) > 1]
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {weight.dtype.legacy}")
-    if weight is not None and weight.numel() != classes:
+    if weight is not None and (weight.ndim != 1 or weight.numel() != classes):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no "
             f"classes but got weight tensor of shape: {list(weight.shape)}"

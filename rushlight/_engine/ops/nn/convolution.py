@@ -15,7 +15,7 @@ import numpy as np
 
 from rushlight._engine.core.layout import channels_last_strides, contiguous_strides, convolves_last, laid_out
 from rushlight._engine.core.services import service
-from rushlight._engine.ops.creation.copying import assign
+from rushlight._engine.ops.creation.copying import converted
 from rushlight._engine.ops.linalg.matmul import conjugate, product
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
@@ -37,7 +37,7 @@ def _by_tiles(which: str, otherwise: ArrayFunction, a: Array, b: Array, *how: An
 
     def widened(a: Array, b: Array) -> Array:
         found = run(_wide(a), _wide(b))
-        return assign(laid_out(found.shape, (order(found.shape),), a.dtype), found)
+        return converted(found, laid_out(found.shape, (order(found.shape),), a.dtype))
 
     return run if _wide(a) is a else widened
 
@@ -134,6 +134,13 @@ def _convolution_weight(
     def by_columns(x: Array, g: Array) -> Array:
         columns = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
         gg = g.reshape(n, groups, outs // groups, prod(g.shape[2:]))
+        if n > 1 and gg.shape[3] * (gg.shape[2] + columns.shape[2]) < gg.shape[2] * columns.shape[2]:
+            # Few places: less to move than a gradient for each sample, to be added up.
+            flat_g, flat_x = (
+                t.transpose(1, 2, 0, 3).reshape(groups, t.shape[2], n * t.shape[3]) for t in (gg, columns)
+            )
+            found = product(flat_g, flat_x.swapaxes(1, 2))
+            return found.reshape(outs, x.shape[1] // groups, *kernel)
         found = (
             product(gg[:1], columns[:1].swapaxes(2, 3))[0]
             if n
@@ -162,6 +169,18 @@ def _convolution_weight_gradient(s: Any, grad: Any) -> Any:
 # --- the public functions -------------------------------------------------------------------------
 
 
+def _unlike(input: Any, other: Any, name: str) -> str:
+    """PyTorch's words for a weight or a bias of another dtype than the input's."""
+    ours, theirs = input.legacy, other.legacy
+    if name == "bias":
+        return f"Input type ({ours.lower()}) and bias type ({theirs.lower()}) should be the same"
+    if not input.is_complex and input.name != "bfloat16":
+        return f"expected scalar type {ours} but found {theirs}"
+    told = f"Input type (CPU{ours}Type) and weight type (torch.{theirs}Tensor) should be the same"
+    dense = " or input should be a MKLDNN tensor and weight is a dense tensor"
+    return told if input.is_complex else told + dense
+
+
 def _check(op: str, n: int, x: Any, w: Any, bias: Any, groups: int, transposed: bool = False) -> None:
     if x.ndim not in (n + 1, n + 2):
         raise RuntimeError(
@@ -175,10 +194,7 @@ def _check(op: str, n: int, x: Any, w: Any, bias: Any, groups: int, transposed: 
         )
     for name, t in (("weight", w), ("bias", bias)):
         if t is not None and x.dtype is not t.dtype:
-            raise RuntimeError(
-                f"Input type ({x.dtype.legacy.lower()}) and {name} type "
-                f"({t.dtype.legacy.lower()}) should be the same"
-            )
+            raise RuntimeError(_unlike(x.dtype, t.dtype, name))
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     channels = x.shape[x.ndim - n - 1]
@@ -369,7 +385,7 @@ def unfold(input, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride:
         )
     ]
     unbatched = input.ndim == 3
-    if input.ndim not in (3, 4):
+    if input.ndim not in (3, 4) or 0 in input.shape[1 - unbatched :]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
             f"non-zero dimensions for input, but got: {list(input.shape)}"
@@ -430,7 +446,12 @@ def fold(input, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: 
 def _fold(input, space: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Array:
     """Columns added up where their windows lie."""
     n, rows, places = input.shape
-    per = int(np.prod(kernel))
+    per = prod(kernel)
+    if per >= 2**63:
+        raise RuntimeError(
+            f"Given kernel_width = {kernel[1]} and kernel_height = {kernel[0]} the product of kernel_width "
+            "and kernel_height overflowed."
+        )
     out = _sizes(space, kernel, stride, padding, dilation)
     if rows % per:
         raise RuntimeError(

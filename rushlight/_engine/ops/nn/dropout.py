@@ -212,6 +212,9 @@ _rrelu_slopes.shape_rule(lambda input, lower, upper, generator=None: input)
 
 
 def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: Any, inplace: bool) -> Any:
+    for bound, name in ((lower, "lower"), (upper, "upper")):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, got lower={lower}, upper={upper}"

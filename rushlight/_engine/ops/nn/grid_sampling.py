@@ -131,11 +131,6 @@ def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
 
 def _check(input: Array, grid: Array, mode: str) -> None:
     shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
-        raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
-            f"but got {shapes}"
-        )
     if input.dtype != grid.dtype:
         raise RuntimeError(
             f"grid_sampler(): expected scalar type {legacy(input)} but found "
@@ -149,6 +144,11 @@ def _check(input: Array, grid: Array, mode: str) -> None:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, "
             f"but got grid with sizes {list(grid.shape)}"
+        )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
+            f"but got {shapes}"
         )
     if 0 in input.shape[2:]:
         raise RuntimeError(
@@ -290,6 +290,13 @@ def affine_grid(theta, size: Any, align_corners: bool | None = None):
     if align_corners is None:
         warn(_WARNING, UserWarning)
     space = size[2:]
+    if align_corners and min(space) == 1:
+        warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the documentation of "
+            "affine_grid for details.",
+            UserWarning,
+        )
     axes = []
     for n in space:
         line = (

@@ -108,6 +108,13 @@ _MODES = {
 }
 
 
+def _is_whole(size: Any) -> bool:
+    """Whether it is an integer, or a tensor of integers."""
+    if hasattr(size, "is_floating_point"):
+        return not size.is_floating_point()
+    return hasattr(size, "__index__")
+
+
 def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], list[Any]]:
     if (size is None) == (scale_factor is None):
         raise ValueError(
@@ -125,6 +132,11 @@ def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], lis
             "o2, ...,oK) format."
         )
     if size is not None:
+        if not all(map(_is_whole, listed)):
+            raise TypeError(
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], "
+                f"but got size with types {[type(n) for n in listed]}"
+            )
         return [int(n) for n in listed], [None] * len(space)
     return [math.floor(n * s) for n, s in zip(space, listed, strict=True)], [float(s) for s in listed]
 

@@ -11,8 +11,9 @@ import numpy as np
 from rushlight._engine.core.determinism import alert
 from rushlight._engine.core.services import service
 from rushlight._engine.numerics.accumulate import add_at
-from rushlight._engine.ops.creation.copying import formatted, in_format
+from rushlight._engine.ops.creation.copying import converted, duplicate, formatted, in_format
 from rushlight._engine.ops.indexing.along_dim import FEW, take_along
+from rushlight._engine.ops.linalg.matmul import is_low_precision
 from rushlight._engine.ops.nn.sliding_windows import (
     Ints,
     add_windows,
@@ -103,8 +104,19 @@ def _planned(
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
-    shape, places = s.shape("input"), s.result[1]
-    lead = shape[: len(shape) - len(s.out)]
+    return _sent(grad, s.result[1], s.shape("input"), len(s.out))
+
+
+def _to_maxima(s: Any, grad: Any, unused: Any = None) -> Any:
+    """The same of windows of one size."""
+    apart = all((k - 1) * d < step for k, d, step in zip(s.kernel, s.dilation, s.stride, strict=True))
+    if apart and grad.dtype.itemsize == 2:  # nothing is added up: the digits are those of any dtype
+        return _sent(grad.float(), s.result[1], s.shape("input"), len(s.out)).to(grad.dtype)
+    return _sent(grad, s.result[1], s.shape("input"), len(s.out))
+
+
+def _sent(grad: Any, places: Any, shape: tuple[int, ...], dims: int) -> Any:
+    lead = shape[: len(shape) - dims]
     size = math.prod(shape[len(lead) :])
     return in_format(_spread(grad.flatten(len(lead)), places.flatten(len(lead)), size).reshape(shape), places)
 
@@ -120,18 +132,19 @@ def _spread(input, places, size: int) -> Array:
     return done
 
 
-@opaque(where=("aten",), node="max_pool", vjp=_to_places)
+@opaque(where=("aten",), node="max_pool", vjp=_to_maxima)
 @resolved
 def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> ArrayFunction:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
     space, wide, shape = input.shape[lead:], _widened(input, *how), (*input.shape[:lead], *out)
-    cuts = [*offsets(kernel, stride, dilation, out)]
+    cuts, low = [*offsets(kernel, stride, dilation, out)], is_low_precision(input)
 
     def run(a: Array) -> tuple[Array, Array]:
-        done = service("max pool")(a, *how)
+        done = service("max pool")(_densely(a, low), *how)
         if done is not None:
-            return done
+            found, places = done
+            return (converted(found, np.empty(shape, a.dtype)) if low else found), places
         a = wide(a)
         read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
         places, lost = reads(space, *how), read != read
@@ -142,6 +155,13 @@ def _max_pool(input, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out:
         return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
 
     return formatted(input, run)
+
+
+def _densely(a: Array, low: bool) -> Array:
+    """`a` row by row, as machine code takes it; low: of two bytes, in float32 then."""
+    if low:
+        return converted(a, np.empty(a.shape, np.float32))
+    return a if a.flags.c_contiguous else duplicate(a)
 
 
 def _widened(x: Array, kernel: Ints, *how: Ints) -> ArrayFunction:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
+
 from rushlight._engine.ops.expressions import Expr, const, m, stored
 from rushlight._engine.ops.table import composite, pointwise
 
@@ -129,10 +131,13 @@ def _check_bounds(bound: dict[str, Any]) -> None:
 
 
 def _check_shrink(bound: dict[str, Any]) -> None:
-    if bound["lambd"] < 0:
+    kind, lambd = bound["input"].dtype, bound["lambd"]
+    if not kind.is_floating_point:
+        return
+    most = float(ml_dtypes.finfo(kind.np).max)
+    if not 0 <= lambd <= most:
         raise RuntimeError(
-            "lambda must be in range [0, 3.40282e+38] for input dtype "
-            f"{bound['input'].dtype.legacy}, but found {bound['lambd']}"
+            f"lambda must be in range [0, {most:g}] for input dtype {kind.legacy}, but found {lambd:g}"
         )
 
 

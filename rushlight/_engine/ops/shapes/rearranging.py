@@ -290,6 +290,8 @@ def pixel_shuffle(input, upscale_factor: int):
     """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
     r = upscale_factor
     _check_shuffle("pixel_shuffle", input, r, "upscale_factor")
+    if r * r >= 2**63:
+        raise ValueError(f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}")
     *lead, c, h, w = input.shape
     if c % (r * r):
         raise RuntimeError(

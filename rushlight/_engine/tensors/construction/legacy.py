@@ -67,7 +67,8 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
         )
     for name in ("data", "other", "storage", "size"):
         if kwargs.get(name) is not None and not args:
-            args = (kwargs.pop(name),)
+            given = kwargs.pop(name)
+            args = (Size(given) if name == "size" else given,)
     if kwargs:
         raise TypeError(
             "new() received an invalid combination of arguments - unexpected keywords "

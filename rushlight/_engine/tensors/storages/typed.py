@@ -152,6 +152,15 @@ class TypedStorage:
 
     _share_filename_cpu_ = _share_fd_cpu_
 
+    def _write_file(self, *args: Any) -> None:
+        self._untyped_storage._write_file(*args)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self._untyped_storage.nbytes()
+
+    def __copy__(self) -> TypedStorage:
+        return self.clone()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
         return TypedStorage(wrap_storage=copy.deepcopy(self._untyped_storage, memo), dtype=self.dtype)
 

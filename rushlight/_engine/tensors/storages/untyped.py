@@ -176,6 +176,19 @@ class UntypedStorage:
         self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
 
+    def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        """Write the bytes to an open file, behind the number of elements if save_size."""
+        self._with_data()
+        if save_size:
+            f.write((self.nbytes() // element_size).to_bytes(8, "little"))
+        f.write(self.cpu()._bytes().tobytes())
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         if self.device.type != "cpu":
             return self.clone()

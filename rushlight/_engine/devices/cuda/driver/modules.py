@@ -18,7 +18,6 @@ _PTX_INPUT, _LOG, _LOG_SIZE = 1, 5, 6
 _ROOM = 1 << 14
 # Architectures that LLVM and the driver know, by capability.
 _KNOWN = (75, 80, 86, 87, 89, 90, 100, 103, 120)
-_MASK = (1 << 64) - 1
 # What kernels are made of, by the names that profilers show.
 ENTRIES: dict[str, Any] = {}
 
@@ -40,19 +39,22 @@ class Function:
 
     def __init__(self, driver: Driver, handle: int, count: int) -> None:
         self.driver, self.handle, self.count = driver, handle, count
+        self._launch = driver.raw("cuLaunchKernel")
         self._local = threading.local()
 
     def launch(self, grid: tuple[int, int], stream: int, arguments: Sequence[int]) -> None:
         """Queue a grid: (blocks, threads of a block); each argument has 64 bits."""
         room = getattr(self._local, "room", None)
         if room is None:
-            values = (ctypes.c_uint64 * self.count)()
+            values = (ctypes.c_int64 * self.count)()  # of larger numbers the bits count
             first = ctypes.addressof(values)
             places = (ctypes.c_void_p * self.count)(*[first + 8 * k for k in range(self.count)])
             room = self._local.room = values, places
         values, places = room
-        values[:] = [a & _MASK for a in arguments]
-        self.driver("cuLaunchKernel", self.handle, grid[0], 1, 1, grid[1], 1, 1, 0, stream, places, None)
+        values[:] = arguments
+        code = self._launch(self.handle, grid[0], 1, 1, grid[1], 1, 1, 0, stream, places, None)
+        if code:
+            self.driver.refuse(code, "cuLaunchKernel")
 
 
 class Modules:

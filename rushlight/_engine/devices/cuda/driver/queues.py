@@ -28,14 +28,14 @@ def _destroyed(driver: Driver, name: str, handle: int) -> None:
 
 
 class Queue:
-    """A stream. number: 0 for the default stream, else its handle."""
+    """A stream. number: 0 for the default stream, else its handle; None for a new one."""
 
     # Private to a graph's memory: what is freed there is not given back.
     kept = False
 
     def __init__(self, device: Any, number: int | None, priority: int) -> None:
         self.device, self.priority = device, priority
-        self.handle = 0
+        self.handle = number or 0
         if number is None:
             device.enter()
             self.handle = device.driver.handle("cuStreamCreateWithPriority", _NON_BLOCKING, priority)
@@ -107,4 +107,4 @@ class Moment:
     @property
     def handle(self) -> int:
         """The driver's."""
-        return self.mark.event.handle
+        return int(self.mark.event.handle)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
-from rushlight._engine.devices.cuda.driver.library import NoDriver, driver as the_driver
+from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, driver as the_driver
 from rushlight._engine.devices.cuda.driver.modules import Modules
 from rushlight._engine.devices.cuda.driver.queues import Queue
 from rushlight._engine.devices.cuda.kernels import launches
@@ -26,6 +27,8 @@ from rushlight._engine.ops.table import Row
 Array = np.ndarray[Any, Any]
 # A block's threads, and how many blocks of a grid there are for each multiprocessor at most.
 THREADS, WAVES = 256, 8
+# Of page-locked memory: all contexts may use it.
+_PORTABLE = 1
 # The outline of device memory: an array over all addresses, which nobody reads.
 _FIRST = 4096
 _window: Any = None
@@ -44,6 +47,14 @@ def cards() -> tuple[Card, ...]:
         )
         for i in range(driver.count())
     )
+
+
+def attributes(index: int) -> dict[str, Any]:
+    """What the driver tells of a device, by the names that get_device_properties has."""
+    driver = the_driver()
+    told = ("processors", "l2")  # which a Card has under other names
+    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in told}
+    return {**found, "uuid": driver.uuid(index)}
 
 
 class _Entered(threading.local):
@@ -116,6 +127,8 @@ class Real(Rows):
         self._failed = ctypes.c_int64.from_address(self.driver.handle("cuMemHostAlloc", 8, 1))
         self._failed.value = 0
         self._blas: Any = None
+        # Host's memory that copies still read.
+        self._flying: list[tuple[Any, Array]] = []
 
     # --- contexts, streams ------------------------------------------------------------------------
 
@@ -132,6 +145,13 @@ class Real(Rows):
 
     def make_stream(self, number: int | None, priority: int) -> Queue:
         return Queue(self, number, priority)
+
+    def foreign_stream(self, handle: int) -> Queue:
+        found = next((q for q in self.streams if q.handle == handle), None)
+        if found is None:
+            found = Queue(self, handle, 0)
+            self.streams.append(found)
+        return found
 
     def synchronize(self) -> None:
         """Wait for all work of all streams; what failed in it is raised."""
@@ -172,6 +192,7 @@ class Real(Rows):
         results: Sequence[DeviceArray],
         numbers: Sequence[int],
         what: str,
+        written: Collection[int] = (),
     ) -> None:
         self.alive()
         self.enter()
@@ -270,10 +291,29 @@ class Real(Rows):
         self.driver(
             "cuMemcpyHtoDAsync_v2", target.address, given.ctypes.data, given.nbytes, self.stream.handle
         )
-        if wait or given is not source:
-            if self.capture is not None:
-                raise self.capture.refused("a copy from the host that is waited for")
+        if self.capture is not None and (wait or given is not source):
+            raise self.capture.refused("a copy from the host that is waited for")
+        if wait:
             self.stream.run()
+        elif self.capture is None:
+            self._hold(given)
+        else:
+            self.capture.kept.append(given)
+
+    def page_locked(self, array: Array) -> Array:
+        """A copy of a dense host's array in page-locked memory, which is freed with it."""
+        self.enter()
+        address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
+        memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
+        weakref.finalize(memory, _freed, self, address).atexit = False
+        made: Array = np.ndarray(array.shape, array.dtype, memoryview(memory), 0, array.strides)
+        made[...] = array
+        return made
+
+    def _hold(self, array: Array) -> None:
+        """Keep a host's array until the copies of it that are queued now are done."""
+        self._flying = [(mark, held) for mark, held in self._flying if not mark.done()]
+        self._flying.append((self.stream.mark(), array))
 
     def copy(self, target: Any, source: Any, non_blocking: bool, pinned: bool) -> None:
         self.alive()
@@ -332,8 +372,10 @@ class Real(Rows):
         self.driver("cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle)
         return made
 
-    def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:
-        """Launch an executable graph on the current stream."""
+    def replay(self, graph: int, numbers: Sequence[tuple[DeviceArray, Any]]) -> None:
+        """Launch an executable graph on the current stream, which reads these numbers."""
+        for array, given in numbers:
+            self._to_device(array, np.asarray(given, array.dtype), False)
         self.enter()
         self.driver("cuGraphLaunch", graph, self.stream.handle)
         if self.platform.blocking:
@@ -349,6 +391,11 @@ class Real(Rows):
             self.enter()
             self._blas = Products(self)
         return self._blas
+
+
+def _freed(device: Real, address: int) -> None:
+    device.enter()
+    device.driver.raw("cuMemFreeHost")(address)
 
 
 class _Uncaptured:

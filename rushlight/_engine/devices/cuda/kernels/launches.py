@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.layout import result_memory
-from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import writing
 from rushlight._engine.devices.cuda.kernels.sources import Source
@@ -44,45 +44,105 @@ def source(
     return Source(writing.pointwise, arguments, len(bases) + arrays, numbers)
 
 
-def pointwise(
-    backend: Any, meaning: Meaning, arrays: Sequence[Any], out: Any, of: Any, what: str
-) -> DeviceArray:
-    """The one result of a pointwise kernel, of NumPy's dtype `of`, queued. NotServed where no kernel
+class Plan(NamedTuple):
+    """How a pointwise kernel serves operands of a geometry."""
+
+    source: Source
+    grid: tuple[int, int]
+    numbers: list[int]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None  # of a new result
+    of: Any  # what the plan is for, which its key names by its identity
+
+
+def pointwise(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any, what: str) -> DeviceArray:
+    """The one result of a pointwise kernel, of NumPy's dtype `result`, queued.
+
+    of: a Meaning, or a kernel that has one.  out: an array for it, or None.  NotServed where no kernel
     serves.
     """
-    if any(a.__class__ is not DeviceArray and a.ndim for a in arrays) or len(meaning.outputs) != 1:
-        raise NotServed("operands of the host")
-    shape = np.broadcast_shapes(*[a.shape for a in arrays])
-    there = [a for a in arrays if a.__class__ is DeviceArray]
+    key = (id(of), None if out is None else _geometry(out), *[_geometry(a) for a in arrays])
+    plan = backend.plans.get(key)
+    if plan is None:
+        plan = _planned(backend, of, arrays, out, result)
+        if len(backend.plans) > _KEPT:
+            backend.plans.clear()
+        backend.plans[key] = plan
     made = out
     if out is None:
-        room = result_memory([backend.outline(a) for a in there], of, ()) if there else None
-        made = backend.empty(shape, of, None if room is None else room.strides, poison=False)
-    elif made.shape != shape:
+        made = backend.empty(plan.shape, result, plan.strides, poison=False)
+    if made.size:
+        there, numbers = arrays, plan.numbers
+        if any([a.__class__ is not DeviceArray for a in arrays]):
+            there = [a for a in arrays if a.__class__ is DeviceArray]
+            numbers = numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+        backend.launch(plan.source, plan.grid, there, (made,), numbers, what)
+    return made  # type: ignore[no-any-return]
+
+
+# How many geometries a device keeps plans for.
+_KEPT = 1 << 14
+
+
+def _geometry(a: Any) -> Any:
+    """What decides about a kernel, of an operand: None of a number, which is handed over by its bits."""
+    if a.__class__ is DeviceArray:
+        return a.shape, a.strides, a.address % writing.ACCESS
+    if a.ndim:
+        raise NotServed("operands of the host")
+    return None
+
+
+def _planned(backend: Any, of: Any, arrays: Sequence[Any], out: Any, result: Any) -> Plan:
+    meaning = getattr(of, "meaning", of)
+    if len(meaning.outputs) != 1:
+        raise NotServed("several results")
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    there = [a for a in arrays if a.__class__ is DeviceArray]
+    if out is not None and out.shape != shape:
         raise NotServed("a result of another shape")
-    into(backend, meaning, arrays, (made,), what)
-    result: DeviceArray = made
-    return result
+    target, strides = out, None
+    if out is None:
+        room = result_memory([backend.outline(a) for a in there], result, ()) if there else None
+        strides = None if room is None else room.strides
+        steps = row_strides(shape, np.dtype(result).itemsize) if strides is None else strides
+        target = DeviceArray(backend, None, 0, shape, steps, np.dtype(result))
+    if 0 in shape:
+        return Plan(source(meaning, 0, 1, frozenset()), (1, 1), [], shape, strides, of)
+    kernel, numbers = _kernel(meaning, arrays, [*there, target], shape)
+    return Plan(kernel, backend.grid(numbers[0]), numbers, shape, strides, of)
+
+
+def _kernel(
+    meaning: Meaning, arrays: Sequence[Any], every: Sequence[DeviceArray], shape: tuple[int, ...]
+) -> tuple[Source, list[int]]:
+    """(the kernel, its numbers but for the operands' bits) for operands and results, `every` of the
+    device's.
+    """
+    flat = _merged(_dims(shape, every), every)
+    count = math.prod(shape)
+    width = writing.vector_width(meaning) if not flat else 1
+    if count % width or any([a.address % writing.ACCESS for a in every]):
+        width = 1
+    kernel = source(meaning, _rank(flat), width, _numbers_of(meaning.inputs, arrays))
+    return kernel, [count // width, *_layout(flat, len(every))]
 
 
 def into(
     backend: Any, meaning: Meaning, arrays: Sequence[Any], results: Sequence[DeviceArray], what: str
 ) -> None:
     """Compute into arrays of one shape, which operands broadcast to; host's operands are numbers."""
-    shape = results[0].shape
-    if 0 in shape:
+    if 0 in results[0].shape:
         return
-    values = _numbers_of(meaning.inputs, arrays)
     there = [a for a in arrays if a.__class__ is DeviceArray]
-    every = [*there, *results]
-    flat = _merged(_dims(shape, every), every)
-    width = writing.vector_width(meaning) if not flat else 1
-    if results[0].size % width or any(a.address % writing.ACCESS for a in every):
-        width = 1
-    kernel = source(meaning, _rank(flat), width, values)
-    numbers = [results[0].size // width, *_layout(flat, len(every))]
-    numbers += [bits(a) for a in arrays if a.__class__ is not DeviceArray]
-    backend.launch(kernel, backend.grid(numbers[0]), there, results, numbers, what)
+    key = id(meaning), *[_geometry(a) for a in (*arrays, *results)]
+    plan = backend.plans.get(key)
+    if plan is None:
+        kernel, numbers = _kernel(meaning, arrays, [*there, *results], results[0].shape)
+        plan = Plan(kernel, backend.grid(numbers[0]), numbers, results[0].shape, None, meaning)
+        backend.plans[key] = plan
+    numbers = plan.numbers + [bits(a) for a in arrays if a.__class__ is not DeviceArray]
+    backend.launch(plan.source, plan.grid, there, results, numbers, what)
 
 
 def by_coordinates(

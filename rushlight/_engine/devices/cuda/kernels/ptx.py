@@ -1,12 +1,13 @@
 """Kernels to PTX by LLVM, and to machine code by NVIDIA's assembler where that is installed (tests only).
 
-At run time the driver compiles PTX itself. Functions of the C library would be libdevice's, which is no part
-of this package: a kernel that calls one is Unsupported.
+At run time the driver compiles PTX itself. Functions of the C library are our own (device_math.py); a kernel
+that calls one that is not there is Unsupported.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -15,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rushlight._engine.devices.cuda.kernels import device_math
 from rushlight._engine.kernels.emit.target import Unsupported
 
 _TRIPLE = "nvptx64-nvidia-cuda"
@@ -38,9 +40,10 @@ def _machine(architecture: str) -> Any:
 
 def ptx(text: str, architecture: str = "sm_80") -> str:
     """The PTX of a module's LLVM IR. Unsupported where it calls a function of the C library."""
-    foreign = re.findall(r"^declare \w+ @((?!llvm\.)\w+)\(", text, re.MULTILINE)
-    if foreign:
-        raise Unsupported(f"calls of {', '.join(sorted(foreign))}")
+    foreign = set(re.findall(r"^declare \w+ @((?!llvm\.)\w+)\(", text, re.MULTILINE))
+    if foreign - device_math.NAMES:
+        raise Unsupported(f"calls of {', '.join(sorted(foreign - device_math.NAMES))}")
+    text = device_math.defined(text, foreign)
     with _lock:
         llvm, machine = _llvm(), _machine(architecture)
         module = llvm.parse_assembly(f'target triple = "{_TRIPLE}"\n{text}')
@@ -61,12 +64,25 @@ class Assembled(NamedTuple):
 
 @cache
 def assembler() -> str | None:
-    """The path of NVIDIA's ptxas, of the package nvidia-cuda-nvcc; None where it is not installed."""
+    """The path of NVIDIA's ptxas, of the package nvidia-cuda-nvcc or on the path; None where there is
+    none.
+    """
     spec = find_spec("nvidia")
     for root in spec.submodule_search_locations or () if spec is not None else ():
         for found in sorted(Path(root).glob("*/bin/ptxas")):
             return str(found)
-    return None
+    return shutil.which("ptxas")
+
+
+@cache
+def version() -> str:
+    """The assembler's version; "" where it is not installed."""
+    path = assembler()
+    if path is None:
+        return ""
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60).stdout
+    found = re.search(r"V([\d.]+)", told)
+    return found[1] if found else ""
 
 
 def assemble(text: str, architecture: str = "sm_80") -> Assembled:

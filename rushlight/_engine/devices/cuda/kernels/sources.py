@@ -23,6 +23,12 @@ class Source:
     pointers: int
     numbers: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.write, self.arguments, self.pointers, self.numbers)))
+
+    def __hash__(self) -> int:
+        return self._hash  # type: ignore[attr-defined, no-any-return]
+
     def text(self, kind: str) -> tuple[str, int]:
         """(LLVM IR, barriers). NotServed where there is no code for what it computes."""
         if not target.available():

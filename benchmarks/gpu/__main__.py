@@ -1,0 +1,129 @@
+"""python -m benchmarks.gpu: everything that a real GPU must show, in under nine minutes.
+
+Each section runs in a process of its own, for Rushlight and, where an interpreter with PyTorch on CUDA is
+there, for PyTorch in turn; what fails, or outlives its time, is noted, and the next one follows. After each
+section gpu.json is written anew, at the end gpu.md.
+
+python -m benchmarks.gpu --out DIRECTORY [--torch-python PYTHON] [--seconds 520] [--only NAME,NAME]
+python -m benchmarks.gpu --fake       tiny sizes over the tests' imitation of the driver: a rehearsal
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.gpu.page import page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Section(NamedTuple):
+    """A part of the run: seconds it may take for each library, and whether PyTorch does it, too."""
+
+    name: str
+    seconds: int
+    compared: bool
+
+
+SECTIONS = (
+    Section("machine", 40, True),
+    Section("copies", 20, True),
+    Section("bandwidth", 40, True),
+    Section("products", 40, True),
+    Section("ops", 30, True),
+    Section("attention", 30, True),
+    Section("steps", 60, True),
+    Section("memory", 30, True),
+    Section("errors", 15, False),
+    Section("cases", 150, False),
+)
+# Of a section's run: how many times it is begun again after the device's context was lost.
+AGAIN = 12
+
+
+def options() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--out", default=os.environ.get("OUT", "."), help="where gpu.json and gpu.md go")
+    parser.add_argument("--torch-python", default=sys.executable, help="an interpreter that has PyTorch")
+    parser.add_argument("--seconds", type=float, default=520, help="for all sections together")
+    parser.add_argument("--only", default="", help="names of sections, with commas")
+    parser.add_argument("--fake", action="store_true", help="rehearse over an imitation of the driver")
+    return parser.parse_args()
+
+
+def run(section: Section, library: str, given: argparse.Namespace, left: float) -> dict[str, Any]:
+    """One section by one library: its lines, and how it ended."""
+    python = sys.executable if library == "rushlight" else given.torch_python
+    found: dict[str, Any] = {"lines": [], "ended": "", "seconds": 0.0}
+    began, first = time.perf_counter(), 0
+    for _ in range(AGAIN):
+        limit = min(section.seconds, left) - (time.perf_counter() - began)
+        if limit < 3:
+            found["ended"] = found["ended"] or "out of time"
+            break
+        command = [python, "-m", "benchmarks.gpu.worker", section.name, library, str(limit), str(first)]
+        lines, ended = _lines([*command, *(["--fake"] if given.fake else [])], limit)
+        found["lines"] += [line for line in lines if "next" not in line]
+        found["ended"] = ended
+        begun = [line["next"] for line in lines if "next" in line]
+        if not ended or not begun:
+            break
+        first = begun[-1]  # what comes behind what has ended it
+    found["seconds"] = round(time.perf_counter() - began, 1)
+    return found
+
+
+def _lines(command: list[str], limit: float) -> tuple[list[dict[str, Any]], str]:
+    """What a worker prints, a JSON object a line, and how it ended: "" is well."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RUSHLIGHT_CUDA": "driver", "PYTHONUNBUFFERED": "1"}
+    worker = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT
+    )
+    ended = ""
+    try:
+        out, errors = worker.communicate(timeout=limit + 5)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        out, errors = worker.communicate()
+        ended = "out of time"
+    lines = []
+    for line in out.splitlines():
+        if line.startswith("{"):
+            lines.append(json.loads(line))
+    if worker.returncode and not ended:
+        ended = f"exit status {worker.returncode}: {errors[-1500:]}"
+    return lines, ended
+
+
+def main() -> int:
+    """Run the sections."""
+    given = options()
+    out = Path(given.out)
+    out.mkdir(parents=True, exist_ok=True)
+    began, found = time.perf_counter(), dict[str, Any]()
+    wanted = given.only.split(",") if given.only else [s.name for s in SECTIONS]
+    for section in SECTIONS:
+        if section.name not in wanted:
+            continue
+        for library in ("rushlight", "pytorch")[: 1 + (section.compared and not given.fake)]:
+            left = given.seconds - (time.perf_counter() - began)
+            result = run(section, library, given, left)
+            found.setdefault(section.name, {})[library] = result
+            told = result["ended"].splitlines()[-1][:100] if result["ended"] else "done"
+            print(f"{section.name:10s} {library:10s} {result['seconds']:6.1f} s  {told}", flush=True)
+            (out / "gpu.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+    (out / "gpu.md").write_text(page(found), encoding="utf-8")
+    print(f"wrote {out / 'gpu.json'} and {out / 'gpu.md'} in {time.perf_counter() - began:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
