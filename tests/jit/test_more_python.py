@@ -113,3 +113,18 @@ def test_subscripts_as_fx_writes_them() -> None:
 
     first, second = taken(torch.arange(12.0).reshape(3, 4))
     assert first.tolist() == [[0.0], [4.0], [8.0]] and second.tolist() == [0.0, 4.0]
+
+
+def _indexed(x: torch.Tensor):
+    return (
+        (x[..., None], x[..., None, None], x[..., None, :, :], x[None, ..., None], x[0, ..., None]),
+        (x[..., 0, None], x[..., None, 0], x[:, None, ..., None, 1:2], x[..., 1, None, :], x[:]),
+    )
+
+
+@pytest.mark.parametrize("compiled", [torch.jit.script, lambda f: torch.jit.trace(f, torch.zeros(2, 3, 4))])
+def test_new_dims_before_and_behind_dots(compiled) -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for found, wanted in zip(compiled(_indexed)(x), _indexed(x), strict=True):
+        for a, b in zip(found, wanted, strict=True):
+            torch.testing.assert_close(a, b)

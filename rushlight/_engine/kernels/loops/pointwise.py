@@ -92,8 +92,12 @@ class Pointwise(Tiered):
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """The elements shared out over threads."""
-        if max(a.size for a in arrays) < PARALLEL and len({a.shape for a in arrays}) == 1:
-            return self(*arrays, out=out)
+        shape = arrays[0].shape
+        for a in arrays:
+            if a.size >= PARALLEL or a.shape != shape:
+                break
+        else:
+            return self.fn(*arrays) if out is None else self.fn(*arrays, out=out)
         if len(self.out) == 1:
             out = result_memory(arrays, self.out[0]) if out is None else out
             if out is None:
