@@ -45,6 +45,8 @@ from rushlight.checks import _check_tensor_all_with as _check_tensor_all_with
 from rushlight.checks import _check_type as _check_type
 from rushlight.checks import _check_value as _check_value
 from rushlight.checks import _check_with as _check_with
+from rushlight.sparse.unchecked import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from rushlight.sparse.unchecked import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from rushlight.toplevel import _convolution as _convolution
 from rushlight.distributions.implicit import _dirichlet_grad as _dirichlet_grad
 from rushlight import _dynamo as _dynamo

@@ -13,7 +13,7 @@ import types
 import typing
 import warnings
 from collections.abc import Callable
-from enum import Enum
+from enum import Enum, EnumType
 from functools import cache
 from typing import Any
 
@@ -83,6 +83,10 @@ class Names:
             space = getattr(namespace, "__name__", "").removeprefix("rushlight").removeprefix("torch")
             if namespace is torch and schemas.named(f"aten::{name}"):
                 return Builtin(f"aten::{name}")
+            if isinstance(namespace, EnumType):
+                raise compiler.error(
+                    node, f"type object '{namespace.__name__}' has no attribute '{name}'"
+                ) from None
             what = (
                 "module"
                 if isinstance(namespace, types.ModuleType)

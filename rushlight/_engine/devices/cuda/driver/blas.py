@@ -38,7 +38,7 @@ _SCALARS: dict[int, Any] = {
     5: ctypes.c_double * 2,
 }
 # Attributes: of a product, of a matrix, of a search.
-_TRANSA, _TRANSB, _EPILOGUE, _BIAS, _BIAS_TYPE = 3, 4, 7, 8, 26
+_TRANSA, _TRANSB, _EPILOGUE, _BIAS = 3, 4, 7, 8
 _BATCHES, _BATCH_STRIDE = 5, 6
 _WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)
 _PLAIN, _WITH_BIAS = 1, 4
@@ -272,7 +272,6 @@ class Products:
         self._set("MatmulDesc", product, _EPILOGUE, ctypes.c_uint32(_PLAIN if bias is None else _WITH_BIAS))
         if bias is not None:
             self._set("MatmulDesc", product, _BIAS, ctypes.c_uint64(bias.address))
-            self._set("MatmulDesc", product, _BIAS_TYPE, ctypes.c_int32(kind))
         layouts = self._layout(right, kind), self._layout(left, kind), self._layout(result, kind)
         search = self._made("cublasLtMatmulPreferenceCreate")
         self._set("MatmulPreference", search, _WORKSPACE, ctypes.c_uint64(self.size))
