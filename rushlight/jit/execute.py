@@ -264,15 +264,7 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
                 f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
                 f"{declared}"
             )
-        taken.append(
-            float(value)
-            if t.kind == "float"
-            else list(value)
-            if t.kind == "List" and isinstance(value, tuple)
-            else runtime.code(value)
-            if t.kind == "int" and not isinstance(value, int)
-            else value
-        )
+        taken.append(runtime.handed(value, t))
     return tuple(taken)
 
 

@@ -228,7 +228,7 @@ class Expressions:
             return self.tuple_item(value, t.cls._fields.index(name), node)
         if t.kind == "Enum" and name in ("name", "value"):
             return self.emit(
-                node, f"prim::Enum{name.capitalize()}", [value], self.of_members(t, name, node)
+                node, f"prim::Enum{name.capitalize()}", [value], of_value(getattr(next(iter(t.cls)), name))
             ).output
         fields = value.node.attrs.get("fields", ()) if value.node is not None else ()
         if t.kind == "Tuple" and name in fields:
@@ -245,15 +245,6 @@ class Expressions:
             return self.call_builtin(f"prim::{name}", [value], {}, node)
         shown = "Tensor (inferred)" if t == TENSOR else str(t)
         raise self.error(node, f"'{shown}' object has no attribute or method '{name}'.")
-
-    def of_members(self, t: Type, name: str, node: Any) -> Type:
-        """The type that the names or values of all of an Enum's members have."""
-        kinds = {of_value(getattr(member, name)) for member in t.cls}
-        if len(kinds) != 1:
-            raise self.error(
-                node, f"Could not unify type list for the values of {t}: all members need values of one type"
-            )
-        return kinds.pop()
 
     def member(self, value: Value, owner: ClassType, name: str, node: Any) -> Any:
         """An attribute or method of a class's or module's value."""
@@ -345,6 +336,8 @@ class Expressions:
         op, right = node.ops[0], self.expr(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             left, right = right, left
+        if left.type.kind == right.type.kind == "Enum" and left.type != right.type:
+            return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
         if left.type.kind == right.type.kind == "Tuple" and isinstance(op, (ast.Eq, ast.NotEq)):
             left, right = (self.listed(v, list_of(v.type.args[0]), node) for v in (left, right))
         found: Value = self.call_builtin(f"aten::{_COMPARE[type(op)]}", [left, right], {}, node)

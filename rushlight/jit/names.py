@@ -13,7 +13,7 @@ import types
 import typing
 import warnings
 from collections.abc import Callable
-from enum import Enum
+from enum import Enum, EnumType
 from functools import cache
 from typing import Any
 
@@ -83,6 +83,10 @@ class Names:
             space = getattr(namespace, "__name__", "").removeprefix("rushlight").removeprefix("torch")
             if namespace is torch and schemas.named(f"aten::{name}"):
                 return Builtin(f"aten::{name}")
+            if isinstance(namespace, EnumType):
+                raise compiler.error(
+                    node, f"type object '{namespace.__name__}' has no attribute '{name}'"
+                ) from None
             what = (
                 "module"
                 if isinstance(namespace, types.ModuleType)
@@ -520,7 +524,7 @@ def class_type(cls: type) -> ClassType:
     if cls not in _classes:
         made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
         made.compile = lambda name: compile_method(made, name)
-        cls._type = made  # type: ignore[attr-defined]
+        setattr(cls, "_type", made)
         for name, note in inspect.get_annotations(cls).items():
             made.fields[name] = from_python(
                 note

@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from rushlight._engine.lazy import is_ours
@@ -134,10 +135,24 @@ def unify(a: Type, b: Type) -> Type | None:
     return None
 
 
+@cache
+def _enumeration(found: type[Enum]) -> Type:
+    """The type of an Enum's members, whose values are all integers, all numbers or all strings."""
+    kinds = list(dict.fromkeys(type(member.value) for member in found))
+    wrong = next((kind.__name__ for kind in kinds if kind not in (int, float, str)), None)
+    if wrong is not None:
+        raise TypeError(f"Cannot create Enum with value type '{wrong}'; int, float and str are supported")
+    if len(kinds) > 1:
+        raise TypeError(
+            f"Could not unify type list: the values of {found.__name__} are {[k.__name__ for k in kinds]}"
+        )
+    return Type("Enum", (), found)
+
+
 def _named(found: Any, name: str) -> Type | None:
     """The type of a named tuple, of an Enum's members, or of a class of torch's; None of others."""
     if issubclass(found, Enum):
-        return Type("Enum", (), found)
+        return _enumeration(found)
     if issubclass(found, tuple) and hasattr(found, "_fields"):
         notes = typing.get_type_hints(found)
         return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)

@@ -18,6 +18,12 @@ class Color(Enum):
     GREEN = 2
 
 
+class Other(Enum):
+    """The same, by another name."""
+
+    RED = 1
+
+
 class Level(IntEnum):
     """Numbers that are names."""
 
@@ -80,6 +86,13 @@ def test_members_go_in_and_out() -> None:
         script(is_red)(1)
 
 
+def test_members_of_others_are_not_equal() -> None:
+    def alike(c: Color) -> bool:
+        return c == Other.RED
+
+    assert not torch.jit.script(alike)(Color.RED) and torch.jit.script(Color) is Color
+
+
 def test_modules_hold_members() -> None:
     x = torch.ones(2)
     assert torch.jit.script(Painter(Color.RED))(x).tolist() == [1, 1]
@@ -92,5 +105,11 @@ def test_what_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="Could not unify type list"):
         torch.jit.script(of_mixed)
+
+    def of_none(c: Color) -> bool:
+        return c == Color.PURPLE  # type: ignore[attr-defined]
+
+    with pytest.raises(RuntimeError, match="has no attribute 'PURPLE'"):
+        torch.jit.script(of_none)
     with pytest.raises(RuntimeError, match="it has members of an Enum"):
         torch.jit.save(torch.jit.script(chosen), io.BytesIO())
