@@ -13,7 +13,6 @@ from rushlight import nn
         ({"mode": "default", "options": {"a": 1}}, RuntimeError, "Either mode or options"),
         ({"options": {"a": 1}}, RuntimeError, "Unexpected optimization option a"),
         ({"backend": "nope"}, RuntimeError, "Invalid backend: 'nope'"),
-        ({"backend": lambda graph, inputs: graph}, NotImplementedError, "FX graph"),
     ],
 )
 def test_bad_arguments(options, error, text):
