@@ -102,6 +102,7 @@ def _transformers(kind: str, head: str = "ForCausalLM", **options: Any) -> Calla
             "hidden_size": 128,
             "num_hidden_layers": 3,
             "num_attention_heads": 4,
+            "num_key_value_heads": 4,
             "intermediate_size": 256,
             "vocab_size": 256,
             "max_position_embeddings": 128,
@@ -475,9 +476,9 @@ def main(names: list[str]) -> None:
                 capture_output=True,
                 text=True,
             )
+            said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
             print(
-                done.stdout.strip()
-                or f"| {name} | failed: {(done.stderr.strip().splitlines() or [f'status {done.returncode}'])[-1]} | | | |",
+                done.stdout.strip() or f"| {name} | failed: {said[-1]} | | | |",
                 flush=True,
             )
 

@@ -100,7 +100,7 @@ def test_explanations():
         report.op_count == 2
         and report.break_reasons == []
         and report.graph_count == 1
-        and "test_api.py" in str(report)
+        and report.ops_per_graph == [["mul", "sum"]]
     )
     eager = torch.compile(lambda x: x * 2, backend="eager")
     eager(torch.ones(2))
