@@ -57,13 +57,13 @@ def _compiler() -> str:
 
 
 def _kept() -> str:
-    """The folder of compiled kernels and how much is in it."""
+    """The folder of compiled kernels and functions, and how much is in it."""
     folder = cache.directory()
     try:
         sizes = [entry.stat().st_size for entry in os.scandir(folder) if entry.is_file()]
     except OSError as error:
         return f"{folder} ({error.strerror})"
-    return f"{folder}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB"
+    return f"{folder}: {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB"
 
 
 def report() -> str:

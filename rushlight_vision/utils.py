@@ -59,5 +59,5 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -
     """Write a tensor of values in [0, 1] as an image file; several images as a grid, by make_grid."""
     from rushlight_vision.transforms.functional import to_pil_image
 
-    grid = make_grid(tensor, **kwargs).mul(255).add(0.5).clamp(0, 255).to(torch.uint8)
+    grid = make_grid(tensor, **kwargs).mul(255).add(0.5).clamp(0, 255).to("cpu", torch.uint8)
     to_pil_image(grid).save(fp, format=format)

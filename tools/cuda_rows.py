@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from rushlight._engine.devices.cuda import draws, served as by_kernels  # noqa: 
 from rushlight._engine.devices.cuda.kernels import (  # noqa: E402
     device_math,
     lines,
+    many,
     ptx,
     reducing,
     writing,
 )
-from rushlight._engine.devices.cuda.served import indexing, products, rowwise, windows  # noqa: E402
+from rushlight._engine.devices.cuda.served import drawing, indexing, products, rowwise, windows  # noqa: E402
 from rushlight._engine.dispatch.runners.formulas import Formula  # noqa: E402
 from rushlight._engine.dispatch.runners.pointwise import simple  # noqa: E402
 from rushlight._engine.kernels.emit.meaning import Meaning  # noqa: E402
@@ -74,7 +76,7 @@ def _meanings(row: Row) -> Iterator[Meaning]:
 
 
 def _of_sample(row: Row) -> Iterator[Meaning]:
-    from tests.engine.ops.test_laws import ALL, call, tensors_of
+    laws: Any = import_module("tests.engine.ops.test_laws")
 
     found: list[Any] = []
     entry = Formula.entry
@@ -85,9 +87,9 @@ def _of_sample(row: Row) -> Iterator[Meaning]:
 
     Formula.entry = noted  # type: ignore[method-assign]
     try:
-        for of, sample in ALL:
+        for of, sample in laws.ALL:
             if of is row and not found:
-                call(row, {n: _single(v) for n, v in tensors_of(sample).items()})
+                laws.call(row, {n: _single(v) for n, v in laws.tensors_of(sample).items()})
     finally:
         Formula.entry = entry  # type: ignore[method-assign]
     yield from [e.kernel.meaning for e in found[:1]]
@@ -107,7 +109,7 @@ def served(row: Row) -> str:
     """How a row is served."""
     if row.name in products.ROWS or row.name.startswith("_convolution"):
         return BLAS
-    if row.name in by_kernels.names() or row.kind == "reduce":
+    if row.name in by_kernels.names() | drawing.DRAWN or row.kind == "reduce":
         return KERNEL
     if row.name in draws.ROWS or row.name in draws.FACTORIES:
         return DRAWN
@@ -201,20 +203,30 @@ def _families() -> Iterator[tuple[str, str]]:
         writing.pointwise(meaning, 2, 1, values, axes, checks, False, ("base",), "nvptx")[0],
     )
     yield "add at positions", lines.writes("add", "float32", "int64", 1, "nvptx")[0]
+    yield "ranks", lines.ranks("float32", False, 1, "nvptx")[0]
     yield "cumsum", lines.scan("add", "float32", "float32", 1, "nvptx")[0]
     yield "max pool of 3 x 3", writing.pointwise(windows._maxima(9, "float32", "float32", False), 4)[0]
-    yield "AdamW step", _step()
+    for kind in ("uniform", "normal", "integers", "keep"):
+        meaning = drawing._meaning(kind, kind == "keep", "int64" if kind == "integers" else "float32", False)
+        values = frozenset(n for n, _ in meaning.inputs) - {"e"}
+        yield f"Philox: {kind}", writing.pointwise(meaning, 1, 1, values, (("e", 0),))[0]
+    yield from _steps()
 
 
-def _step() -> str:
-    """AdamW's kernel, off a step of it."""
+def _steps() -> Iterator[tuple[str, str]]:
+    """AdamW's kernels, of one tensor and of many, off a step of it."""
     p = torch.ones(3, requires_grad=True)
     p.sum().backward()
-    optimizer = torch.optim.AdamW([p])
+    optimizer: Any = torch.optim.AdamW([p])
     optimizer.step()
     (plans,) = optimizer._plans.values()
     kernel = plans[1][0].kernel.kernel(p._a.dtype)
-    return writing.pointwise(kernel._meaning(), 0, 4, frozenset(kernel.scalars))[0]
+    meaning, scalars = kernel._meaning(), tuple(kernel.scalars)
+    yield "AdamW step", writing.pointwise(meaning, 0, 4, frozenset(scalars))[0]
+    yield (
+        "AdamW step of 16 tensors",
+        many.updates(meaning, scalars, tuple(kernel.targets), 16, "nvptx")[0],
+    )
 
 
 def assemblies(architecture: str = "sm_80") -> Iterator[tuple[str, Any]]:

@@ -13,8 +13,9 @@ def run(bench: Any, first: int) -> int:
     Each is "ok", "refused" (no kernel, said by name), "wrong" or "error".
     """
     from tests.cuda import test_rows as rows
+    from tests.engine.ops import test_laws
 
-    every = [(r, s) for r, s in rows.ALL if r.name not in rows.RANDOM and not r.options.get("factory")]
+    every = [(r, s) for r, s in test_laws.ALL if r.name not in rows.RANDOM and not r.options.get("factory")]
     every = every[:: bench.size(1, 12)]
     for number, (row, sample) in enumerate(every):
         if number < first or bench.late:

@@ -47,34 +47,37 @@ def copies(b: Any) -> None:
     b.attempt("to the host, page-locked", "GB/s", lambda: pinned(False))
 
 
+def _waiting(torch: Any, x: Any, y: Any, w: Any) -> dict[str, tuple[Callable[[], Any], int]]:
+    """Kernels that wait for memory: (call, how many times the bytes of x it moves)."""
+    F, n = torch.nn.functional, x.shape[1]
+    return {
+        "clone": (lambda: x.clone(), 2),
+        "add": (lambda: x + y, 3),
+        "gelu": (lambda: F.gelu(x), 2),
+        "gelu of x * y + 1": (lambda: F.gelu(x * y + 1), 7),
+        "transposed copy": (lambda: x.t().contiguous(), 2),
+        "sum": (lambda: x.sum(), 1),
+        "sum of rows": (lambda: x.sum(1), 1),
+        "sum of columns": (lambda: x.sum(0), 1),
+        "softmax": (lambda: x.softmax(1), 2),
+        "layer_norm": (lambda: F.layer_norm(x, (n,), w, w), 2),
+        "rms_norm": (lambda: F.rms_norm(x, (n,), w), 2),
+        "cumsum": (lambda: x.cumsum(1), 2),
+        "rand_like": (lambda: torch.rand_like(x), 1),
+    }
+
+
 def bandwidth(b: Any) -> None:
-    """Kernels that wait for memory: bytes read and written a second."""
+    """Bytes read and written a second."""
     torch = b.torch
-    F = torch.nn.functional
-    for dtype in (torch.float32, torch.bfloat16):
-        item = 4 if dtype is torch.float32 else 2
+    for dtype, item in ((torch.float32, 4), (torch.bfloat16, 2)):
         rows, n = b.size(8192, 16), b.size(4096, 64)
         x, y = (torch.randn(rows, n, device="cuda").to(dtype) for _ in range(2))
         w = torch.randn(n, device="cuda").to(dtype)
-        moved = rows * n * item
-        cases: dict[str, tuple[Callable[[], Any], int]] = {
-            "clone": (lambda x=x: x.clone(), 2),
-            "add": (lambda x=x, y=y: x + y, 3),
-            "gelu": (lambda x=x: F.gelu(x), 2),
-            "gelu of x * y + 1": (lambda x=x, y=y: F.gelu(x * y + 1), 7),
-            "transposed copy": (lambda x=x: x.t().contiguous(), 2),
-            "sum": (lambda x=x: x.sum(), 1),
-            "sum of rows": (lambda x=x: x.sum(1), 1),
-            "sum of columns": (lambda x=x: x.sum(0), 1),
-            "softmax": (lambda x=x: x.softmax(1), 2),
-            "layer_norm": (lambda x=x, w=w, n=n: F.layer_norm(x, (n,), w, w), 2),
-            "rms_norm": (lambda x=x, w=w, n=n: F.rms_norm(x, (n,), w), 2),
-            "cumsum": (lambda x=x: x.cumsum(1), 2),
-            "uniform_": (lambda x=x: torch.rand_like(x), 1),
-        }
-        for name, (work, times) in cases.items():
+        for name, (work, times) in _waiting(torch, x, y, w).items():
+            moved = times * rows * n * item
             full = f"{name}, {str(dtype).rpartition('.')[2]}"
-            b.attempt(full, "GB/s", lambda work=work, t=times * moved: t / b.seconds(work) / 1e9)
+            b.attempt(full, "GB/s", lambda work=work, moved=moved: moved / b.seconds(work) / 1e9)
 
 
 def products(b: Any) -> None:
@@ -169,9 +172,10 @@ def attention(b: Any) -> None:
 
 def _gpt(torch: Any, vocabulary: int, length: int, width: int, layers: int, heads: int) -> Any:
     """A GPT as nanoGPT has it."""
-    nn = torch.nn
+    nn: Any = torch.nn
+    base: Any = nn.Module
 
-    class Block(nn.Module):
+    class Block(base):  # type: ignore[misc]
         """Attention and a feed-forward network."""
 
         def __init__(self) -> None:
@@ -187,7 +191,7 @@ def _gpt(torch: Any, vocabulary: int, length: int, width: int, layers: int, head
             x = x + self.out(a.transpose(1, 2).reshape(n, t, width))
             return x + self.narrow(nn.functional.gelu(self.wide(self.two(x))))
 
-    class GPT(nn.Module):
+    class GPT(base):  # type: ignore[misc]
         """Embeddings, blocks, a head."""
 
         def __init__(self) -> None:

@@ -104,7 +104,7 @@ def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[
     def compiled(*args: Any, **kwargs: Any) -> Any:
         return runner(*args, **kwargs)
 
-    compiled._runner = runner  # type: ignore[attr-defined]
+    setattr(compiled, "_runner", runner)
     return compiled
 
 

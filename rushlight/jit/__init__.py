@@ -42,6 +42,8 @@ from rushlight.jit.frontend import Error
 from rushlight.jit.modules import RecursiveScriptModule, ScriptFunction, ScriptModule, TopLevelTracedModule
 from rushlight.jit.trace import TracerWarning, TracingCheckError, _get_trace_graph, trace, trace_module
 
+_fork, _wait = fork, wait  # as PyTorch's own modules call them
+
 __all__ = [
     "Attribute",
     "Error",

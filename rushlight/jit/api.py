@@ -6,11 +6,13 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.names import class_type, script_function
+from rushlight.jit.runtime import ScriptDict, ScriptList
 from rushlight.jit.state import tracing
 from rushlight.nn.modules.module import Module
 
@@ -34,11 +36,11 @@ def script(
                 f"passing an "
                 "instance instead"
             )
-        if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, tuple):
+        if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, (tuple, Enum)):
             class_type(obj)
         return obj
     if isinstance(obj, (dict, list)):
-        return obj
+        return ScriptList(obj) if isinstance(obj, list) else ScriptDict(obj)
     if not inspect.isfunction(obj) and not inspect.ismethod(obj):
         obj = getattr(obj, "__script_if_tracing_wrapper", obj)
     if not inspect.isfunction(obj):
@@ -67,8 +69,8 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
             compiled.append(script(fn))
         return compiled[0](*args, **kwargs)
 
-    wrapper.__original_fn = fn  # type: ignore[attr-defined]
-    wrapper.__script_if_tracing_wrapper = fn  # type: ignore[attr-defined]
+    setattr(wrapper, "__original_fn", fn)
+    setattr(wrapper, "__script_if_tracing_wrapper", fn)
     return wrapper
 
 

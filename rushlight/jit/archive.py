@@ -112,6 +112,16 @@ class _Code:
     def needs(self, function: Function) -> None:
         """What a program mentions."""
         for node in walk(function.block):
+            if node.kind == "prim::With":
+                raise RuntimeError(
+                    f"Could not export '{function.name}': it has a `with`, which files cannot hold here; "
+                    "put what is inside into a function of its own, and call that in the `with` outside"
+                )
+            if any(value.type.kind == "Enum" for value in node.outputs):
+                raise RuntimeError(
+                    f"Could not export '{function.name}': it has members of an Enum, which files cannot "
+                    "hold here; use their values, or strings"
+                )
             if node.kind == "prim::PythonOp":
                 raise RuntimeError(
                     f"\nCould not export Python function call "

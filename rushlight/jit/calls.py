@@ -87,7 +87,7 @@ class Calls(Indexing):
                 empty: Any = ast.List([], ast.Load()) if function.object is list else ast.Dict([], [])
                 return self.sugar(ast.copy_location(empty, node), wanted)
             if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
-                return self.at_ListComp(_each(node.args[0]))
+                return getattr(self, "at_ListComp")(_each(node.args[0]))
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]
@@ -310,6 +310,12 @@ class Calls(Indexing):
 
     def call_known(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of a Python object."""
+        if known is len and isinstance(args[0], Value) and args[0].type.kind == "Class":
+            owner = args[0].type.cls
+            if owner.is_module:
+                return self.constant(node, len(self.names.children(args[0], node, self)))
+            if owner.method("__len__") is not None:
+                return self.call(self.member(args[0], owner, "__len__", node), [], {}, node)
         if isinstance(known, functools.partial):
             before = [self.names.constant(value, node, self) for value in known.args]
             named = {name: self.names.constant(value, node, self) for name, value in known.keywords.items()}
@@ -411,8 +417,10 @@ class Calls(Indexing):
         return self.constant(node, True)
 
     def call_is_tracing(self, node: ast.Call, wanted: Any) -> Any:
-        """torch.jit.is_tracing(): False here."""
+        """torch.jit.is_tracing(), torch.compiler.is_compiling() and is_exporting(): False here."""
         return self.constant(node, False)
+
+    call_is_compiling = call_is_exporting = call_is_tracing
 
     def call_fork(self, node: ast.Call, wanted: Any) -> Any:
         """torch.jit.fork(f, ...): run now; wait() gives the result."""

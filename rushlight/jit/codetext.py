@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from rushlight.jit.ir import Function, Node
@@ -55,6 +56,8 @@ class CodeWriter(Writer):
         if node.output.type == FUNCTION:
             result: str = value.qualname
             return result
+        if isinstance(value, Enum):
+            return f"{node.output.type}.{value.name}"
         if isinstance(value, _PLAIN):
             return spell(value)
         return f'torch.device("{value}")' if node.output.type.kind == "Device" else self.tensor(value)

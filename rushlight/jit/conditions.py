@@ -57,16 +57,20 @@ class Conditions(Calls):
                 return found, yes, no
             return self.both(other)
         more: list[Any] = [{}, {}]
+        known: list[Any] = []
 
         def right() -> Value:
             self.refine(yes if conj else no, node)
             value, *more[:] = self.both(other)
+            known.append(value)
             return self.constant(node, value) if isinstance(value, bool) else value
 
         def left() -> Value:
             return self.constant(node, not conj)
 
         value = self.choose(found, right if conj else left, left if conj else right, node)
+        if known == [not conj]:  # whatever the left is: branches that are never taken are not compiled
+            return not conj, {}, {}
         return value, ({**yes, **more[0]} if conj else {}), ({} if conj else {**no, **more[1]})
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:

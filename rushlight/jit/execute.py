@@ -10,6 +10,7 @@ import functools
 import keyword
 import math
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import rushlight as torch
@@ -17,6 +18,7 @@ from rushlight._engine.dispatch.dispatcher import lookup
 from rushlight._engine.dispatch.generated_code import compile_function
 from rushlight.export import overloads, spellings
 from rushlight.jit import runtime
+from rushlight.jit.failures import PLACES, failed
 from rushlight.jit.ir import Function, Node, Value
 from rushlight.jit.schema import REQUIRED
 from rushlight.jit.templates import SCOPE, Template, of_tensors, plain
@@ -46,6 +48,8 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
+        if isinstance(value, Enum):
+            return self.bind(value, type(value).__name__)
         if isinstance(value, (int, str, bool, type(None))) or (
             isinstance(value, float) and math.isfinite(value)
         ):
@@ -70,6 +74,12 @@ class PythonWriter(Writer):
 
     def at_PythonOp(self, node: Node) -> str:
         return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
+
+    def manager(self, node: Node) -> str:
+        known, inputs = node.attrs.get("manager"), ", ".join(map(self.ref, node.inputs))
+        if known is not None:
+            return f"{self.bind(known, 'manager')}({inputs})"
+        return f"rt.leaving({self.bind(runner(node.attrs['function']), 'leave')}, {inputs})"
 
     def at_CreateObject(self, node: Node) -> str:
         owner = node.output.type.cls
@@ -192,6 +202,7 @@ def runner(function: Function) -> Callable[..., Any]:
         names = ", ".join(writer.spelled[v] for v in function.block.params)
         text = f"def {function.name}({names}):\n{body}"
         function.run = compile_function(text, function.name, writer.scope, function.qualname)
+        PLACES[function.run.__code__.co_filename] = writer.places
     result: Callable[..., Any] = function.run
     return result
 
@@ -208,15 +219,17 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         **SCOPE,
         "run": runner(function),
+        "failed": failed,
         "slow": lambda *found: _check(function, declared, *found),
     }
     given = "".join(f"{name}, " for name, _, _ in formal)
     tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
-    call = f"return run({'self, ' * own}{given})"
     lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*extra, **more):"]
-    if len(tests) == len(formal):
-        lines.append(f"    if {' and '.join([*tests, 'not extra', 'not more'])}:\n        {call}")
-    lines.append(f"    {f'{given.strip()} = ' if given else ''}slow(extra, more, {given})\n    {call}")
+    exact = f"if not ({' and '.join([*tests, 'not extra', 'not more'])}): "
+    checked = f"{f'{given.strip()} = ' if given else ''}slow(extra, more, {given})"
+    lines.append(f"    {exact if len(tests) == len(formal) else ''}{checked}")
+    lines.append(f"    try:\n        return run({'self, ' * own}{given})")
+    lines.append("    except Exception as error:\n        raise failed(error) from None")
     return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
 
 
@@ -251,15 +264,7 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
                 f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
                 f"{declared}"
             )
-        taken.append(
-            float(value)
-            if t.kind == "float"
-            else list(value)
-            if t.kind == "List" and isinstance(value, tuple)
-            else runtime.code(value)
-            if t.kind == "int" and not isinstance(value, int)
-            else value
-        )
+        taken.append(runtime.handed(value, t))
     return tuple(taken)
 
 
@@ -278,6 +283,8 @@ def accepts(value: Any, t: Type) -> bool:
         return isinstance(value, dict) and (
             not t.args or all(accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items())
         )
+    if kind == "Enum":
+        return isinstance(value, t.cls)
     if kind == "Class":
         return (
             getattr(value, "_type", None) is t.cls

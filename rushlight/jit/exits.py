@@ -61,6 +61,9 @@ class _Exits:
             if isinstance(node, (ast.For, ast.While)) and _find(node.body, _EXITS):
                 made, left = self.loop(node, rest, loop)
                 return [*out, *made], left
+            if isinstance(node, ast.With) and _find(node.body, _EXITS, loops=False):
+                made, left = self.within(node, rest, loop)
+                return [*out, *made], left
             out.append(node)
             if isinstance(node, ast.Raise):
                 return out, True
@@ -72,7 +75,7 @@ class _Exits:
         if isinstance(node, ast.Return):
             value = node.value or ast.copy_location(ast.Constant(None), node)
             result = _set(RESULT, value, node)
-            result.is_return = True  # type: ignore[attr-defined]
+            setattr(result, "is_return", True)
             return [
                 result,
                 *([_flag(RETURNED, True, node), _flag(self.broken[-1], True, node)] if loop else []),
@@ -98,6 +101,19 @@ class _Exits:
         inner = ast.copy_location(ast.If(node.test, *bodies), node)
         after, left = self.after(flag, rest, loop, node, [])
         return [_flag(flag, False, node), inner, *after], left
+
+    def within(self, node: ast.With, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt], bool]:
+        """A `with` that may leave, with all that follows it."""
+        if not rest or self.block(node.body, loop)[1]:
+            body, left = self.block(node.body, loop)
+            return [ast.copy_location(ast.With(node.items, body), node)], left
+        self.count += 1
+        flag = f"$left{self.count}"
+        self.flags.append(flag)
+        body = self.block(node.body, loop)[0]
+        self.flags.pop()
+        after, left = self.after(flag, rest, loop, node, [])
+        return [_flag(flag, False, node), ast.copy_location(ast.With(node.items, body), node), *after], left
 
     def after(
         self, flag: str, rest: list[ast.stmt], loop: bool, at: ast.AST, done: list[ast.stmt]

@@ -226,6 +226,10 @@ class Expressions:
             return self.member(value, t.cls, name, node)
         if t.kind == "Tuple" and t.cls is not None and name in t.cls._fields:
             return self.tuple_item(value, t.cls._fields.index(name), node)
+        if t.kind == "Enum" and name in ("name", "value"):
+            return self.emit(
+                node, f"prim::Enum{name.capitalize()}", [value], of_value(getattr(next(iter(t.cls)), name))
+            ).output
         fields = value.node.attrs.get("fields", ()) if value.node is not None else ()
         if t.kind == "Tuple" and name in fields:
             return self.tuple_item(value, fields.index(name), node)
@@ -332,6 +336,8 @@ class Expressions:
         op, right = node.ops[0], self.expr(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             left, right = right, left
+        if left.type.kind == right.type.kind == "Enum" and left.type != right.type:
+            return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
         if left.type.kind == right.type.kind == "Tuple" and isinstance(op, (ast.Eq, ast.NotEq)):
             left, right = (self.listed(v, list_of(v.type.args[0]), node) for v in (left, right))
         found: Value = self.call_builtin(f"aten::{_COMPARE[type(op)]}", [left, right], {}, node)

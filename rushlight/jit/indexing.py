@@ -11,11 +11,24 @@ from rushlight.jit.types import INT, NONE, STR, TENSOR, list_of, optional
 from rushlight.jit.values import Items
 
 
+def plain_index(index: Any) -> Any:
+    """An index in which slice(a, b, c) and Ellipsis, as torch.fx writes them, are a:b:c and `...`."""
+    if isinstance(index, ast.Tuple):
+        return ast.copy_location(ast.Tuple([plain_index(e) for e in index.elts], ast.Load()), index)
+    if isinstance(index, ast.Name) and index.id == "Ellipsis":
+        return ast.copy_location(ast.Constant(...), index)
+    if isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "slice":
+        parts = [None if isinstance(a, ast.Constant) and a.value is None else a for a in index.args]
+        parts = [None, *parts] if len(parts) == 1 else parts
+        return ast.copy_location(ast.Slice(*[*parts, None][:3]), index)
+    return index
+
+
 class Indexing(Expressions):
     """The compiler's part for subscripts."""
 
     def at_Subscript(self, node: ast.Subscript) -> Any:
-        base, index = self.sugar(node.value), node.slice
+        base, index = self.sugar(node.value), plain_index(node.slice)
         if isinstance(base, Items):
             return self.item_of(base, index, node)
         value = self.value(base, node)
@@ -61,34 +74,37 @@ class Indexing(Expressions):
 
     def indexed(self, value: Value, index: Any, node: Any) -> Value:
         """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
+        index = plain_index(index)
         parts = index.elts if isinstance(index, ast.Tuple) else [index]
-        dim, gathered = 0, dict[int, Value]()
         made: list[Any] = [p if _is_slice(p) else self.expr(p) for p in parts]
-        taken = sum(not (_is_dots(p) or (isinstance(p, Value) and p.type == NONE)) for p in made)
-        for place, part in enumerate(made):
-            if _is_dots(part):
-                after = sum(not (isinstance(p, Value) and p.type in (NONE, INT)) for p in made[place + 1 :])
-                after += sum(isinstance(p, Value) and p.type == INT for p in made[place + 1 :])
-                dim = -after if taken else dim
-                if after == 0:
-                    break
-            elif isinstance(part, ast.Slice):
-                whole = part.lower is None and part.upper is None and part.step is None
-                value = value if whole and len(made) > 1 else self.sliced(value, part, node, dim)
-                dim += 1
-            elif part.type == NONE:
-                place_of = self.constant(node, dim)
-                value = self.call_builtin("aten::unsqueeze", [value, place_of], {}, node)
-                dim += 1
-            elif part.type == INT:
-                value = self.call_builtin("aten::select", [value, self.constant(node, dim), part], {}, node)
-                dim += dim < 0
-            else:
-                gathered[dim] = (
-                    part if part.type != list_of(INT) else self.call_builtin("aten::tensor", [part], {}, node)
-                )
-                dim += 1
+        dots = next((i for i, p in enumerate(made) if _is_dots(p)), len(made))
+        gathered: dict[int, Value] = {}
+        dim, given = 0, value
+        for part in made[:dots]:
+            value, dim = self.part_at(value, part, dim, 1, gathered, node)
+        dim = -1  # what is behind ... counts from the last dim, which comes first
+        for part in reversed(made[dots + 1 :]):
+            value, dim = self.part_at(value, part, dim, -1, gathered, node)
+        whole = next((p for p in made if isinstance(p, ast.Slice)), None)
+        if value is given and not gathered and whole is not None:  # x[:] is another tensor than x
+            return self.sliced(value, whole, node, 0)
         return self.gather(value, gathered, node) if gathered else value
+
+    def part_at(
+        self, value: Value, part: Any, dim: int, step: int, gathered: dict[int, Value], node: Any
+    ) -> tuple[Value, int]:
+        """One element of an index at a dim: the value, and the dim of the next (`step` further)."""
+        if isinstance(part, ast.Slice):
+            whole = part.lower is None and part.upper is None and part.step is None
+            return (value if whole else self.sliced(value, part, node, dim)), dim + step
+        if part.type == NONE:
+            place = self.constant(node, dim)
+            return self.call_builtin("aten::unsqueeze", [value, place], {}, node), dim + step
+        if part.type == INT:
+            return self.call_builtin("aten::select", [value, self.constant(node, dim), part], {}, node), dim
+        known = part.type == list_of(INT)
+        gathered[dim] = self.call_builtin("aten::tensor", [part], {}, node) if known else part
+        return value, dim + step
 
     def gather(self, value: Value, gathered: dict[int, Value], node: Any) -> Value:
         """value[..., index, ...] with tensors at some dims."""

@@ -82,11 +82,13 @@ class Block:
         """How many nodes, and what goes in and out."""
         return f"<Block ({', '.join(map(repr, self.params))}), {len(self.nodes)} nodes>"
 
-    def add(self, kind: str, inputs: Sequence[Value] = (), types: Sequence[Type] = (), **more: Any) -> Node:
-        """A new node at the end; `more` are fields of Node, others its attributes."""
+    def add(self, kind: str, inputs: Sequence[Value] = (), results: Sequence[Type] = (), **more: Any) -> Node:
+        """A new node at the end, with results of these types; `more` are fields of Node, others its
+        attributes.
+        """
         given = {name: more.pop(name) for name in ("schema", "place") if name in more}
         node = Node(kind, [], attrs=more, block=self, scope=self.scope, **given)
-        node.outputs = [Value(t, node) for t in types]
+        node.outputs = [Value(t, node) for t in results]
         for value in inputs:
             read(node, value)
         self.nodes.append(node)

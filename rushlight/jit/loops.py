@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from enum import EnumType
 from typing import Any
 
 from rushlight.jit import exits
@@ -72,6 +73,8 @@ class Loops(Conditions):
             return self.names.children(found, node, self)
         if isinstance(found, Items):
             return found.items
+        if isinstance(found, Known) and isinstance(found.object, EnumType):
+            return [self.value(Known(member), node) for member in found.object]
         value = self.value(found, node)
         if value.type.kind == "Tuple":
             return list(self.emit(node, "prim::TupleUnpack", [value], *value.type.args).outputs)

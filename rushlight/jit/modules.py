@@ -6,6 +6,7 @@ import inspect
 import sys
 import types
 import typing
+from contextlib import suppress
 from typing import Any
 
 import rushlight as torch
@@ -311,7 +312,8 @@ def _annotations(cls: type) -> dict[str, Type]:
             if typing.Final in (note, typing.get_origin(note)):
                 found[name] = Type("Final")
             elif note is not typing.Any:
-                found[name] = from_python(note)
+                with suppress(TypeError):  # programs use it only if they read it, which then tells
+                    found[name] = from_python(note)
     return found
 
 

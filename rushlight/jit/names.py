@@ -11,7 +11,9 @@ import math
 import re
 import types
 import typing
+import warnings
 from collections.abc import Callable
+from enum import Enum, EnumType
 from functools import cache
 from typing import Any
 
@@ -44,6 +46,8 @@ _SPECIAL_NAMES = (
     "uninitialized",
     "is_scripting",
     "is_tracing",
+    "is_compiling",
+    "is_exporting",
     "fork",
     "wait",
     "_fork",
@@ -79,6 +83,10 @@ class Names:
             space = getattr(namespace, "__name__", "").removeprefix("rushlight").removeprefix("torch")
             if namespace is torch and schemas.named(f"aten::{name}"):
                 return Builtin(f"aten::{name}")
+            if isinstance(namespace, EnumType):
+                raise compiler.error(
+                    node, f"type object '{namespace.__name__}' has no attribute '{name}'"
+                ) from None
             what = (
                 "module"
                 if isinstance(namespace, types.ModuleType)
@@ -104,6 +112,8 @@ class Names:
 
     def plain(self, value: Any) -> tuple[Any, Type]:
         """A Python value as a constant and its type; TypeError where there is none."""
+        if isinstance(value, Enum):
+            return value, of_value(value)
         if isinstance(value, (dtype, torch.layout, torch.memory_format)):
             return runtime.code(value), INT
         if isinstance(value, torch.device):
@@ -136,15 +146,8 @@ class Names:
         """The type that a Python class or annotation means."""
         if isinstance(found, ClassType):
             return Type("Class", cls=found)
-        if (
-            isinstance(found, type)
-            and found not in (int, float, bool, str, complex)
-            and not issubclass(found, tuple)
-            and not is_ours(found)
-        ):
-            return Type("Class", cls=class_type(found))
         try:
-            return from_python(found)
+            return from_python(found, _class_type)
         except TypeError as error:
             raise compiler.error(node, str(error)) from None
 
@@ -245,6 +248,10 @@ def named_builtin(found: Any) -> Any:
         return python_function(name)
     if _OPERATORS.match(module) or module.startswith("rushlight._engine.ops"):
         return Names(lambda name: None).functional(name)
+    if found is warnings.warn:
+        return Builtin("aten::warn")
+    if module == "rushlight.sparse" and schemas.named(f"aten::_sparse_{name}"):
+        return Builtin(f"aten::_sparse_{name}")
     if getattr(math, name, None) is found and schemas.named(f"aten::{name}"):
         return Builtin(f"aten::{name}")
     if module == "torch._ops.aten" or "." in name:  # an overload of an op; a method that is a function, too
@@ -428,11 +435,17 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
     made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
     for i, (name, p) in enumerate(formal.items()):
         own = i == 0 and owner is not None
-        t = Type("Class", cls=owner) if own else from_python(notes[name]) if name in notes else TENSOR
+        t = (
+            Type("Class", cls=owner)
+            if own
+            else from_python(notes[name], _class_type)
+            if name in notes
+            else TENSOR
+        )
         made.arguments.append(
             (name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default)
         )
-    made.returns = from_python(notes["return"]) if "return" in notes else TENSOR
+    made.returns = from_python(notes["return"], _class_type) if "return" in notes else TENSOR
     params = [made.block.param(t, name) for name, t, _ in made.arguments]
     if function._torchscript_modifier == "unused":
         text = [
@@ -500,12 +513,18 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
 _classes: dict[type, ClassType] = {}
 
 
+def _class_type(cls: type) -> Type:
+    if is_ours(cls):
+        raise TypeError(f"Unknown type annotation: '{cls.__name__}'")
+    return Type("Class", cls=class_type(cls))
+
+
 def class_type(cls: type) -> ClassType:
     """The type of a Python class that TorchScript compiles."""
     if cls not in _classes:
         made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
         made.compile = lambda name: compile_method(made, name)
-        cls._type = made  # type: ignore[attr-defined]
+        setattr(cls, "_type", made)
         for name, note in inspect.get_annotations(cls).items():
             made.fields[name] = from_python(
                 note

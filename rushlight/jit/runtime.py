@@ -6,11 +6,14 @@ A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core import callers
 from rushlight.jit.frontend import Error
+from rushlight.jit.types import Type
 from rushlight.nn import functional as F
 
 _DTYPES = (
@@ -52,6 +55,44 @@ def fail(shown: str, message: str, kind: str | None = None) -> Any:
 def absent(kind: str) -> Any:
     """An op that a file's code has, perhaps where it never comes to, and Rushlight has not."""
     raise RuntimeError(f"{kind}: Rushlight has no such op")
+
+
+class ScriptList(list[Any]):
+    """A list that scripted functions are handed as it is; of others they get a copy."""
+
+    def __repr__(self) -> str:
+        return list.__repr__(self)
+
+
+class ScriptDict(dict[Any, Any]):
+    """The same, of a dict."""
+
+
+def handed(value: Any, t: Type) -> Any:
+    """An argument as a scripted function gets it: what it does to lists and dicts stays its own matter."""
+    kind = t.kind
+    if isinstance(value, (ScriptList, ScriptDict)) or value is None:
+        return value
+    if kind == "float":
+        return float(value)
+    if kind == "int":
+        return value if isinstance(value, int) else code(value)
+    if kind == "Optional":
+        return handed(value, t.args[0])
+    if kind == "List" and t.args:
+        return [handed(v, t.args[0]) for v in value]
+    if kind == "Dict" and t.args:
+        return type(value)((k, handed(v, t.args[1])) for k, v in value.items())
+    return value
+
+
+@contextmanager
+def leaving(leave: Callable[..., Any], found: Any) -> Iterator[None]:
+    """A block whose object has been entered; at its end, leave(found, None, None, None)."""
+    try:
+        yield
+    finally:
+        leave(found, None, None, None)
 
 
 def text(value: Any) -> str:
@@ -312,12 +353,12 @@ def listed(x: Any, wanted: str) -> Any:
 
 def unique_dim(x: Any, dim: int, in_order: bool = True, inverse: bool = False, counts: bool = False) -> Any:
     """torch.unique over one dim, with all three results."""
-    return torch.unique(x, in_order, True, True, dim)  # type: ignore[call-overload] # by position
+    return torch.unique(x, in_order, True, True, dim)  # by position
 
 
 def unique_consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None) -> Any:
     """torch.unique_consecutive; two more tensors behind the result, empty where they were not asked for."""
-    found: Any = torch.unique_consecutive(x, inverse, counts, dim)  # type: ignore[call-overload]
+    found: Any = torch.unique_consecutive(x, inverse, counts, dim)
     parts = list(found) if isinstance(found, tuple) else [found]
     result, nothing = parts.pop(0), torch.empty(0, dtype=torch.int64)
     return result, parts.pop(0) if inverse else nothing, parts.pop(0) if counts else nothing

@@ -240,7 +240,9 @@ def _arguments(
     left, found = dict(kwargs), list[Any]()
     places = [p for p in schema.parameters if not p.keyword_only]
     last = places[-1] if places else None
-    spread = last and last.type.kind == "List" and not last.count and last.type.args[0].kind != "var"
+    spread = (  # zeros(2, 3), but not len(2, 3)
+        last and last.type.kind == "List" and not last.count and last.type.args[0].kind not in ("var", "Any")
+    )
     if len(args) > len(places) and not schema.variadic:
         if not spread:
             return f"Expected at most {len(places)} arguments but found {len(args)} positional arguments."

@@ -6,15 +6,15 @@ import ast
 from typing import Any
 
 from rushlight.jit import exits
+from rushlight.jit.contexts import Contexts
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.ir import Value
-from rushlight.jit.loops import Loops
 from rushlight.jit.tidy import tidy
 from rushlight.jit.types import TENSOR, unify
 from rushlight.jit.values import Missing
 
 
-class Compiler(Loops):
+class Compiler(Contexts):
     """Compiles one function: `function` gets its block, and its result type where it has none."""
 
     def run(self, tree: ast.FunctionDef) -> None:
@@ -25,7 +25,11 @@ class Compiler(Loops):
             self.block.params[0].hint = "self"
         self.body(exits.structured(tree.body))
         result = self.env.get(exits.RESULT)
-        if result is None or (self.env.get("$dead") and result is None):
+        if result is None and self.env.get("$dead") and self.function.returns is not None:
+            result = self.emit(
+                tree, "prim::Uninitialized", (), self.function.returns
+            ).output  # it only raises
+        elif result is None:
             result = self.result(self.constant(tree, None), tree)
         result = self.value(result, tree)
         self.function.returns = self.function.returns or result.type

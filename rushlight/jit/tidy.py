@@ -40,7 +40,7 @@ def tidy(
         prune(block)
     for node in list(block.nodes):
         value = node.attrs.get("value")
-        if node.kind == "prim::Constant" and isinstance(value, _PLAIN):
+        if node.kind == "prim::Constant" and type(value) in _PLAIN:
             block.nodes.remove(node)
             first = known.setdefault((type(value), spell(value)), node.output)
             if first is node.output:

@@ -93,6 +93,11 @@ class TracedTensor(torch.Tensor):
         """All sizes, or one."""
         return _sizes(self) if dim is None else _sizes(self)[dim]
 
+    def numel(self) -> Any:
+        """How many elements."""
+        plain, tracer = torch.Tensor.numel(self), tracing()
+        return plain if tracer is None else tracer.number("aten::numel", plain, self)
+
     __bool__ = _leaving("__bool__", "boolean")
     __int__ = _leaving("__int__", "integer")
     __float__ = _leaving("__float__", "float")
@@ -257,11 +262,13 @@ class Tracer(TorchFunctionMode):
             return call(*args, **kwargs)
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         bound = _bound(row, args, kwargs)
-        if row.name in _CONVOLUTIONS and not isinstance(bound["padding"], str):
+        special = _special(row, bound)
+        if special is not None:
             with paused():
                 result = call(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
-            if result.dim() == _CONVOLUTIONS[row.name] + 2:
-                return self.record(Builtin("aten::_convolution"), _convolution(row, bound), {}, result)
+            spelled = special(row, bound, result)
+            if spelled is not None:
+                return self.record(Builtin(f"aten::{spelled[0]}"), spelled[1], {}, result)
         found = None if kwargs.get("out") is not None else overloads.chosen(row, bound, writes)
         if found is not None:
             overload, given, named = found
@@ -316,16 +323,35 @@ class Tracer(TorchFunctionMode):
         value = self.compiler.call(_called(func, name), values, named, _AT)
         if isinstance(found, torch.Tensor) and isinstance(value, Value) and value.type.kind == "Tuple":
             value = self.compiler.parts(value, len(value.type.args), _AT)[0]  # the op's first result
+        if "unique_consecutive" in (name, getattr(func, "kind", "")[6:]) and isinstance(
+            found, tuple
+        ):  # its op always has three results
+            parts = self.compiler.parts(value, 3, _AT)
+            asked = [True, *(v.node.attrs["value"] for v in values[1:3])]
+            kept = [part for part, wanted in zip(parts, asked, strict=True) if wanted]
+            return tuple(self.results(f, v) for f, v in zip(found, kept, strict=True))
         return self.results(found, value)
+
+    def indexing(self, run: Any, base: Any, index: Any, *stored: Any) -> Any:
+        """x[...] and x[...] = y of a tensor that is none of the trace's: a parameter, a buffer."""
+        with paused():
+            found = run(_plain(base), _plain(index), *map(_plain, stored))
+        if tracing() is not self:
+            return found
+        value = self.item("__setitem__" if stored else "__getitem__", base, index, *stored)
+        return None if stored else self.results(found, value)
 
     def item(self, name: str, base: Any, index: Any, *stored: Any) -> Value:
         """x[...] and x[...] = y."""
-        env, compiler = {}, self.compiler
-        for i, part in enumerate(index if isinstance(index, tuple) else (index,)):
-            if isinstance(part, (torch.Tensor, TracedInt)):
-                env[f"i{i}"] = self.value(part)
+        env, compiler = dict[str, Any](), self.compiler
+        parts = []
+        for part in index if isinstance(index, tuple) else (index,):
+            if isinstance(part, slice):
+                bounds = (part.start, part.stop, part.step)
+                parts.append(":".join(["" if p is None else self.spelled(p, env, True) for p in bounds]))
+            else:
+                parts.append(self.spelled(part, env))
         compiler.env = env
-        parts = [_spelled(p, i) for i, p in enumerate(index if isinstance(index, tuple) else (index,))]
         tree = ast.parse(
             f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]", mode="eval"
         ).body
@@ -334,6 +360,18 @@ class Tracer(TorchFunctionMode):
         compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
         result: Value = self.value(base)
         return result
+
+    def spelled(self, part: Any, env: dict[str, Any], bound: bool = False) -> str:
+        """A part of an index as text; what is traced gets a name in env. `bound`: of a slice."""
+        if part is Ellipsis:
+            return "..."
+        if not isinstance(part, (torch.Tensor, TracedInt)):
+            return repr(int(part) if bound else part)
+        value = self.value(part)
+        if bound and value.type == TENSOR:
+            value = self.compiler.call_builtin("aten::Int", [value], {}, _AT)
+        env[f"i{len(env)}"] = value
+        return f"i{len(env) - 1}"
 
     def results(self, found: Any, value: Value) -> Any:
         """The results with their values."""
@@ -359,9 +397,39 @@ _AT: Any = ast.Constant(0, lineno=0, col_offset=0, end_lineno=0, end_col_offset=
 _CONVOLUTIONS = {f"conv{kind}{n}d": n for kind in ("", "_transpose") for n in (1, 2, 3)}
 
 
-def _convolution(row: Any, bound: dict[str, Any]) -> list[Any]:
-    """The arguments of aten::_convolution for a convolution."""
+def _special(row: Any, bound: dict[str, Any]) -> Any:
+    """What spells a call whose op has another shape, by its row, arguments and result; or None."""
+    name = row.name
+    if name in _CONVOLUTIONS and not isinstance(bound["padding"], str):
+        return _convolution
+    if name.startswith("fractional_max_pool") and bound["_random_samples"] is not None:
+        return _fractional
+    if name == "nonzero" and bound.get("as_tuple"):
+        return _coordinates
+    return _factored if name == "_lu_factor" else None
+
+
+def _coordinates(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list[Any]]:
+    return "nonzero_numpy", [bound["input"]]
+
+
+def _factored(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list[Any]]:
+    return "linalg_lu_factor_ex", [bound["A"]]
+
+
+def _fractional(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list[Any]]:
+    name = row.name.removesuffix("_with_indices")
+    found = result if isinstance(result, torch.Tensor) else result[0]
+    n = int(name[-2])
+    kernel, size = bound["kernel_size"], list(torch.Tensor.size(found))[-n:]
+    kernel = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel] * n
+    return name, [bound["input"], kernel, size, bound["_random_samples"]]
+
+
+def _convolution(row: Any, bound: dict[str, Any], result: Any) -> tuple[str, list[Any]] | None:
     n = _CONVOLUTIONS[row.name]
+    if result.dim() != n + 2:
+        return None
     turned = "transpose" in row.name
 
     def each(name: str, default: int = 0) -> list[int]:
@@ -371,21 +439,14 @@ def _convolution(row: Any, bound: dict[str, Any]) -> list[Any]:
 
     sizes = [each("stride"), each("padding"), each("dilation"), turned, each("output_padding")]
     switches = [False, False, True, True]  # benchmark, deterministic, cudnn_enabled, allow_tf32
-    return [bound["input"], bound["weight"], bound["bias"], *sizes, bound["groups"], *switches]
+    first = [bound["input"], bound["weight"], bound["bias"]]
+    return "_convolution", [*first, *sizes, bound["groups"], *switches]
 
 
 def example(found: torch.Tensor) -> Example:
     """What is told of a traced tensor."""
     sizes = tuple(int(n) for n in torch.Tensor.size(found))
     return Example(found.dtype, sizes, tuple(found.stride()), found.device, found.requires_grad)
-
-
-def _spelled(part: Any, i: int) -> str:
-    if isinstance(part, slice):
-        return ":".join("" if p is None else str(int(p)) for p in (part.start, part.stop, part.step))
-    if isinstance(part, (torch.Tensor, TracedInt)):
-        return f"i{i}"
-    return "..." if part is Ellipsis else repr(part)
 
 
 def _plain(found: Any) -> Any:

@@ -7,6 +7,8 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
 from typing import Any
 
 from rushlight._engine.lazy import is_ours
@@ -16,7 +18,7 @@ from rushlight._engine.lazy import is_ours
 class Type:
     """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
     "Future"),
-    or a class ("Class"), which is `cls`; of a named tuple `cls` is Python's class.
+    or a class ("Class"), which is `cls`; of a named tuple or an "Enum" `cls` is Python's class.
     """
 
     kind: str
@@ -133,8 +135,34 @@ def unify(a: Type, b: Type) -> Type | None:
     return None
 
 
-def from_python(found: Any) -> Type:
-    """The type that a Python annotation means; TypeError where there is none."""
+@cache
+def _enumeration(found: type[Enum]) -> Type:
+    """The type of an Enum's members, whose values are all integers, all numbers or all strings."""
+    kinds = list(dict.fromkeys(type(member.value) for member in found))
+    wrong = next((kind.__name__ for kind in kinds if kind not in (int, float, str)), None)
+    if wrong is not None:
+        raise TypeError(f"Cannot create Enum with value type '{wrong}'; int, float and str are supported")
+    if len(kinds) > 1:
+        raise TypeError(
+            f"Could not unify type list: the values of {found.__name__} are {[k.__name__ for k in kinds]}"
+        )
+    return Type("Enum", (), found)
+
+
+def _named(found: Any, name: str) -> Type | None:
+    """The type of a named tuple, of an Enum's members, or of a class of torch's; None of others."""
+    if issubclass(found, Enum):
+        return _enumeration(found)
+    if issubclass(found, tuple) and hasattr(found, "_fields"):
+        notes = typing.get_type_hints(found)
+        return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
+    return _of_ours(name) if is_ours(found) else None
+
+
+def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> Type:
+    """The type that a Python annotation means; TypeError where there is none. `of_class`: asked for the type
+    of instances of a program's own class.
+    """
     if isinstance(found, Type):
         return found
     if found is None or found is type(None):
@@ -143,40 +171,43 @@ def from_python(found: Any) -> Type:
         return ANY
     origin, args = typing.get_origin(found), typing.get_args(found)
     if origin in (typing.Union, types.UnionType):
-        inner = [from_python(a) for a in args if a is not type(None)]
+        inner = [from_python(a, of_class) for a in args if a is not type(None)]
         whole = inner[0] if len(inner) == 1 else Type("Union", tuple(inner))
         return optional(whole) if len(inner) < len(args) else whole
     if origin in (list, dict, tuple):
-        parts = () if args == ((),) else tuple(map(from_python, args))
+        parts = () if args == ((),) else tuple(from_python(a, of_class) for a in args)
         return Type(origin.__name__.capitalize(), parts)
     name: Any = getattr(origin or found, "__name__", None)
     if name == "Future" and args:
-        return Type("Future", (from_python(args[0]),))
+        return Type("Future", (from_python(args[0], of_class),))
     if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
         raise TypeError(
             f"Attempted to use {name} without a contained type. Please add a contained type, "
             f"e.g. {name.capitalize()}[int]"
         )
-    if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields"):
-        notes = typing.get_type_hints(found)
-        return Type("Tuple", tuple(from_python(notes.get(n, TENSOR)) for n in found._fields), found)
-    if isinstance(found, type) and is_ours(found):
-        plain = {
-            "Tensor": TENSOR,
-            "Parameter": TENSOR,
-            "device": DEVICE,
-            "dtype": INT,
-            "Size": list_of(INT),
-            "Generator": GENERATOR,
-            "MemoryFormat": INT,
-            "StorageLayout": INT,
-        }
-        name = "Tensor" if name.endswith("Tensor") else name
-        if name in plain:
-            return plain[name]
+    named = _named(found, name) if isinstance(found, type) else None
+    if named is not None:
+        return named
     if found in (int, float, bool, str, complex):
         return ATOMS[found.__name__]
+    if isinstance(found, type) and of_class is not None:
+        return of_class(found)
     raise TypeError(f"Unknown type annotation: '{getattr(found, '__name__', found)}'")
+
+
+def _of_ours(name: str) -> Type | None:
+    """The type of instances of a class of the framework."""
+    plain = {
+        "Tensor": TENSOR,
+        "Parameter": TENSOR,
+        "device": DEVICE,
+        "dtype": INT,
+        "Size": list_of(INT),
+        "Generator": GENERATOR,
+        "MemoryFormat": INT,
+        "StorageLayout": INT,
+    }
+    return plain.get("Tensor" if name.endswith("Tensor") else name)
 
 
 def from_ast(node: ast.AST, name: Callable[[ast.AST], Any]) -> Type:
@@ -234,12 +265,7 @@ def of_value(value: Any, of_class: Callable[[type], Type] | None = None) -> Type
         return NONE
     if isinstance(value, torch.Tensor):
         return TENSOR
-    try:
-        return from_python(type(value))
-    except TypeError:
-        if of_class is None:
-            raise
-        return of_class(type(value))
+    return from_python(type(value), of_class)
 
 
 def _container(value: Any, of_class: Callable[[type], Type] | None = None) -> Type:

@@ -10,7 +10,15 @@ from __future__ import annotations
 from rushlight.jit.ir import Block, Function, Names, Node, Value
 
 _STATEMENTS = frozenset(
-    ("prim::If", "prim::Loop", "prim::Print", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack")
+    (
+        "prim::If",
+        "prim::Loop",
+        "prim::Print",
+        "prim::SetAttr",
+        "prim::TupleUnpack",
+        "prim::ListUnpack",
+        "prim::With",
+    )
 )
 
 
@@ -24,6 +32,8 @@ class Writer:
         self.names, self.spelled = Names(self.reserved), dict[Value, str]()
         self.inline: set[Node] = set()
         self.lines: list[str] = []
+        self.places: list[str] = []  # where each line comes from
+        self.place = ""
         self.depth = 1
 
     def write(self) -> str:
@@ -37,6 +47,8 @@ class Writer:
         block = self.function.block
         self.scan_block(block)
         self.block(block)
+        last = block.ending.inputs[0].node
+        self.place = last.place if last is not None else ""
         self.line(f"return {self.ref(block.ending.inputs[0])}")
         return "\n".join(self.lines) + "\n"
 
@@ -82,6 +94,7 @@ class Writer:
     def line(self, text: str) -> None:
         """One more line."""
         self.lines.append("  " * self.depth + text)
+        self.places.append(self.place)
 
     def name(self, value: Value) -> str:
         """The name of a value, made now."""
@@ -117,6 +130,7 @@ class Writer:
 
     def statement(self, node: Node) -> None:
         """One node as a statement."""
+        self.place = node.place or self.place
         special = getattr(self, f"do_{node.kind[6:]}", None) if node.kind.startswith("prim::") else None
         if special is not None:
             special(node)
@@ -183,6 +197,15 @@ class Writer:
             self.line(f"for {number} in range({text}):")
             self.finish(block, names)
 
+    def do_With(self, node: Node) -> None:
+        self.line(f"with {self.manager(node)}:")
+        self.inner(node.blocks[0])
+
+    def manager(self, node: Node) -> str:
+        """The manager of a `with`; an object that was entered is one of its own."""
+        named, inputs = node.attrs.get("named"), ", ".join(map(self.ref, node.inputs))
+        return inputs if named is None else f"{named}({inputs})"
+
     def do_Print(self, node: Node) -> None:
         self.line(f"print({', '.join(map(self.ref, node.inputs))})")
 
@@ -217,6 +240,12 @@ class Writer:
 
     def at_GetAttr(self, node: Node) -> str:
         return self.attribute(node.inputs[0], node.attrs["name"])
+
+    def at_EnumName(self, node: Node) -> str:
+        return f"{self.ref(node.inputs[0])}.name"
+
+    def at_EnumValue(self, node: Node) -> str:
+        return f"{self.ref(node.inputs[0])}.value"
 
     def at_ListConstruct(self, node: Node) -> str:
         return f"[{', '.join(map(self.ref, node.inputs))}]"

@@ -229,6 +229,10 @@ class Elementwise(Optimizer):
         )
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
+        backend = plan.params[0]._k.backend
+        if backend is not None and backend.capture is not None:
+            self._capture(group, plan, backend)
+            return
         differentiable = group.get("differentiable")
         plan.step = step = (int(plan.states[0]["step"]._a) if self._counted else plan.step) + 1
         lr = group["lr"] if differentiable else number(group["lr"])
@@ -244,13 +248,46 @@ class Elementwise(Optimizer):
                 plan.options = options
                 plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
             numbers = self._numbers(group, lr, plan, plan.kernel.scalars)
-            home = plan.params[0]._k.backend
-            if home is None:
+            if backend is None:
                 plan.kernel(plan.arrays(), [*map(float, numbers)])
             else:
-                home.run_step(plan.kernel, plan.arrays(), [*map(float, numbers)])
+                backend.run_step(plan.kernel, plan.arrays(), [*map(float, numbers)])
             for s in plan.storages:
                 s.version += 1
+
+    def _capture(self, group: dict[str, Any], plan: Plan, backend: Any) -> None:
+        """A step that is captured into a graph: each replay is the next one, with its own numbers."""
+        if group.get("differentiable"):
+            raise RuntimeError(f"{type(self).__name__}: a step with differentiable=True cannot be captured")
+        if self._counted and not group.get("capturable"):
+            raise RuntimeError(
+                "Attempting CUDA graph capture of step() for an instance of "
+                f"{type(self).__name__} but param_groups' capturable is False."
+            )
+        lr = number(group["lr"])
+
+        def advance() -> list[float]:
+            begun = int(plan.states[0]["step"]._a) if self._counted else plan.step
+            plan.step = begun + 1
+            return [*map(float, self._numbers(group, lr, plan, plan.kernel.scalars))]
+
+        def again() -> list[float]:
+            numbers = advance()
+            for counter in plan.counters:
+                counter[...] = plan.step
+            for s in plan.storages:
+                s.version += 1
+            return numbers
+
+        before = plan.step
+        plan.step += 1
+        options = self._options(group, plan)
+        if options != plan.options:
+            plan.options = options
+            plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
+        numbers = advance()
+        plan.step = before
+        backend.run_step(plan.kernel, plan.arrays(), numbers, again if self._counted else None)
 
     def _key(self, group: dict[str, Any]) -> Any:
         """What a group's plans are made for; at 4 stands `fused`, from 5 on the switches."""
@@ -368,7 +405,7 @@ class _Again:
             and len(groups) == len(o.param_groups)
             and all([g.group is group and g.holds() for g, group in zip(groups, o.param_groups)])
         ):
-            place = optimizer._place(type(o), "step")  # type: ignore[arg-type] # a class can be hashed
+            place = optimizer._place(type(o).__name__, "step")
             spanned(place, self._run)
             return
         self.step()

@@ -181,7 +181,10 @@ def dist(a: Any, b: Any, p: float = 2) -> Any:
 
 @op()
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """input @ weight.T + bias, with a sparse weight."""
+    """input @ weight.T + bias, of a sparse matrix as input or weight."""
+    if isinstance(input, SparseTensor):
+        turned = transpose(weight, 0, 1) if isinstance(weight, SparseTensor) else weight.t()
+        return mm(input, turned) if bias is None else addmm(bias, input, turned)
     rows = input.reshape(-1, input.shape[-1])
     found = mm(weight, rows.mT).mT.reshape(*input.shape[:-1], weight.shape[0])
     return found if bias is None else found + bias

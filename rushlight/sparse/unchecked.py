@@ -1,4 +1,4 @@
-"""PyTorch's underscored functions of sparse tensors: checks alone, and makers without them."""
+"""PyTorch's underscored functions of sparse tensors: checks alone, makers without them, index conversions."""
 
 from __future__ import annotations
 
@@ -64,3 +64,25 @@ def _unsafe_layout(
 for _layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc):
     globals()[f"_validate_{_layout.name}_tensor_args"] = partial(_check_layout, _layout)
     globals()[f"_{_layout.name}_tensor_unsafe"] = partial(_unsafe_layout, _layout)
+
+
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Pointers of `size` rows for sorted row indices: (size + 1,), where each row begins."""
+    if input.ndim != 1:
+        raise RuntimeError(f"Input is expected to be 1-dimensional, but got {input.ndim} dimensions")
+    return torch.searchsorted(input, torch.arange(size + 1, dtype=input.dtype), out_int32=out_int32)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The coordinates that row pointers and columns stand for: (2 and one more for each batch dim, nnz);
+    `transpose`: columns before rows.
+    """
+    counts = crow_indices.diff(dim=-1)
+    batch, rows = counts.shape[:-1], counts.shape[-1]
+    every = torch.arange(counts.numel()).repeat_interleave(counts.flatten())
+    above = [] if not batch else list(torch.unravel_index(every // rows, batch))
+    last = [every % rows, col_indices.flatten()]
+    dtype = torch.int32 if out_int32 else torch.int64
+    return torch.stack([part.to(dtype) for part in (*above, *(reversed(last) if transpose else last))])

@@ -133,6 +133,9 @@ class FakeDriver:
         _put(place, _PROPERTIES.get(name, 0))
         return 0 if index < len(self.memories) else 101
 
+    def _cuDeviceGetUuid_v2(self, room: Any, index: int) -> None:
+        room[:] = range(index, index + 16)
+
     def _cuDeviceCanAccessPeer(self, place: Any, one: int, two: int) -> None:
         _put(place, one != two)
 

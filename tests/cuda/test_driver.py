@@ -49,7 +49,10 @@ def test_what_there_is() -> None:
     assert torch.cuda.is_available() and torch.cuda.device_count() == 2
     assert torch.cuda.get_device_name() == "Fake H100"
     assert torch.cuda.get_device_capability() == (9, 0)
-    assert torch.cuda.get_device_properties(1).total_memory == 1 << 30
+    told = torch.cuda.get_device_properties(1)
+    assert told.total_memory == 1 << 30 and told.multi_processor_count == 4 and told.major == 9
+    assert told.shared_memory_per_block_optin == 232448 and told.uuid.startswith("01020304-0506")
+    assert torch.cuda.can_device_access_peer(0, 1) and not torch.cuda.can_device_access_peer(0, 0)
 
 
 CASES: dict[str, Any] = {
@@ -364,3 +367,105 @@ def test_page_locked_memory(fake: FakeDriver) -> None:
     torch.cuda.synchronize()
     torch.ones(2).pin_memory().cuda(non_blocking=True)
     assert fake.kinds()["host memory"] <= before + 1  # what a copy may still read
+
+
+def test_random_numbers_are_drawn_by_kernels(fake: FakeDriver) -> None:
+    torch.cuda.manual_seed(0)
+    # PyTorch's published numbers on CUDA for this seed.
+    found = torch.rand(6, device="cuda").tolist()
+    assert found == pytest.approx([0.3990, 0.5167, 0.0249, 0.9401, 0.9459, 0.7967], abs=5e-5)
+    torch.cuda.manual_seed(0)
+    known = [-0.92466259, -0.42534415, -2.6438457, 0.14518388, -0.12086647, -0.57972564]
+    assert torch.randn(6, device="cuda").tolist() == pytest.approx(known, abs=2e-6)
+    before = fake.calls["cuMemcpyHtoDAsync_v2"]
+    F.dropout(torch.ones(64, device="cuda"), 0.5)
+    torch.randint(0, 9, (5,), device="cuda")
+    torch.empty(5, device="cuda").exponential_().bernoulli_(0.5)
+    assert fake.calls["cuMemcpyHtoDAsync_v2"] == before
+
+
+def test_dropout_is_another_one_in_each_replay() -> None:
+    torch.cuda.manual_seed(4)
+    wanted = [F.dropout(torch.ones(64, device="cuda"), 0.5).tolist() for _ in range(3)]
+    x, graph = torch.ones(64, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = F.dropout(x, 0.5)
+    torch.cuda.manual_seed(4)
+    for want in wanted:
+        graph.replay()
+        assert found.tolist() == want
+
+
+def test_a_training_step_is_one_launch(fake: FakeDriver) -> None:
+    """Of a small GPT, with AdamW and dropout: beside the launch, only its numbers are copied."""
+    from benchmarks.gpu.sections import _gpt
+
+    torch.manual_seed(1)
+    model = _gpt(torch, 11, 8, 16, 1, 2).cuda()
+    adam = torch.optim.AdamW(model.parameters(), 1e-2, capturable=True)
+    x = torch.randint(0, 11, (2, 8), device="cuda")
+
+    def step() -> torch.Tensor:
+        adam.zero_grad(set_to_none=True)
+        loss = model(x, x) + 0 * F.dropout(torch.ones(4, device="cuda"), 0.5).sum()
+        loss.backward()
+        adam.step()
+        return loss
+
+    eager = [step().item() for _ in range(2)]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step()
+    losses = []
+    for _ in range(4):
+        before = len(fake.log)
+        graph.replay()
+        told = [name for name in fake.log[before:] if not name.startswith(("cuEvent", "cuMemcpyHtoD"))]
+        assert told == ["cuGraphLaunch"]
+        losses.append(loss.item())
+    assert [*eager, *losses] == sorted([*eager, *losses], reverse=True) and losses[-1] < eager[0] - 0.1
+
+
+def test_orders_and_slices() -> None:
+    x = torch.tensor([[3.0, 1.0, float("nan"), 1.0, -2.0], [0.0, -0.0, 5.0, 5.0, 4.0]])
+    g = x.cuda()
+    for dim in (0, 1):
+        for descending in (False, True):
+            want, found = x.sort(dim, descending, stable=True), g.sort(dim, descending, stable=True)
+            assert torch.equal(found.indices.cpu(), want.indices)
+            torch.testing.assert_close(found.values.cpu(), want.values, equal_nan=True)
+    assert torch.equal(g[1].topk(3).values.cpu(), x[1].topk(3).values)
+    assert torch.equal(g.argsort(1).cpu(), x.argsort(1))
+    w = torch.randn(40, 3)
+    i = torch.tensor([4, 0, 4])
+    given, once = torch.randn(3, 3), torch.tensor([4, 0, 7])
+    torch.testing.assert_close(w.cuda().index_add(0, i.cuda(), given.cuda()).cpu(), w.index_add(0, i, given))
+    assert torch.equal(w.cuda().index_copy(0, once.cuda(), given.cuda()).cpu(), w.index_copy(0, once, given))
+    assert torch.equal(w.cuda().index_fill(1, i[1:2].cuda(), 7.0).cpu(), w.index_fill(1, i[1:2], 7.0))
+    assert torch.equal(w.cuda().roll((1, -2), (0, 1)).cpu(), w.roll((1, -2), (0, 1)))
+    assert torch.equal(w.cuda().roll(5).cpu(), w.roll(5))
+
+
+def test_an_optimizers_step_is_few_launches(fake: FakeDriver) -> None:
+    torch.manual_seed(0)
+    here = [torch.randn(n, requires_grad=True) for n in (5, 5000, 1, 300, 7)]
+    there = [p.detach().cuda().requires_grad_() for p in here]
+    steps = [torch.optim.AdamW(ps, 0.1, weight_decay=0.1) for ps in (here, there)]
+    for _ in range(3):
+        for p, q in zip(here, there, strict=True):
+            p.grad = torch.randn(p.shape)
+            q.grad = p.grad.cuda()
+        before = fake.calls["cuLaunchKernel"]
+        steps[1].step()
+        launches = fake.calls["cuLaunchKernel"] - before
+        steps[0].step()
+    assert launches == 1
+    for p, q in zip(here, there, strict=True):
+        torch.testing.assert_close(q.detach().cpu(), p.detach())
+
+
+def test_another_librarys_stream(fake: FakeDriver) -> None:
+    own = torch.cuda.Stream()
+    with torch.cuda.stream(torch.cuda.ExternalStream(own.cuda_stream)) as _:
+        assert torch.cuda.current_stream().cuda_stream == own.cuda_stream
+        assert torch.ones(3, device="cuda").exp().sum().item() > 8

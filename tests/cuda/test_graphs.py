@@ -61,7 +61,8 @@ def test_memory_is_the_graphs_own(setting: str) -> None:
     assert torch.cuda.memory_reserved() < before
 
 
-def test_random_numbers_go_on_from_replay_to_replay() -> None:
+@SETTINGS
+def test_random_numbers_go_on_from_replay_to_replay(setting: str) -> None:
     torch.manual_seed(5)
     wanted = [torch.rand(6, device="cuda") for _ in range(3)]
     x = torch.zeros(6, device="cuda")
@@ -178,3 +179,44 @@ def test_what_is_said_of_a_capture(tmp_path: Any) -> None:
             pass
     with pytest.raises(RuntimeError, match="Unknown capture error mode"):
         graph.capture_begin(capture_error_mode="maybe")
+
+
+@SETTINGS
+def test_an_optimizer_that_counts_its_steps(setting: str) -> None:
+    torch.manual_seed(0)
+    nets = [torch.nn.Linear(4, 2).cuda() for _ in range(2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    adam = [torch.optim.AdamW(net.parameters(), 0.05, capturable=True) for net in nets]
+    x = torch.randn(8, 4, device="cuda")
+
+    def step(k: int) -> torch.Tensor:
+        adam[k].zero_grad(set_to_none=True)
+        loss = nets[k](x).pow(2).mean()
+        loss.backward()
+        adam[k].step()
+        return loss
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step(0)
+    torch.cuda.current_stream().wait_stream(side)
+    step(1)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(0)
+    for _ in range(5):
+        graph.replay()
+        torch.testing.assert_close(loss, step(1))
+    steps = [next(iter(a.state.values()))["step"].item() for a in adam]
+    assert steps == [6, 6]
+
+
+def test_an_optimizer_that_is_not_capturable() -> None:
+    net = torch.nn.Linear(2, 2).cuda()
+    adam = torch.optim.Adam(net.parameters())
+    net(torch.ones(1, 2, device="cuda")).sum().backward()
+    adam.step()
+    with pytest.raises(RuntimeError, match="instance of Adam but param_groups' capturable is False"):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            adam.step()

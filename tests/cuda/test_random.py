@@ -96,3 +96,18 @@ def test_a_checkpoint_repeats_its_draws(reentrant: bool) -> None:
         found.append(x.grad)
         x.grad = None
     assert torch.equal(*found)
+
+
+def test_uniforms_of_half_precision_stay_below_the_upper_bound() -> None:
+    """PyTorch's kernel rounds to the dtype before it turns the bounds around."""
+    torch.cuda.manual_seed(0)
+    for dtype in (torch.bfloat16, torch.float16):
+        drawn = torch.rand(1 << 16, device="cuda", dtype=dtype)
+        assert drawn.max().item() < 1 and drawn.min().item() >= 0
+
+
+def test_bernoulli_by_a_tensor_moves_the_generator_on_by_twelve() -> None:
+    """PyTorch's kernel asks for ten numbers of each thread, whatever the size."""
+    torch.cuda.manual_seed(0)
+    torch.bernoulli(torch.full((100_000,), 0.5, device="cuda"))
+    assert torch.cuda.get_rng_state()[8:].view(torch.int64).item() == 12

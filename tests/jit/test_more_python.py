@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Dict, List  # as programs spell them
 
+import pytest
+
 import rushlight as torch
 from rushlight import nn
 
@@ -65,3 +67,72 @@ def test_a_device_by_its_name_and_sparse_tensors() -> None:
 
     crow, same, signed = made(torch.ones(1))
     assert (crow.tolist(), same, signed) == ([0, 1, 2], True, True)
+
+
+class Parts(nn.Module):
+    """A module that counts its children."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Linear(2, 2), nn.ReLU(), nn.ReLU()])
+
+    def forward(self, x: torch.Tensor):
+        return [x] * len(self.parts), "bc" in "abc", torch.compiler.is_compiling()
+
+
+def test_the_length_of_a_module_list() -> None:
+    found, inside, compiling = torch.jit.script(Parts())(torch.ones(1))
+    assert (len(found), inside, compiling) == (3, True, False)
+
+
+def test_an_error_of_an_op_is_a_runtime_error_that_tells_the_line() -> None:
+    @torch.jit.script
+    def taken(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        return y.select(1, 5)
+
+    with pytest.raises(
+        RuntimeError, match=r"TorchScript interpreter[\s\S]*return y.select\(1, 5\)[\s\S]*HERE"
+    ):
+        taken(torch.ones(2, 2))
+
+
+def test_a_function_that_only_raises_has_any_result() -> None:
+    @torch.jit.script
+    def never(x: torch.Tensor) -> int:
+        raise ValueError("only this")
+
+    with pytest.raises(torch.jit.Error, match="only this"):
+        never(torch.ones(1))
+
+
+def test_subscripts_as_fx_writes_them() -> None:
+    @torch.jit.script
+    def taken(x: torch.Tensor):
+        return x[(Ellipsis, slice(None, 1, None))], x[slice(0, 2), 0]
+
+    first, second = taken(torch.arange(12.0).reshape(3, 4))
+    assert first.tolist() == [[0.0], [4.0], [8.0]] and second.tolist() == [0.0, 4.0]
+
+
+def _indexed(x: torch.Tensor):
+    return (
+        (x[..., None], x[..., None, None], x[..., None, :, :], x[None, ..., None], x[0, ..., None]),
+        (x[..., 0, None], x[..., None, 0], x[:, None, ..., None, 1:2], x[..., 1, None, :], x[:]),
+    )
+
+
+@pytest.mark.parametrize("compiled", [torch.jit.script, lambda f: torch.jit.trace(f, torch.zeros(2, 3, 4))])
+def test_new_dims_before_and_behind_dots(compiled) -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for found, wanted in zip(compiled(_indexed)(x), _indexed(x), strict=True):
+        for a, b in zip(found, wanted, strict=True):
+            torch.testing.assert_close(a, b)
+
+
+def test_methods_of_text() -> None:
+    @torch.jit.script
+    def told(x: str):
+        return x.isnumeric(), x.isalnum(), x.center(8, "*"), x.zfill(6), x.rpartition("b"), x.rfind("b")
+
+    assert told("aBb1") == (False, True, "**aBb1**", "00aBb1", ("aB", "b", "1"), 2)

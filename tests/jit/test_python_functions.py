@@ -125,3 +125,20 @@ def test_switches_of_the_executor_are_kept() -> None:
     core._jit_set_emit_hooks(abs, None)
     assert core._jit_get_emit_hooks() == (abs, None)
     core._jit_set_emit_hooks(None, None)
+
+
+def extended(a: list[int], b: dict[str, list[int]]) -> int:
+    a.append(4)
+    b["x"].append(5)
+    b["y"] = [1]
+    return len(a) + len(b["x"]) + len(b)
+
+
+def test_lists_of_callers_stay_as_they_are() -> None:
+    scripted = torch.jit.script(extended)
+    mine, more = [1, 2], {"x": [3]}
+    assert scripted(mine, more) == 3 + 2 + 2
+    assert mine == [1, 2] and more == {"x": [3]}
+    shared = torch.jit.script([1, 2])
+    scripted(shared, more)
+    assert shared == [1, 2, 4]

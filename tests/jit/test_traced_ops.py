@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import rushlight as torch
@@ -104,3 +106,26 @@ def test_an_upsample_op_takes_sizes_and_scales_at_once():
     x = torch.arange(64.0).reshape(2, 2, 4, 4)
     found = torch.ops.aten._upsample_bilinear2d_aa(x, (6, 6), False, 1.7, None)
     assert abs(float(found.double().pow(2).sum()) - 184031.5233) < 0.1
+
+
+_SAMPLES = torch.full((1, 2, 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: torch.lu(x, get_infos=True), (3, 3)),
+        (lambda x: torch.unique_consecutive(x, return_counts=True), (6,)),
+        (lambda x: torch.nonzero(x > 0, as_tuple=True), (3, 4)),
+        (lambda x: F.fractional_max_pool2d(x, 3, output_size=(3, 3), _random_samples=_SAMPLES), (1, 2, 8, 8)),
+        (lambda x: F.conv_transpose2d(x, torch.ones(2, 3, 2, 2), stride=2, output_padding=1), (1, 2, 4, 4)),
+        (lambda x: F.conv1d(x, torch.ones(4, 1, 3), groups=2, padding=1, dilation=2), (1, 2, 9)),
+    ],
+)
+def test_calls_whose_op_has_another_shape(function: Any, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(shape)
+    found, wanted = torch.jit.trace(function, (x,))(x), function(x)
+    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+    for a, b in pairs:
+        torch.testing.assert_close(a, b)

@@ -57,7 +57,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
     ndim = max((len(s) for s in shapes), default=0)
     result = [1] * ndim
     for shape in shapes:
-        for i, size in enumerate(shape, ndim - len(shape)):
+        for i, size in zip(range(ndim - 1, -1, -1), reversed(shape), strict=False):
             if result[i] == 1:
                 result[i] = size
             elif size not in (1, result[i]):

@@ -305,9 +305,20 @@ class Geometry(_Tensor):
         """Whether the shapes are equal."""
         return bool(self._l.shape == other._l.shape)
 
+    def storage_type(self) -> Any:
+        """The class of this dtype's storages: torch.FloatStorage, ..."""
+        from importlib import import_module
+
+        from rushlight._engine.tensors.storages.typed import _dtype_to_storage_type_map
+
+        return getattr(import_module("rushlight"), _dtype_to_storage_type_map()[self._k.dtype])
+
     def is_set_to(self, other: Tensor) -> bool:
         """Whether both see the same memory in the same way."""
-        return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
+        ours = (self.data_ptr(), self.shape, self.stride(), self.storage_offset())
+        theirs = (other.data_ptr(), other.shape, other.stride(), other.storage_offset())
+        # Without elements there is no address: only a storage that both know tells.
+        return ours == theirs and (bool(ours[0]) or (self._s is not None and self._s is other._s))
 
     def is_shared(self) -> bool:
         """Whether other processes can see the memory, after share_memory_() or a way through a queue."""

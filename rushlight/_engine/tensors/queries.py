@@ -103,12 +103,20 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 f"Trying to create tensor with negative dimension ({min(size)}): ({min(size)})"
             )
         sizes.append(size)
-    try:
-        return Size(layout.broadcast_shapes(*sizes))
-    except RuntimeError as error:
-        raise RuntimeError(
-            f"Attempting to broadcast: objects cannot be broadcast to a single shape: {error}"
-        ) from None
+    for index in range(1, len(sizes)):
+        given = (shapes[index],) if isinstance(shapes[index], int) else shapes[index]
+        _check_broadcastable(layout.broadcast_shapes(*sizes[:index]), sizes[index], index, given)
+    return Size(layout.broadcast_shapes(*sizes))
+
+
+def _check_broadcastable(common: tuple[int, ...], shape: tuple[int, ...], index: int, given: Any) -> None:
+    for i in range(-1, -1 - min(len(common), len(shape)), -1):
+        if common[i] != shape[i] and 1 not in (common[i], shape[i]):
+            whole = [1] * (len(shape) - len(common)) + list(common)
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument at "
+                f"index {index} had {given}; but expected shape should be broadcastable to {whole}"
+            )
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -60,6 +60,12 @@ def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
         parts.append((type(value), value))
 
 
+def _count(container: Any) -> int:
+    """How many entries a list, tuple or dict has, whatever its class says of its length."""
+    plain: Any = next((c for c in (list, tuple, dict) if isinstance(container, c)), type(container))
+    return int(plain.__len__(container))
+
+
 class Guards:
     """The facts about one function's surroundings, read when they are made."""
 
@@ -95,7 +101,7 @@ class Guards:
             if held is not value and not (isinstance(value, SIMPLE) and held == value):
                 return "a variable of an enclosing function has changed"
         for container, count in self.counts:
-            if len(container) != count:
+            if _count(container) != count:
                 return "a module, a list of hooks or a container has got other entries"
         return ""
 
@@ -117,8 +123,10 @@ class Guards:
         if isinstance(value, Tensor):
             self.tensors.append((value, value._m, value._g is not None))
         elif isinstance(value, (list, tuple)):
-            self.counts.append((value, len(value)))
-            for item in value:
+            # A program's class may have its own meaning of len().
+            plain: Any = list if isinstance(value, list) else tuple
+            self.counts.append((value, plain.__len__(value)))
+            for item in plain.__iter__(value):
                 if isinstance(item, (Tensor, list, tuple, dict)) or is_module(item):
                     self._look(item)
         elif isinstance(value, dict):
@@ -130,7 +138,7 @@ class Guards:
             self._look([item for item in vars(value).values() if isinstance(item, Tensor)])
 
     def _dict(self, value: dict[Any, Any]) -> None:
-        self.counts.append((value, len(value)))
+        self.counts.append((value, dict.__len__(value)))
         for name, item in value.items():
             if isinstance(item, (*SIMPLE, Tensor)) or is_module(item):
                 self.facts.append((value, name, item))

@@ -327,6 +327,20 @@ def unique_dim(*arguments: Any) -> Any:
     return rt.unique_dim(*arguments)
 
 
+@of_tensors("fractional_max_pool2d")
+def fractional_max_pool2d(x: Tensor, kernel: list[int], size: list[int], samples: Tensor) -> Any:
+    return torch.nn.functional.fractional_max_pool2d(
+        x, kernel, size, return_indices=True, _random_samples=samples
+    )
+
+
+@of_tensors("fractional_max_pool3d")
+def fractional_max_pool3d(x: Tensor, kernel: list[int], size: list[int], samples: Tensor) -> Any:
+    return torch.nn.functional.fractional_max_pool3d(
+        x, kernel, size, return_indices=True, _random_samples=samples
+    )
+
+
 @of_tensors("unique_consecutive")
 def unique_consecutive(*arguments: Any) -> Any:
     return rt.unique_consecutive(*arguments)

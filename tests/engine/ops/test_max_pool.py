@@ -49,11 +49,11 @@ def test_maxima_are_found_where_they_first_are(fill, way):
 def test_layouts_and_narrow_floats_agree(dtype, kernel, stride, padding):
     x = torch.randn(2, 5, 9, 8).to(dtype)
     x[0, 0, 1, 1] = float("nan")
-    wide = x.float().requires_grad_()
+    wide = x.float().clone().requires_grad_()
     found, places = F.max_pool2d(wide, kernel, stride, padding, return_indices=True)
     found.nansum().backward()
     for order in (torch.contiguous_format, torch.channels_last):
-        given = x.contiguous(memory_format=order).requires_grad_()
+        given = x.clone(memory_format=order).requires_grad_()
         again, where = F.max_pool2d(given, kernel, stride, padding, return_indices=True)
         assert again.dtype is dtype and again.is_contiguous(memory_format=order)
         assert torch.equal(again.float().nan_to_num(7), found.nan_to_num(7)) and torch.equal(where, places)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 
 import numpy as np
 import pytest
@@ -91,3 +92,13 @@ def test_sparse_leaves_take_gradients():
     assert leaf.grad is None
     with pytest.raises(RuntimeError, match="a tensor that has data of a different type"):
         leaf.grad = torch.ones(2, 2)
+
+
+def test_storages_have_a_class_and_are_written():
+    assert torch.zeros(2).storage_type() is torch.FloatStorage
+    file = io.BytesIO()
+    torch.arange(3).untyped_storage()._write_file(file, False, True, 8)
+    assert file.getvalue() == b"".join(n.to_bytes(8, "little") for n in (3, 0, 1, 2))
+    x = torch.zeros(2)
+    assert not torch.tensor([]).is_set_to(torch.tensor([]))
+    assert torch.empty(0).set_(x).is_set_to(x) and not x[1:].is_set_to(x[:1])

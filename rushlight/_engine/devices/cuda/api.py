@@ -95,6 +95,8 @@ class _CudaDeviceProperties:
         self.uuid = f"00000000-0000-0000-0000-{index:012x}"
         self.pci_bus_id, self.pci_device_id, self.pci_domain_id = index, 0, 0
         self.clock_rate, self.memory_clock_rate, self.memory_bus_width = 1410000, 1215000, 5120
+        for name, value in platform().told(index).items():
+            setattr(self, name, value)
 
     def __repr__(self) -> str:
         return (
@@ -143,9 +145,8 @@ def is_tf32_supported() -> bool:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether one device reads another's memory: all of a platform do."""
-    one, two = index_of(device, False), index_of(peer_device, False)
-    return one != two
+    """Whether one device reads another's memory; simulated ones all do."""
+    return bool(platform().peers(index_of(device, False), index_of(peer_device, False)))
 
 
 def current_blas_handle() -> int:
@@ -251,7 +252,7 @@ def check_error(result: int) -> None:
 def _unknown(name: str) -> Callable[..., Any]:
     def refused(*args: Any, **kwargs: Any) -> Any:
         raise ModuleNotFoundError(
-            f"torch.cuda.{name}: nvidia-ml-py reads it off a card, and a simulated device has none"
+            f"torch.cuda.{name} is not there: nvidia-smi, or the package nvidia-ml-py, reads it off a card"
         )
 
     return wraps(refused)(refused)

@@ -7,7 +7,7 @@ one that fills arrays, `read` and `copy` for the host.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,8 +97,12 @@ class Device:
         results: Sequence[DeviceArray],
         numbers: Sequence[int],
         what: str,
+        written: Collection[int] = (),
     ) -> None:
-        """Queue a kernel: (blocks, threads of a block), the arrays it reads and writes, its numbers."""
+        """Queue a kernel: (blocks, threads of a block), the arrays it reads and writes, its numbers.
+
+        written: addresses of operands that it writes to, too.
+        """
         raise NotImplementedError
 
     def read(self, a: DeviceArray) -> Array:
@@ -120,6 +124,10 @@ class Device:
         """Another stream."""
         self.streams.append(self.make_stream(None, priority))
         return self.streams[-1]
+
+    def foreign_stream(self, handle: int) -> Any:
+        """A stream of another library's, by the driver's handle."""
+        raise NotImplementedError
 
     def synchronize(self) -> None:
         """Do all work of all streams."""
@@ -169,7 +177,8 @@ class Device:
 
     def outline(self, a: DeviceArray) -> Array:
         """The window on an array. Its elements may be read where the stream's work is done."""
-        return self.memory.seen(a.address, a.shape, a.strides, a.dtype)
+        found: Array = self.memory.seen(a.address, a.shape, a.strides, a.dtype)
+        return found
 
     def view(self, a: DeviceArray, seen: Any) -> Any:
         """A view of `a`, from what NumPy made of its outline."""

@@ -10,20 +10,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.devices.cuda import philox
 from rushlight._engine.devices.cuda.array import DeviceArray
+from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.philox import Philox
 from rushlight._engine.numerics import distributions
 from rushlight._engine.numerics.distributions import in_memory_order
 from rushlight._engine.ops.creation.filled import Fill, like as fill_like, np_dtype, sizes_of
 
 Array = np.ndarray[Any, Any]
-Draw = Callable[[Array], Array]
+
+
+class Words(NamedTuple):
+    """How a device's kernel draws the same numbers (served/drawing.py): from words of 32 bits.
+
+    claim: Philox.claim's.  fours: whether a thread's four numbers are neighbours, else they lie a grid apart.
+    kind: what is made of them.  values: its numbers, by name.
+    """
+
+    claim: Any
+    fours: bool
+    kind: str
+    values: dict[str, Any]
+
+
+class Recipe(NamedTuple):
+    """What gives an array's numbers: the host's way, and the words of a kernel's, if there is one."""
+
+    host: Callable[[Array], Array]
+    words: Words | None = None
+
+    def __call__(self, memory: Array) -> Array:
+        """By the host."""
+        return self.host(memory)
+
+
+Draw = Callable[[Array], Array] | Recipe
+
+
 # From which range of integers on two words are used.
 WIDE = 1 << 28
 
@@ -49,6 +78,14 @@ def _made(backend: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[An
     there.
     """
     made: DeviceArray = backend.empty(like.shape, like.dtype, like.strides if like.dense else None, False)
+    if backend.kernels and draw.__class__ is Recipe and draw.words is not None and made.size:
+        from rushlight._engine.devices.cuda.served import drawing
+
+        try:
+            drawing.draw(backend, made, draw.words, what)
+            return made
+        except NotServed:
+            pass
     backend.fill_late(made, draw, what, uses)
     return made
 
@@ -57,15 +94,28 @@ def _made(backend: Any, like: DeviceArray, draw: Draw, what: str, uses: tuple[An
 
 
 def _floats(
-    engine: Philox, a: Any, single: Any, double: Any, finish: Callable[[Array], Array], times: int = 1
+    engine: Philox,
+    a: Any,
+    single: Any,
+    double: Any,
+    finish: Callable[[Array], Array],
+    kind: str = "",
+    **values: float,
 ) -> Draw:
-    """What draws floats for an array: by `single`, or by `double` for float64, and then `finish`."""
-    count, real = a.size * times, _of(a).to_real()
+    """What draws floats for an array: by `single`, or by `double` for float64, and then `finish`.
+
+    kind, values: of a kernel that draws the same; "" where there is none.
+    """
+    count, real = a.size * (1 + _of(a).is_complex), _of(a).to_real()
     wide = real is dt.float64
     claim = engine.claim(count, 2 if wide else 4)
-    return lambda memory: in_memory_order(
-        finish(philox.drawn(claim, count, double if wide else single)).astype(real.np).view(memory.dtype),
-        memory,
+    words = Words(claim, False, kind, values) if kind and not wide and not _of(a).is_complex else None
+    return Recipe(
+        lambda memory: in_memory_order(
+            finish(philox.drawn(claim, count, double if wide else single)).astype(real.np).view(memory.dtype),
+            memory,
+        ),
+        words,
     )
 
 
@@ -73,12 +123,18 @@ def uniform(engine: Philox, a: Any, low: float, high: float) -> Draw:
     """Uniforms of [low, high)."""
     distributions.check_uniform(_of(a), low, high)
 
+    of = _of(a).to_real().np.type
+    first, last = of(low), of(high)
+    span = last - first
+
     def finish(u: Array) -> Array:
-        scaled: Array = u * u.dtype.type(high - low) + u.dtype.type(low)
-        scaled[scaled == high] = low  # curand has (0, 1]
+        # Rounded to the dtype before the bounds are turned around: curand has (0, 1].
+        scaled: Array = (u * u.dtype.type(span) + u.dtype.type(first)).astype(of)
+        scaled[scaled == last] = first
         return scaled
 
-    return _floats(engine, a, philox.uniform32, philox.uniform64, finish, 1 + _of(a).is_complex)
+    given = {"span": float(span), "low": float(first), "high": float(last)}
+    return _floats(engine, a, philox.uniform32, philox.uniform64, finish, "uniform", **given)
 
 
 def normal(engine: Philox, a: Any, mean: float, std: float) -> Draw:
@@ -92,7 +148,7 @@ def normal(engine: Philox, a: Any, mean: float, std: float) -> Draw:
         result: Array = z * z.dtype.type(std) + z.dtype.type(mean)
         return result
 
-    return _floats(engine, a, philox.normal32, philox.normal64, finish, 1 + of.is_complex)
+    return _floats(engine, a, philox.normal32, philox.normal64, finish, "normal", mean=mean, std=std)
 
 
 def integers(engine: Philox, a: Any, low: int, span: int) -> Draw:
@@ -107,7 +163,8 @@ def integers(engine: Philox, a: Any, low: int, span: int) -> Draw:
         whole = found.astype(np.uint64) + np.uint64(low % (1 << 64))
         return in_memory_order(whole.astype(np.int64).astype(memory.dtype), memory)
 
-    return draw
+    given = {"span": span, "low": low}
+    return Recipe(draw, None if wide or abs(low) >= 1 << 62 else Words(claim, False, "integers", given))
 
 
 def bernoulli(engine: Philox, a: Any, p: Any) -> Draw:
@@ -121,15 +178,22 @@ def bernoulli(engine: Philox, a: Any, p: Any) -> Draw:
         u = philox.drawn(claim, count, philox.uniform64 if wide else philox.uniform32)
         return in_memory_order((u <= u.dtype.type(p)).astype(memory.dtype), memory)
 
-    return draw
+    return Recipe(draw, None if wide else Words(claim, False, "bernoulli", {"p": p}))
 
 
 def fours(engine: Philox, count: int) -> Callable[[], Array]:
-    """Uniforms (float32) for kernels in which a thread takes four neighbours."""
+    """Uniforms (float32) for kernels whose threads, as many as that takes, each have four neighbours."""
+    return _neighbours((engine.take(10), max(-(-count // 4), 1)), count)
+
+
+def _claim_of_fours(engine: Philox, count: int) -> tuple[Any, int]:
+    return engine.claim(-(-count // 4) * 4)
+
+
+def _neighbours(claim: tuple[Any, int], count: int) -> Callable[[], Array]:
     if not count:
         return lambda: np.empty(0, np.float32)
-    groups = -(-count // 4)
-    place, threads = engine.claim(groups * 4)
+    groups, (place, threads) = -(-count // 4), claim
 
     def draw() -> Array:
         seed, offset = place
@@ -162,6 +226,8 @@ def _by_uniform(name: str, finish: Callable[..., Array]) -> Callable[..., Any]:
             philox.uniform32,
             philox.uniform64,
             lambda u: finish(u, *map(u.dtype.type, parameters)),
+            "exponential" if finish is _exponential else "",
+            **({"rate": float(parameters[0])} if finish is _exponential else {}),
         )
         return _made(backend, a, draw, name)
 
@@ -257,27 +323,28 @@ def _keep(backend: Any, a: Any, p: float, channels: bool = False, share: float =
         like = backend.empty(shape, a.dtype, None, False)
         draw = bernoulli(engine, like, 1 - p)
         return _made(backend, like, lambda memory: draw(memory) * kept, "dropout")
-    numbers = _vectors(engine, a)
-    return _made(
-        backend,
-        a,
-        lambda memory: np.where(
-            in_memory_order(numbers(), memory) < np.float32(1 - p), kept, of.np.type(0)
-        ).astype(of.np),
-        "dropout",
-    )
+    numbers, words = _vectors(engine, a, p, kept)
+
+    def masked(memory: Array) -> Array:
+        chosen = in_memory_order(numbers(), memory) < np.float32(1 - p)
+        found: Array = np.where(chosen, kept, of.np.type(0)).astype(of.np)
+        return found
+
+    return _made(backend, a, Recipe(masked, words), "dropout")
 
 
-def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
-    """Uniforms as fused_dropout takes them: four or two neighbours a thread where the number of elements
-    allows.
+def _vectors(engine: Philox, a: Any, p: float, kept: Any) -> tuple[Callable[[], Array], Words | None]:
+    """(uniforms as fused_dropout takes them: four or two neighbours a thread where the number of elements
+    allows; a kernel's words).
     """
-    count = a.size
+    count, given = a.size, {"p": 1 - p, "kept": kept}
     if count % 4 == 0:
-        return fours(engine, count)
+        claim = _claim_of_fours(engine, count)
+        return _neighbours(claim, count), Words(claim, True, "keep", given)
     claim = engine.claim(count)
     if count % 2:
-        return lambda: philox.drawn(claim, count, philox.uniform32)
+        words = Words(claim, False, "keep", given)
+        return lambda: philox.drawn(claim, count, philox.uniform32), words
     place, threads = claim
 
     def pairs() -> Array:
@@ -293,7 +360,7 @@ def _vectors(engine: Philox, a: Any) -> Callable[[], Array]:
             parts.append(np.stack(two, -1)[: groups - first].reshape(-1))
         return np.concatenate(parts)
 
-    return pairs
+    return pairs, None
 
 
 def _normal_around(backend: Any, mean: Any, std: Any, generator: Any = None) -> Any:

@@ -13,8 +13,11 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from rushlight._engine.devices.cuda import words
 from rushlight._engine.devices.cuda.api import backend
+from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.stream_api import Stream, StreamContext
 from rushlight._engine.names.absent_devices import AcceleratorError
 
@@ -71,9 +74,24 @@ def graph_pool_handle() -> tuple[int, int]:
 class Draws:
     """The random numbers of a graph: how many each generator gives in a replay, and where one begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: Any) -> None:
+        self.device = device
         self.used: dict[Any, int] = {}
         self.begins: dict[Any, int] = {}
+        # For kernels: (the key's two words, where a replay begins) of each generator, on the device.
+        self.places: dict[Any, Any] = {}
+
+    def memory(self, engine: Any) -> Any:
+        """The device's array that tells kernels where a generator's numbers begin."""
+        found = self.places.get(engine)
+        if found is None:
+            found = self.places[engine] = apart(self.device, 3, np.int64)
+        return found
+
+    def place(self, engine: Any, begin: int) -> Any:
+        """What `memory` holds in a replay that begins there."""
+        seed = engine.initial_seed
+        return np.array([seed & 0xFFFFFFFF, seed >> 32, begin // 4], np.int64)
 
     def take(self, engine: Any, count: int) -> Place:
         """`count` numbers of a thread, of a multiple of four."""
@@ -88,6 +106,15 @@ class Draws:
         for engine, count in self.used.items():
             engine.offset += count
         return found
+
+
+def apart(device: Any, count: int, of: Any) -> Any:
+    """Memory that replays put numbers into: not of the graph's own, which its work writes over in turn."""
+    capture, device.capture = device.capture, None
+    try:
+        return device.empty((count,), np.dtype(of), poison=False)
+    finally:
+        device.capture = capture
 
 
 class Place:
@@ -107,12 +134,20 @@ class Capture:
     def __init__(self, device: Any, pool: Pool, mode: str) -> None:
         self.device, self.stream, self.pool = device, device.stream, pool
         self.works: list[tuple[Work, str]] = []
-        self.draws = Draws()
+        self.draws = Draws(device)
         self.kept: list[Any] = []  # what the work reads of the host's
+        # Numbers that each replay has of its own: (where they are, what gives them).
+        self.refreshed: list[tuple[Any, Callable[[], list[float]]]] = []
         self.spoilt = False
         if not device.simulated:
             device.enter()
             device.driver("cuStreamBeginCapture_v2", self.stream.handle, _MODES.index(mode))
+
+    def numbers(self, count: int, again: Callable[[], list[float]]) -> Any:
+        """An array of doubles that each replay fills with what `again` gives."""
+        made = apart(self.device, count, np.float64)
+        self.refreshed.append((made, again))
+        return made
 
     def add(self, work: Work, what: str) -> None:
         """Work of a simulated device."""
@@ -122,10 +157,11 @@ class Capture:
         """What memory for a stream is allocated for."""
         return self.pool.of(stream)
 
-    def refused(self, what: str) -> AcceleratorError:
+    def refused(self, what: str) -> RuntimeError:
         """The error for what waits for the device, or needs its numbers, while a graph is captured."""
         self.spoilt = True
-        return AcceleratorError(words.capturing(what))
+        error: RuntimeError = AcceleratorError(words.capturing(what))
+        return error
 
     def ended(self) -> tuple[int, int]:
         """(the executable graph, how many pieces of work it has); AcceleratorError where it was spoilt."""
@@ -211,12 +247,19 @@ class CUDAGraph:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
         device, begins = done.device, done.draws.advanced()
         device.alive()
+        places = [(done.draws.memory(g), done.draws.place(g, begins[g])) for g in done.draws.places]
+        places += [(where, again()) for where, again in done.refreshed]
         if not device.simulated:
-            device.replay(self._handle, done.draws, begins)
+            device.replay(self._handle, places)
             return
 
         def work() -> None:
             done.draws.begins.update(begins)
+            for where, numbers in places:
+                if where.__class__ is DeviceArray:
+                    device.outline(where)[...] = numbers
+                else:
+                    where[:] = numbers
             for each, _ in done.works:
                 each()
 
@@ -291,7 +334,7 @@ class graph:
     def __exit__(self, *raised: object) -> None:
         try:
             self.cuda_graph.capture_end()
-        except AcceleratorError:
+        except RuntimeError:
             if not raised or raised[0] is None:
                 raise
         finally:

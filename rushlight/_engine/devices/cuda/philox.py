@@ -19,9 +19,10 @@ from rushlight._engine.core.device import device
 Array = np.ndarray[Any, Any]
 _MASK = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
-_ROUNDS = 10
-_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_WEYL = 0x9E3779B9, 0xBB67AE85
+ROUNDS = 10
+MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+_MULTIPLIERS = tuple(map(np.uint64, MULTIPLIERS))
+WEYL = 0x9E3779B9, 0xBB67AE85
 # Threads of a block in PyTorch's kernels that draw.
 BLOCK = 256
 STATE_BYTES = 16
@@ -108,10 +109,10 @@ def words(seed: int, offset: int, threads: int, first: int = 0) -> list[Array]:
         number >> _HALF,
     ]
     k0, k1 = seed & 0xFFFFFFFF, seed >> 32
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         a, b = _MULTIPLIERS[0] * c[0], _MULTIPLIERS[1] * c[2]
         c = [(b >> _HALF) ^ c[1] ^ np.uint64(k0), b & _MASK, (a >> _HALF) ^ c[3] ^ np.uint64(k1), a & _MASK]
-        k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
+        k0, k1 = (k0 + WEYL[0]) & 0xFFFFFFFF, (k1 + WEYL[1]) & 0xFFFFFFFF
     return [x.astype(np.uint32) for x in c]
 
 

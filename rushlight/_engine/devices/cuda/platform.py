@@ -109,6 +109,22 @@ class Platform:
             return array
         return self.device(None).page_locked(array)  # type: ignore[attr-defined]
 
+    def told(self, index: int) -> dict[str, Any]:
+        """What the driver tells of a real device beside its card; nothing of a simulated one."""
+        if not self.setting.real:
+            return {}
+        from rushlight._engine.devices.cuda.driver.real import attributes
+
+        return attributes(index)
+
+    def peers(self, one: int, two: int) -> bool:
+        """Whether one device reads another's memory."""
+        if not self.setting.real or one == two:
+            return one != two
+        from rushlight._engine.devices.cuda.driver.library import driver
+
+        return driver().peers(one, two)
+
     def devices(self) -> list[Device]:
         """Those that are in use."""
         return list(self._devices.values())

@@ -143,9 +143,16 @@ class Rows(Device):
         return self.library_read(a, indices)
 
     def run_step(
-        self, kernel: Callable[..., Any], arrays: Sequence[Sequence[Any]], numbers: Sequence[float]
+        self,
+        kernel: Callable[..., Any],
+        arrays: Sequence[Sequence[Any]],
+        numbers: Sequence[float],
+        again: Callable[[], list[float]] | None = None,
     ) -> None:
-        """An optimizer's step over many tensors, in place: (parameter, gradient, states ...) of each."""
+        """An optimizer's step over many tensors, in place: (parameter, gradient, states ...) of each.
+
+        again: while a graph is captured, what gives the numbers of each replay.
+        """
         for each in arrays:
             for a in each:
                 if a.__class__ is not DeviceArray or a.device is not self:
@@ -154,9 +161,12 @@ class Rows(Device):
             from rushlight._engine.devices.cuda.served import steps
 
             try:
-                return steps.step(self, kernel, arrays, numbers)
+                return steps.step(self, kernel, arrays, numbers, again)
             except NotServed as error:
                 self.unserved("optimizer step", error)
+        if again is not None:
+            numbers = Numbers(numbers)
+            self.capture.refreshed.append((numbers, again))
         written = [a for each in arrays for i, a in enumerate(each) if i != 1]
         key = (kernel, *[(a.shape, a.strides) for each in arrays for a in each])
         self.write(kernel, (arrays, numbers), targets=written, what="optimizer step", key=key)
@@ -192,6 +202,10 @@ class Rows(Device):
         raise NotImplementedError
 
     moved = copies.moved
+
+
+class Numbers(list[float]):
+    """Numbers that each replay of a graph puts anew."""
 
 
 def _of_the_host(value: Any) -> bool:

@@ -6,7 +6,7 @@ memory, seen through the simulator's window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -305,6 +305,7 @@ class Simulated(Rows):
         results: Sequence[DeviceArray],
         numbers: Sequence[int],
         what: str,
+        written: Collection[int] = (),
     ) -> None:
         """Queue the grid; in strict mode it runs twice, in two orders of threads, which must agree."""
         kernel = simulator.compiled(source)
@@ -323,7 +324,8 @@ class Simulated(Rows):
                 if any(f.tobytes() != r.tobytes() for f, r in zip(first, rooms, strict=True)):
                     raise RuntimeError("the kernel's result depends on the order of its threads")
 
-        self._submit(work, what, operands, results)
+        also = [a for a in operands if a.address in written] if written else []
+        self._submit(work, what, operands, [*results, *also])
 
     @property
     def failed(self) -> int:
@@ -331,7 +333,8 @@ class Simulated(Rows):
         return int(self._failed.ctypes.data)
 
     def brought(self, found: Array) -> DeviceArray:
-        return self.adopt(found, [])  # type: ignore[no-any-return]
+        result: DeviceArray = self.adopt(found, [])
+        return result
 
     def grid(self, count: int) -> tuple[int, int]:
         """(blocks, threads) for so many pieces of work: few, since they take turns."""

@@ -104,14 +104,19 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """Refused: a simulated device has no streams of other libraries."""
+    """A stream of another library's, by the driver's handle; it stays that library's to destroy.
+
+    RuntimeError on a simulated device, which has no such streams.
+    """
 
     def __init__(self, stream_ptr: int, device: Any = None, **kwargs: Any) -> None:
-        raise RuntimeError(
-            "torch.cuda.ExternalStream: a simulated device has no streams of other "
-            "libraries; use "
-            "torch.cuda.Stream()"
-        )
+        found = backend(device)
+        if found.simulated:
+            raise RuntimeError(
+                "torch.cuda.ExternalStream: a simulated device has no streams of other libraries; use "
+                "torch.cuda.Stream()"
+            )
+        self._queue = found.foreign_stream(stream_ptr)
 
 
 class Event:

@@ -127,6 +127,8 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
     cls = type(foreign[0])
     hook = cls.__torch_function__
     if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
+        if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
+            return STACK.modes[-1].indexing(run, *args)
         return overrides.as_class(run(*args), cls)
     return hook(getattr(Tensor, f"__{public.__name__}__"), tuple(type(f) for f in foreign), args, {})
 
@@ -420,7 +422,7 @@ _PLAIN = {
     public: FunctionType(run.__code__, {**globals(), "MODES": ()})
     for public, run in ((operator.getitem, getitem), (operator.setitem, setitem))
 }
-_PLAIN[operator.setitem].writes = True  # type: ignore[attr-defined]
+setattr(_PLAIN[operator.setitem], "writes", True)
 
 
 getitem.__name__ = getitem.__qualname__ = "__getitem__"

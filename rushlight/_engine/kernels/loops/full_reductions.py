@@ -53,10 +53,18 @@ class Full:
                 self.out, copy=False
             )
 
+        calls: dict[int, team.Call] = {}  # by the number of threads
+        of, count = dt.BY_NAME[self.partial].np, -(-n // CHUNK)
+
         def run(*arrays: Any) -> Any:
-            if (self.kernel.ready or self.kernel.decide(arrays)) and team.possible():
-                call, threads, partials = self.chunks(n)
+            threads = parallel.get_num_threads()
+            call = calls.get(threads)
+            if call is not None:
+                partials = np.empty(count, of)
                 call(threads, *arrays, partials)
+            elif (self.kernel.ready or self.kernel.decide(arrays)) and team.possible():
+                calls[threads], threads, partials = self.chunks(n)
+                calls[threads](threads, *arrays, partials)
             else:
                 partials = self._partials(n)
                 self._by_numpy([a.reshape(-1) for a in arrays], partials)

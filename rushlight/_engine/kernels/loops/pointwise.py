@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ Inputs = tuple[tuple[str, str], ...]
 PARALLEL = 1 << 17
 # The same for kernels that stand for a dozen ops.
 SHARED = 1 << 12
+# Elements up to which short rows are put together.
+_LONG = 1 << 11
 
 
 def work_dtype(dtypes: tuple[str, ...]) -> str:
@@ -72,11 +75,11 @@ class Pointwise(Tiered):
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
 
     @cached_property
-    def source(self) -> tuple[str, str]:  # type: ignore[override]
+    def source(self) -> tuple[str, str]:
         return "pointwise", self.meaning.text()
 
     @cached_property
-    def exact(self) -> bool:  # type: ignore[override]
+    def exact(self) -> bool:
         return same_bits(self.outputs, self.inputs, self.out_dtypes, self.work)
 
     def build(self) -> np.ufunc | None:
@@ -89,11 +92,69 @@ class Pointwise(Tiered):
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """The elements shared out over threads."""
-        if max(a.size for a in arrays) < PARALLEL and len({a.shape for a in arrays}) == 1:
-            return self(*arrays, out=out)
-        if out is None and len(self.out) == 1:
-            out = result_memory(arrays, self.out[0])
+        shape = arrays[0].shape
+        for a in arrays:
+            if a.size >= PARALLEL or a.shape != shape:
+                break
+        else:
+            return self.fn(*arrays) if out is None else self.fn(*arrays, out=out)
+        if len(self.out) == 1:
+            out = result_memory(arrays, self.out[0]) if out is None else out
+            if out is None:
+                out = np.empty(np.broadcast_shapes(*[a.shape for a in arrays]), self.out[0])
+            longer = _longer_rows(arrays, out)
+            if longer is not None:
+                *given, to = longer
+                parallel.split(self.fn, given, self.core, self.out, to, PARALLEL)
+                return out
         return parallel.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
+
+
+def _longer_rows(arrays: tuple[Any, ...], out: Array) -> list[Any] | None:
+    """Dense operands that lie alike as matrices of long rows, with what repeats along their short rows (one
+    number a channel, in channels last) laid out as such a row; None where that is not how they lie.
+
+    NumPy calls a loop once a row, which takes longer than a short row's arithmetic.
+    """
+    steps = tuple([s // out.itemsize for s in out.strides])
+    found = _tiling(out.shape, steps, tuple([a.shape for a in arrays]))
+    if found is None:
+        return None
+    order, times, rows = found
+    longer = []
+    for a in (*arrays, out):
+        if a.shape == out.shape:
+            if tuple([s // a.itemsize for s in a.strides]) != steps:
+                return None
+            longer.append(a.transpose(order).reshape(rows))
+        else:
+            longer.append(np.tile(a.reshape(-1), times) if a.size > 1 else a.reshape(()))
+    return longer
+
+
+@lru_cache(maxsize=1024)
+def _tiling(
+    shape: tuple[int, ...], steps: tuple[int, ...], given: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[int, ...], int, tuple[int, int]] | None:
+    """(dims from the slowest to the fastest, how many rows are one then, (rows, their length))."""
+    order = tuple(sorted(range(len(shape)), key=lambda d: (-steps[d], -shape[d])))
+    others = {s for s in given if s != shape}
+    if not order or not others or shape not in given or all(prod(s) == 1 for s in others):
+        return None
+    dense, extent = 1, shape[order[-1]]
+    for d in reversed(order):
+        if shape[d] > 1 and steps[d] != dense:
+            return None
+        dense *= shape[d]
+    for s in others:
+        wide = (1,) * (len(shape) - len(s)) + s
+        if prod(s) != 1 and (prod(s) != extent or wide[order[-1]] != extent):
+            return None
+    rows = dense // extent
+    times = 1
+    while rows % (2 * times) == 0 and 2 * times * extent <= _LONG:
+        times *= 2
+    return (order, times, (rows // times, times * extent)) if times >= 4 else None
 
 
 def _deliver(
@@ -150,5 +211,5 @@ def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:
             return
         kernel(*operands, out=tuple(results) if len(results) > 1 else results[0])
 
-    run.kernel = kernel if ready else None  # type: ignore[attr-defined]
+    setattr(run, "kernel", kernel if ready else None)
     return run

@@ -59,6 +59,8 @@ def torch_group_norm(
     return group_norm(input, num_groups, weight, bias, eps)
 
 
+# Elements up to which short rows are put together.
+_LONG = 1 << 11
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
 
@@ -358,8 +360,15 @@ def _by_own_moments(input, weight: Tensor | None, bias: Tensor | None, eps: floa
     shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
     if input.ndim > 3 and input.is_contiguous():
         flat = input.flatten(2)
-    center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
-    spread = total / (input.numel() // max(input.shape[1], 1))
+    count = input.numel() // max(input.shape[1], 1)
+    if has_channels_last(input.shape, input.stride()):
+        flat, times = _by_channel(input)
+        center = _folded(flat.sum(0), times) / count
+        total = _folded(ROWS["_squares_apart"](flat, center.repeat(times), (0,), False), times)
+        center, total = center.reshape(shape), total.reshape(shape)
+    else:
+        center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
+    spread = total / count
     return _scaled(input, center, spread + eps, weight, bias), center, spread
 
 
@@ -390,8 +399,28 @@ def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
         rows = _row_sums(grad.flatten(2), x.flatten(2), center.flatten(2))
         total, along = (t.sum(0).reshape(center.shape) for t in rows)
         return total, along
+    if all([has_channels_last(t.shape, t.stride()) for t in (x, grad)]):
+        (given, times), (x, _) = _by_channel(grad), _by_channel(x)
+        apart = given * (x - center.reshape(-1).repeat(times))
+        total, along = (_folded(t.sum(0), times).reshape(center.shape) for t in (given, apart))
+        return total, along
     dims = (0, *range(2, x.ndim))
     return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
+
+
+def _by_channel(x: Any) -> tuple[Any, int]:
+    """(N, C, *) in channels last as the matrix that it lies as, and how many places are one row of it: loops
+    over long rows are quicker.
+    """
+    channels = x.shape[1]
+    places = x.numel() // channels
+    times = math.gcd(places, 1 << max(0, (_LONG // channels).bit_length() - 1))
+    return x.permute(0, *range(2, x.ndim), 1).reshape(places // times, times * channels), times
+
+
+def _folded(sums: Any, times: int) -> Any:
+    """The channels' sums of such a matrix's."""
+    return sums.reshape(times, -1).sum(0)
 
 
 @composite(name="_row_sums", where=("aten",))

@@ -155,14 +155,16 @@ def _expanded(layout: Layout, sizes: tuple[int, ...]) -> Layout:
             f"provided ({len(sizes)}) must be greater or equal to the number of "
             f"dimensions in the tensor ({len(layout.sizes)})"
         )
-    out, strides = list(sizes), [0] * extra
-    for i, wanted in enumerate(sizes[:extra]):
-        if wanted < 0:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) isn't allowed in a "
-                f"leading, non-existing dimension {i}"
-            )
-    for i, (size, stride) in enumerate(zip(layout.sizes, layout.strides, strict=True), extra):
+    out, strides = list(sizes), [0] * len(sizes)
+    for i in range(len(sizes) - 1, -1, -1):
+        if i < extra:
+            if sizes[i] < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({sizes[i]}) isn't allowed in a "
+                    f"leading, non-existing dimension {i}"
+                )
+            continue
+        size, stride = layout.sizes[i - extra], layout.strides[i - extra]
         out[i] = size if sizes[i] == -1 else sizes[i]
         if size not in (1, out[i]):
             raise RuntimeError(
@@ -170,7 +172,7 @@ def _expanded(layout: Layout, sizes: tuple[int, ...]) -> Layout:
                 f"size ({size}) at non-singleton dimension {i}.  Target sizes: "
                 f"{list(sizes)}.  Tensor sizes: {list(layout.sizes)}"
             )
-        strides.append(stride if out[i] == size else 0)
+        strides[i] = stride if out[i] == size else 0
     return Layout(tuple(out), tuple(strides))
 
 

@@ -152,6 +152,9 @@ class TypedStorage:
 
     _share_filename_cpu_ = _share_fd_cpu_
 
+    def _write_file(self, *args: Any) -> None:
+        self._untyped_storage._write_file(*args)
+
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self._untyped_storage.nbytes()
 

@@ -36,7 +36,7 @@ class UntypedStorage:
         self._hold(flat if where is CPU else UntypedStorage._over(flat).cuda(where)._bytes())
 
     def _hold(self, flat: np.ndarray[Any, Any]) -> None:
-        self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU  # type: ignore[attr-defined]
+        self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU
         self._shared._bytes = flat
 
     @classmethod
@@ -175,6 +175,13 @@ class UntypedStorage:
         source._with_data()
         self[:] = source._bytes() if source.device == self.device else source.cpu()._bytes()
         return self
+
+    def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        """Write the bytes to an open file, behind the number of elements if save_size."""
+        self._with_data()
+        if save_size:
+            f.write((self.nbytes() // element_size).to_bytes(8, "little"))
+        f.write(self.cpu()._bytes().tobytes())
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes()

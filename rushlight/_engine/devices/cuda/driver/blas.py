@@ -31,11 +31,16 @@ _TYPES = {
     "complex128": (5, 5, 70),
 }
 _TF32 = 77
-_SCALARS = {0: ctypes.c_float, 1: ctypes.c_double, 4: ctypes.c_float * 2, 5: ctypes.c_double * 2}
+_SCALARS: dict[int, Any] = {
+    0: ctypes.c_float,
+    1: ctypes.c_double,
+    4: ctypes.c_float * 2,
+    5: ctypes.c_double * 2,
+}
 # Attributes: of a product, of a matrix, of a search.
-_TRANSA, _TRANSB, _EPILOGUE, _BIAS, _BIAS_TYPE = 3, 4, 7, 8, 26
+_TRANSA, _TRANSB, _EPILOGUE, _BIAS = 3, 4, 7, 8
 _BATCHES, _BATCH_STRIDE = 5, 6
-_WORKSPACE = 1
+_WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)
 _PLAIN, _WITH_BIAS = 1, 4
 # Bytes that a product may work in, for each stream: as PyTorch's are on Hopper, and on other cards.
 _ROOM, _ROOM_HOPPER = 8519680, 32 << 20
@@ -142,6 +147,11 @@ class _Matrix(NamedTuple):
     step: int
 
 
+def _alignment(a: DeviceArray) -> int:
+    """The largest power of two up to 256 that divides an array's address."""
+    return min(a.address & -a.address, 256)
+
+
 class Products:
     """A device's matrix products. RuntimeError where cuBLAS is not installed."""
 
@@ -195,7 +205,8 @@ class Products:
             return wide
         if not any(steps):
             return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        return wide.reshape(-1, *a.shape[-2:])  # type: ignore[no-any-return]
+        result: DeviceArray = wide.reshape(-1, *a.shape[-2:])
+        return result
 
     # --- products -------------------------------------------------------------------------------
 
@@ -217,13 +228,13 @@ class Products:
         _, result = self._seen(out)
         if bias is not None:
             bias = launches.contiguous(self.device, bias)
-        aligned = tuple([x.address % 16 == 0 for x in (one, two)])
+        aligned = tuple([_alignment(x) for x in (two, one, made, made)])
         key = of, left, right, result, bias is not None, aligned, PRODUCTS.allow_tf32
         plan = self._plans.get(key)
         self.device.alive()
         self.device.enter()
         if plan is None:
-            plan = self._plans[key] = self._plan(of, left, right, result, bias)
+            plan = self._plans[key] = self._plan(of, left, right, result, bias, aligned)
         if bias is not None:
             self._set("MatmulDesc", plan.product, _BIAS, ctypes.c_uint64(bias.address))
         stream = self.device.stream
@@ -241,7 +252,8 @@ class Products:
         found = self._rooms.get(stream)
         if found is None:
             found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
-        return found  # type: ignore[no-any-return]
+        result: DeviceArray = found
+        return result
 
     def _layout(self, matrix: _Matrix, kind: int) -> int:
         made = self._made("cublasLtMatrixLayoutCreate", kind, matrix.rows, matrix.columns, matrix.ld)
@@ -250,7 +262,9 @@ class Products:
             self._set("MatrixLayout", made, _BATCH_STRIDE, ctypes.c_int64(matrix.step))
         return made
 
-    def _plan(self, of: str, left: _Matrix, right: _Matrix, result: _Matrix, bias: Any) -> Plan:
+    def _plan(
+        self, of: str, left: _Matrix, right: _Matrix, result: _Matrix, bias: Any, aligned: tuple[int, ...]
+    ) -> Plan:
         kind, scale, compute = _TYPES[of]
         if of == "float32" and PRODUCTS.allow_tf32:
             compute = _TF32
@@ -260,10 +274,12 @@ class Products:
         self._set("MatmulDesc", product, _EPILOGUE, ctypes.c_uint32(_PLAIN if bias is None else _WITH_BIAS))
         if bias is not None:
             self._set("MatmulDesc", product, _BIAS, ctypes.c_uint64(bias.address))
-            self._set("MatmulDesc", product, _BIAS_TYPE, ctypes.c_int32(kind))
         layouts = self._layout(right, kind), self._layout(left, kind), self._layout(result, kind)
         search = self._made("cublasLtMatmulPreferenceCreate")
         self._set("MatmulPreference", search, _WORKSPACE, ctypes.c_uint64(self.size))
+        # Without these cuBLASLt takes addresses for multiples of 256, which those of views are not.
+        for attribute, size in zip(_ALIGNMENTS, aligned, strict=True):
+            self._set("MatmulPreference", search, attribute, ctypes.c_uint32(size))
         found, count = _Heuristic(), ctypes.c_int(0)
         of_b, of_a, of_c = layouts
         self._call(

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from rushlight._engine.devices.cuda.allocator import DriverOutOfMemory
 from rushlight._engine.names.absent_devices import AcceleratorError
@@ -106,7 +107,7 @@ ATTRIBUTES = {
 }
 
 
-class DriverError(AcceleratorError):
+class DriverError(AcceleratorError):  # type: ignore[misc]  # made at run time
     """What a function of the driver answers: `code` is its number."""
 
     code = 0
@@ -241,6 +242,12 @@ class Driver:
         found = ctypes.c_int()
         self("cuDeviceGetAttribute", ctypes.byref(found), ATTRIBUTES[name], index)
         return found.value
+
+    def uuid(self, index: int) -> str:
+        """A device's own number, as nvidia-smi writes it."""
+        room = (ctypes.c_uint8 * 16)()
+        self("cuDeviceGetUuid_v2", room, index)
+        return str(UUID(bytes=bytes(room)))
 
     def peers(self, one: int, two: int) -> bool:
         """Whether one device reads another's memory."""

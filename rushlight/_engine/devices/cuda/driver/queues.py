@@ -19,29 +19,29 @@ class Event:
         queue.device.enter()
         self.driver: Driver = driver
         self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
-        weakref.finalize(self, _destroyed, driver, "cuEventDestroy_v2", self.handle).atexit = False
+        given = _destroyed, queue.device, "cuEventDestroy_v2", self.handle
+        weakref.finalize(self, *given).atexit = False
         driver("cuEventRecord", self.handle, queue.handle)
 
 
-def _destroyed(driver: Driver, name: str, handle: int) -> None:
-    driver.raw(name)(handle)
+def _destroyed(device: Any, name: str, handle: int) -> None:
+    if not device.platform.forked:  # a child's handles are its parent's
+        device.driver.raw(name)(handle)
 
 
 class Queue:
-    """A stream. number: 0 for the default stream, else its handle."""
+    """A stream. number: 0 for the default stream, else its handle; None for a new one."""
 
     # Private to a graph's memory: what is freed there is not given back.
     kept = False
 
     def __init__(self, device: Any, number: int | None, priority: int) -> None:
         self.device, self.priority = device, priority
-        self.handle = 0
+        self.handle = number or 0
         if number is None:
             device.enter()
             self.handle = device.driver.handle("cuStreamCreateWithPriority", _NON_BLOCKING, priority)
-            weakref.finalize(
-                self, _destroyed, device.driver, "cuStreamDestroy_v2", self.handle
-            ).atexit = False
+            weakref.finalize(self, _destroyed, device, "cuStreamDestroy_v2", self.handle).atexit = False
         self.number = self.handle
 
     def run(self, until: Any = None) -> None:
@@ -107,4 +107,4 @@ class Moment:
     @property
     def handle(self) -> int:
         """The driver's."""
-        return self.mark.event.handle
+        return int(self.mark.event.handle)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from rushlight._engine.devices.cuda.array import DeviceArray, row_strides
 from rushlight._engine.devices.cuda.configuration import Card
 from rushlight._engine.devices.cuda.device import NOTHING, NotServed
-from rushlight._engine.devices.cuda.driver.library import NoDriver, driver as the_driver
+from rushlight._engine.devices.cuda.driver.library import ATTRIBUTES, NoDriver, driver as the_driver
 from rushlight._engine.devices.cuda.driver.modules import Modules
 from rushlight._engine.devices.cuda.driver.queues import Queue
 from rushlight._engine.devices.cuda.kernels import launches
@@ -47,6 +47,14 @@ def cards() -> tuple[Card, ...]:
         )
         for i in range(driver.count())
     )
+
+
+def attributes(index: int) -> dict[str, Any]:
+    """What the driver tells of a device, by the names that get_device_properties has."""
+    driver = the_driver()
+    told = ("processors", "l2")  # which a Card has under other names
+    found: dict[str, Any] = {n: driver.attribute(index, n) for n in ATTRIBUTES if n not in told}
+    return {**found, "uuid": driver.uuid(index)}
 
 
 class _Entered(threading.local):
@@ -138,6 +146,13 @@ class Real(Rows):
     def make_stream(self, number: int | None, priority: int) -> Queue:
         return Queue(self, number, priority)
 
+    def foreign_stream(self, handle: int) -> Queue:
+        found = next((q for q in self.streams if q.handle == handle), None)
+        if found is None:
+            found = Queue(self, handle, 0)
+            self.streams.append(found)
+        return found
+
     def synchronize(self) -> None:
         """Wait for all work of all streams; what failed in it is raised."""
         self.alive()
@@ -177,6 +192,7 @@ class Real(Rows):
         results: Sequence[DeviceArray],
         numbers: Sequence[int],
         what: str,
+        written: Collection[int] = (),
     ) -> None:
         self.alive()
         self.enter()
@@ -290,7 +306,7 @@ class Real(Rows):
         address = self.driver.handle("cuMemHostAlloc", array.nbytes, _PORTABLE)
         memory = (ctypes.c_uint8 * array.nbytes).from_address(address)
         weakref.finalize(memory, _freed, self, address).atexit = False
-        made: Array = np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+        made: Array = np.ndarray(array.shape, array.dtype, memoryview(memory), 0, array.strides)
         made[...] = array
         return made
 
@@ -356,8 +372,10 @@ class Real(Rows):
         self.driver("cuMemcpyHtoDAsync_v2", made.address, kept.ctypes.data, kept.nbytes, self.stream.handle)
         return made
 
-    def replay(self, graph: int, draws: Any, begins: dict[Any, int]) -> None:
-        """Launch an executable graph on the current stream."""
+    def replay(self, graph: int, numbers: Sequence[tuple[DeviceArray, Any]]) -> None:
+        """Launch an executable graph on the current stream, which reads these numbers."""
+        for array, given in numbers:
+            self._to_device(array, np.asarray(given, array.dtype), False)
         self.enter()
         self.driver("cuGraphLaunch", graph, self.stream.handle)
         if self.platform.blocking:
@@ -376,6 +394,8 @@ class Real(Rows):
 
 
 def _freed(device: Real, address: int) -> None:
+    if device.platform.forked:
+        return  # the parent's to free
     device.enter()
     device.driver.raw("cuMemFreeHost")(address)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rushlight._engine.core import dtype as dt
+from rushlight._engine.devices.cuda.kernels.reducing import wins
 from rushlight._engine.devices.cuda.kernels.targets import TARGETS, Thread
 from rushlight._engine.devices.cuda.kernels.writing import decomposed, offset_of, strided, told
 from rushlight._engine.kernels.emit.atom_code import LLVM, convert
@@ -99,6 +100,44 @@ def scan(how: str, of: str, result: str, rank: int, target: str) -> tuple[str, i
             found = combine(how, work, f.splat(kind, total.get()), value)
             total.set(f.op(f"extractelement {found!r}, i64 0"))
             store(f, found, f.at(bases[1], f.i64("mul", j, "%s1")), result)
+    f.emit("ret void")
+    f.finish()
+    return module.text(), f.barriers
+
+
+@lru_cache(maxsize=256)
+def ranks(of: str, descending: bool, rank: int, target: str) -> tuple[str, int]:
+    """(LLVM IR of @kernel, its barriers): how many elements of an element's line come before it; nan is the
+    greatest, equal ones keep their order.
+
+    A thread has an element, and reads its whole line. Pointers: the array, the ranks (int64). Numbers: `all`,
+    `n`, the strides along the dim in both, sizes of the lines' dims, their strides in both (bytes).
+    """
+    kind = storage_kind(of)
+    names = ["all", "n", "s0", "s1", *[f"d{i}" for i in range(rank)]]
+    names += [f"s{k}_{i}" for k in range(2) for i in range(rank)]
+    module = Module(fma=True)
+    f: Thread = TARGETS[target](module, "kernel", ["p0", "p1"], names)
+    f.begin()
+    first, step = f.place()
+    f.mark_early()
+    with strided(f, first, step, "%all") as i:
+        line = f.i64("udiv", i, "%n")
+        me = f.i64("sub", i, f.i64("mul", line, "%n"))
+        places = decomposed(f, line, [f"%d{k}" for k in range(rank)])
+        bases = [
+            f.at(f"%p{k}", offset_of(f, places, [f"%s{k}_{axis}" for axis in range(rank)])) for k in range(2)
+        ]
+        mine = f.load(kind, f.at(bases[0], f.i64("mul", me, "%s0")))
+        count = f.var("0")
+        with strided(f, "0", "1", "%n") as j:
+            other = f.load(kind, f.at(bases[0], f.i64("mul", j, "%s0")))
+            greater, less = wins(f, "max", of, other, mine), wins(f, "max", of, mine, other)
+            before, behind = (greater, less) if descending else (less, greater)
+            earlier = f.op(f"and i1 {f.i64('icmp slt', j, me)}, {f.op(f'xor i1 {behind}, true')}")
+            counts = f.op(f"or i1 {before}, {earlier}")
+            count.set(f.i64("add", count.get(), f.op(f"zext i1 {counts} to i64")))
+        f.store("i64", count.get(), f.at(bases[1], f.i64("mul", me, "%s1")))
     f.emit("ret void")
     f.finish()
     return module.text(), f.barriers

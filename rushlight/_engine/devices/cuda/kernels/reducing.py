@@ -175,7 +175,7 @@ def first_of(how: str, of: str, kept: int, target: str) -> tuple[str, int]:
         place = f.var("0")
         with strided(f, "1", "1", "%n") as j:
             given = f.load(storage, f.at(base, f.i64("mul", j, "%step")))
-            with f.when(_wins(f, how, of, given, best.get())):
+            with f.when(wins(f, how, of, given, best.get())):
                 best.set(given)
                 place.set(j)
         f.store(storage, best.get(), f.at("%p1", f.i64("mul", i, size)))
@@ -185,7 +185,7 @@ def first_of(how: str, of: str, kept: int, target: str) -> tuple[str, int]:
     return module.text(), f.barriers
 
 
-def _wins(f: Thread, how: str, of: str, new: str, old: str) -> str:
+def wins(f: Thread, how: str, of: str, new: str, old: str) -> str:
     """Whether a stored value is before another, not equal to it."""
     from rushlight._engine.kernels.emit.scalar_code import widen
 

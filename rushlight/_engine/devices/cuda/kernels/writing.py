@@ -133,7 +133,7 @@ class _Pointwise:
         for k, name in enumerate(self.bases):
             self._give(name, f.splat("i64", f.op(f"ptrtoint ptr %b{k} to i64")), True)
         for k, (name, d) in enumerate(self.values):
-            self._give(name, _from_bits(f, f"%x{k}", d), True)
+            self._give(name, from_bits(f, f"%x{k}", d), True)
         f.mark_early()
         with strided(f, first, step, "%n") as i:
             self._element(i)
@@ -218,7 +218,7 @@ def _places(f: Thread, i: str, coordinates: list[str], storage: Sequence[str], w
     return found
 
 
-def _from_bits(f: Thread, bits: str, d: str) -> Lane:
+def from_bits(f: Thread, bits: str, d: str) -> Lane:
     """A number of dtype d, given by its bits in an i64, in every lane."""
     kind = storage_kind(d)
     size = BITS[kind]
@@ -346,7 +346,7 @@ class _Rows:
             if node in self.known:
                 body.give(node, self.known[node])
             elif node.op == "in" and node.arg in self.given:
-                body.give(node, _from_bits(f, f"%x_{node.arg}", self.given[node.arg]))
+                body.give(node, from_bits(f, f"%x_{node.arg}", self.given[node.arg]))
             elif node.op == "in" and not plan.varies[node]:
                 k = self.names.index(node.arg)
                 body.give(node, load_scalar(f, self.bases[k], 0, self.storage[k]))

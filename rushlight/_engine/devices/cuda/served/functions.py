@@ -111,7 +111,7 @@ def _reduced(how: str) -> Callable[..., Any]:
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
-    ):
+    ) -> DeviceArray:
         from rushlight._engine.devices.cuda.served import reductions
 
         if out is not None or a.dtype.kind == "c" or (not a.size and how in ("max", "min")):
@@ -140,13 +140,13 @@ _NUMPY: dict[str, Any] = {"add": np.sum, "max": np.max, "min": np.min, "any": np
 
 def astype(
     backend: Any, a: DeviceArray, of: Any, order: str = "K", casting: str = "unsafe", copy: bool = True
-):
+) -> DeviceArray:
     """ndarray.astype."""
     of = np.dtype(of)
     if a.dtype == of and not copy:
         return a
     strides = tuple([s // a.itemsize * of.itemsize for s in a.strides]) if a.dense and order == "K" else None
-    made = backend.empty(a.shape, of, strides, poison=False)
+    made: DeviceArray = backend.empty(a.shape, of, strides, poison=False)
     launches.convert(backend, made, a)
     return made
 
@@ -190,7 +190,8 @@ def _filled(value: Any) -> Callable[..., Any]:
 
 
 def _full_like(backend: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
-    return _filled(value)(backend, a, dtype)  # type: ignore[no-any-return]
+    result: DeviceArray = _filled(value)(backend, a, dtype)
+    return result
 
 
 def _contiguous(backend: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:

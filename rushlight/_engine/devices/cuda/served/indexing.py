@@ -274,6 +274,41 @@ def _scatter_reduce(
     return _written(backend, _REDUCE[reduce], a, dim, index, src)
 
 
+def _slices(backend: Any, how: str, a: DeviceArray, dim: int, index: Any, source: Any) -> DeviceArray:
+    """A copy of `a` whose slices at `index` along a dim are combined with those of `source`, or a number."""
+    if not a.ndim or index.__class__ is not DeviceArray or index.ndim > 1:
+        raise NotServed("slices of no dims")
+    d = wrap_dim(dim, a.ndim)
+    shape = (*a.shape[:d], index.size, *a.shape[d + 1 :])
+    if source.__class__ is DeviceArray and source.ndim:
+        if source.shape != shape or source.dtype != a.dtype:
+            raise NotServed("a source of another shape or dtype")
+        given = source
+    else:
+        number = source if source.__class__ is DeviceArray else backend.brought(np.asarray(source, a.dtype))
+        given = _broadcast(functions.as_dtype(backend, number, a.dtype), shape)
+    steps = tuple([index.strides[0] if i == d and index.ndim else 0 for i in range(a.ndim)])
+    made = launches.copied(backend, a)
+    write_along(backend, how, made, d, index.relaid(shape, steps), given, shape, how == "set")
+    return made
+
+
+def _index_add(backend: Any, a: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> DeviceArray:
+    if alpha != 1:
+        source = functions.ufunc(backend, np.multiply, (source, alpha), {})
+    return _slices(backend, "add", a, dim, index, source)
+
+
+def _index_copy(backend: Any, a: Any, dim: int, index: Any, source: Any) -> DeviceArray:
+    return _slices(backend, "set", a, dim, index, source)
+
+
+def _index_fill(backend: Any, a: Any, dim: int, index: Any, value: Any) -> DeviceArray:
+    if getattr(value, "ndim", 0):
+        raise NotServed("a value of some dims")
+    return _slices(backend, "set", a, dim, index, value)
+
+
 # --- losses ---------------------------------------------------------------------------------------
 
 
@@ -321,5 +356,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "scatter": _scatter,
     "scatter_add": _scatter_add,
     "scatter_reduce": _scatter_reduce,
+    "index_add": _index_add,
+    "index_copy": _index_copy,
+    "index_fill": _index_fill,
     "_nll": _nll,
 }

@@ -74,6 +74,23 @@ def _flip(backend: Any, a: DeviceArray, dims: Any) -> DeviceArray:
     return made
 
 
+def _roll(backend: Any, a: DeviceArray, shifts: Any, dims: Any = ()) -> DeviceArray:
+    steps, axes = as_tuple(shifts), as_tuple(() if dims is None else dims)
+    if not axes and len(steps) == 1:
+        flat = launches.contiguous(backend, a).reshape(-1)
+        return _rolled(backend, flat, steps[0], 0).reshape(a.shape)  # type: ignore[no-any-return]
+    if len(steps) != len(axes) or not steps or not a.ndim:
+        raise NotServed("shifts and dims that do not fit")
+    for step, d in zip(steps, axes, strict=True):
+        a = _rolled(backend, a, step, wrap_dim(d, a.ndim))
+    return a
+
+
+def _rolled(backend: Any, a: DeviceArray, step: int, d: int) -> DeviceArray:
+    before, kept = (slice(None),) * d, -step % max(a.shape[d], 1)
+    return functions.concatenate(backend, [a[(*before, slice(kept, None))], a[(*before, slice(kept))]], d)
+
+
 def _repeat(backend: Any, a: DeviceArray, repeats: Any) -> DeviceArray:
     times = as_tuple(repeats)
     if len(times) < a.ndim or any(t < 0 for t in times):
@@ -168,6 +185,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "_stack": _stack,
     "flip": _flip,
     "repeat": _repeat,
+    "roll": _roll,
     "constant_pad_nd": _pad,
     "masked_fill": _masked_fill,
     "tril": _triangle(False),

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.errors import wrap_dim
 from rushlight._engine.core.results import named
@@ -13,7 +15,7 @@ from rushlight._engine.devices.cuda.array import DeviceArray
 from rushlight._engine.devices.cuda.device import NotServed
 from rushlight._engine.devices.cuda.kernels import launches, lines
 from rushlight._engine.devices.cuda.kernels.sources import Source
-from rushlight._engine.devices.cuda.served import functions
+from rushlight._engine.devices.cuda.served import functions, indexing
 from rushlight._engine.devices.cuda.served.reductions import first_of
 
 
@@ -76,6 +78,60 @@ def _scan(how: str) -> Callable[..., Any]:
     return serve
 
 
+# From how many elements on a line is not put in order: its ranks take the square of them.
+LONGEST = 1 << 16
+
+
+def _order(backend: Any, a: DeviceArray, d: int, descending: bool) -> DeviceArray:
+    """Where the elements of each line along a dim are, in their order."""
+    _real(a)
+    n = a.shape[d]
+    if n > LONGEST:
+        raise NotServed(f"an order of more than {LONGEST} elements")
+    others = [i for i in range(a.ndim) if i != d]
+    rank = backend.empty(a.shape, np.dtype(np.int64), None, poison=False)
+    kernel = Source(
+        lines.ranks,
+        (dt.from_numpy_dtype(a.dtype).name, descending, len(others)),
+        2,
+        4 + 3 * len(others),
+    )
+    numbers = [a.size, n, a.strides[d], rank.strides[d], *[a.shape[i] for i in others]]
+    numbers += [x.strides[i] for x in (a, rank) for i in others]
+    backend.launch(kernel, backend.grid(a.size), (a,), (rank,), numbers, "ranks")
+    order: DeviceArray = backend.empty(a.shape, np.dtype(np.int64), None, poison=False)
+    line = backend.kept(("numbers", n), lambda: np.arange(n))
+    steps = tuple([8 if i == d else 0 for i in range(a.ndim)])
+    indexing.write_along(backend, "set", order, d, rank, line.relaid(a.shape, steps), a.shape)
+    return order
+
+
+def _taken(backend: Any, a: DeviceArray, d: int, order: DeviceArray) -> DeviceArray:
+    kept = [(i, i) for i in range(a.ndim) if i != d]
+    return indexing.read_at(backend, a, [(d, order)], kept, order.shape, "sort", False)
+
+
+def _sort(backend: Any, a: DeviceArray, dim: int = -1, descending: bool = False, stable: Any = False) -> Any:
+    if not a.ndim or not a.flags.c_contiguous:
+        raise NotServed("an order of such an array")
+    d = wrap_dim(dim, a.ndim)
+    order = _order(backend, a, d, descending)
+    return named("sort")(_taken(backend, a, d, order), order)
+
+
+def _topk(
+    backend: Any, a: DeviceArray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Any:
+    if not a.ndim:
+        raise NotServed("a number")
+    d = wrap_dim(dim, a.ndim)
+    if not 0 < k <= a.shape[d]:
+        raise NotServed("so many elements")
+    order = _order(backend, a, d, largest)[(slice(None),) * d + (slice(k),)]
+    order = launches.contiguous(backend, order)
+    return named("topk")(_taken(backend, a, d, order), order)
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "_max_dim": _along("max"),
     "_min_dim": _along("min"),
@@ -83,4 +139,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "argmin": _position("min"),
     "cumsum": _scan("add"),
     "cumprod": _scan("mul"),
+    "sort": _sort,
+    "topk": _topk,
 }

@@ -61,7 +61,8 @@ def _columns(
     stride, padding, dilation = how
     n, c = x.shape[:2]
     if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
-        return launches.contiguous(backend, x).reshape(n, groups, c // groups, math.prod(out))
+        found: DeviceArray = launches.contiguous(backend, x).reshape(n, groups, c // groups, math.prod(out))
+        return found
     x = _padded(backend, x, [(p, p) for p in padding])
     steps = x.strides[2:]
     view = x.relaid(
@@ -72,7 +73,8 @@ def _columns(
             *[s * t for s, t in zip(steps, stride, strict=True)],
         ),
     )
-    return launches.copied(backend, view).reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
+    sizes = n, groups, c // groups * math.prod(kernel), math.prod(out)
+    return launches.copied(backend, view).reshape(*sizes)  # type: ignore[no-any-return]
 
 
 def _add_windows(

@@ -1,0 +1,115 @@
+"""Members of Enums in scripted functions: compared, handed in and out, their names and values, and loops."""
+
+from __future__ import annotations
+
+import io
+from enum import Enum, IntEnum
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+
+
+class Color(Enum):
+    """Two colours."""
+
+    RED = 1
+    GREEN = 2
+
+
+class Other(Enum):
+    """The same, by another name."""
+
+    RED = 1
+
+
+class Level(IntEnum):
+    """Numbers that are names."""
+
+    LOW = 3
+    HIGH = 7
+
+
+class Mixed(Enum):
+    """Values of two types."""
+
+    NUMBER = 1
+    TEXT = "one"
+
+
+def is_red(c: Color) -> bool:
+    return c == Color.RED and c is Color.RED and c != Color.GREEN
+
+
+def chosen(x: int) -> Color:
+    if x > 0:
+        return Color.RED
+    return Color.GREEN
+
+
+def told(c: Color) -> str:
+    return f"{c.name} {c.value}"
+
+
+def values() -> list[int]:
+    out = [Level.LOW.value]
+    for c in Color:
+        out.append(c.value)
+    return out
+
+
+def highest(level: Level) -> bool:
+    return level == Level.HIGH
+
+
+class Painter(nn.Module):
+    """A module that holds a member."""
+
+    def __init__(self, color: Color) -> None:
+        super().__init__()
+        self.color = color
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.color == Color.RED:
+            return x * self.color.value
+        return -x
+
+
+def test_members_go_in_and_out() -> None:
+    script = torch.jit.script
+    assert script(is_red)(Color.RED) and not script(is_red)(Color.GREEN)
+    assert [script(chosen)(x) for x in (1, 0)] == [Color.RED, Color.GREEN]
+    assert script(told)(Color.GREEN) == "GREEN 2" and script(values)() == [3, 1, 2]
+    assert script(highest)(Level.HIGH) and not script(highest)(Level.LOW)
+    with pytest.raises(RuntimeError, match="Expected a value of type"):
+        script(is_red)(1)
+
+
+def test_members_of_others_are_not_equal() -> None:
+    def alike(c: Color) -> bool:
+        return c == Other.RED
+
+    assert not torch.jit.script(alike)(Color.RED) and torch.jit.script(Color) is Color
+
+
+def test_modules_hold_members() -> None:
+    x = torch.ones(2)
+    assert torch.jit.script(Painter(Color.RED))(x).tolist() == [1, 1]
+    assert torch.jit.script(Painter(Color.GREEN))(x).tolist() == [-1, -1]
+
+
+def test_what_is_refused() -> None:
+    def of_mixed(m: Mixed) -> int:
+        return m.value
+
+    with pytest.raises(RuntimeError, match="Could not unify type list"):
+        torch.jit.script(of_mixed)
+
+    def of_none(c: Color) -> bool:
+        return c == Color.PURPLE  # type: ignore[attr-defined]
+
+    with pytest.raises(RuntimeError, match="has no attribute 'PURPLE'"):
+        torch.jit.script(of_none)
+    with pytest.raises(RuntimeError, match="it has members of an Enum"):
+        torch.jit.save(torch.jit.script(chosen), io.BytesIO())
