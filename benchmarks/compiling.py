@@ -62,8 +62,10 @@ def compiled_mlp_wide(torch: Any) -> Call:
 def _char_gpt(torch: Any) -> tuple[Any, Any, Any, Any]:
     # The example says `import torch`: the worker has made that name mean the module under test.
     spec = importlib.util.spec_from_file_location("char_gpt", EXAMPLES / "char_gpt.py")
-    example = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    spec.loader.exec_module(example)  # type: ignore[union-attr]
+    if spec is None or spec.loader is None:
+        raise ImportError("examples/char_gpt.py is not there")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
     sys.modules["char_gpt"] = example  # PyTorch's compiler imports it by name
     model = example.GPT(96, 64, dropout=0.1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True)

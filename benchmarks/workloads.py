@@ -137,8 +137,10 @@ def cnn_step(torch: Any) -> Callable[[], Any]:
 def char_gpt_step(torch: Any) -> Callable[[], Any]:
     # The example says `import torch`: the worker has made that name mean the module under test.
     spec = importlib.util.spec_from_file_location("char_gpt", EXAMPLES / "char_gpt.py")
-    example = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    spec.loader.exec_module(example)  # type: ignore[union-attr]
+    if spec is None or spec.loader is None:
+        raise ImportError("examples/char_gpt.py is not there")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
     model = example.GPT(96, 64, dropout=0.1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1)
     data = torch.randint(96, (100_000,))

@@ -1284,6 +1284,9 @@ def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | Se
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+@overload
+def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Any:
+    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1) -> Tensor:
     """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
 def norm(input: Tensor, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1696,6 +1699,9 @@ def unique(input: Tensor, sorted: _bool = True, return_counts: _bool = False, di
 def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
     """The different elements in order (slices, with dim), where each element went, and counts."""
 @overload
+def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+    """The different elements in order (slices, with dim), where each element went, and counts."""
+@overload
 def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
     """The elements (slices, with dim) without those that equal their predecessor."""
 @overload
@@ -1703,6 +1709,9 @@ def unique_consecutive(input: Tensor, return_counts: _bool = False, dim: _int | 
     """The elements (slices, with dim) without those that equal their predecessor."""
 @overload
 def unique_consecutive(input: Tensor, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
+    """The elements (slices, with dim) without those that equal their predecessor."""
+@overload
+def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The elements (slices, with dim) without those that equal their predecessor."""
 def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
     """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""

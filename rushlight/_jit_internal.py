@@ -41,7 +41,7 @@ BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls(
 
 def _copy_to_script_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a method that a scripted module takes over as it is."""
-    fn._torchscript_modifier = FunctionModifiers.COPY_TO_SCRIPT_WRAPPER  # type: ignore[attr-defined]
+    setattr(fn, "_torchscript_modifier", FunctionModifiers.COPY_TO_SCRIPT_WRAPPER)
     return fn
 
 

@@ -212,8 +212,8 @@ def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
         place += flat.size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    whole = [len(text).to_bytes(8, "little") + text, *pieces]
-    sums = beside(lambda: [*map(zlib.crc32, whole)])
+    whole: list[Any] = [len(text).to_bytes(8, "little") + text, *pieces]
+    sums = beside(lambda: [zlib.crc32(piece) for piece in whole])
     _write(path, whole)
     head, *data = sums()
     table = {name: [*entry, checksum] for (name, entry), checksum in zip(table.items(), data)}

@@ -43,7 +43,7 @@ def _declare(torch: Any) -> None:
     text = registered.read_text(encoding="utf-8") if registered.exists() else ""
     for name in sorted(set(re.findall(r"register_meta\(\"(\w+)\"\)|torchvision::(\w+)", text)), key=str):
         library.define(f"{''.join(name)}(Tensor input) -> Tensor")
-    _declare.library = library  # type: ignore[attr-defined]
+    setattr(_declare, "library", library)
 
 
 def attribute(name: str) -> Any:

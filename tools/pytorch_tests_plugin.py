@@ -254,7 +254,7 @@ def _skip_test_library() -> None:
         if Path(path).name != "libtorchbind_test.so":
             refused(path)
 
-    ops.load_library = load_library  # type: ignore[attr-defined]
+    setattr(ops, "load_library", load_library)
 
 
 def supply_older(source: str) -> None:

@@ -87,7 +87,10 @@ def function_lines(
         file = getattr(sys.modules.get(module), "__file__", None) or __file__
         module = module if module in sys.modules else scope.module
     typed = []
-    for i, p in enumerate(inspect.signature(function).parameters.values()):
+    given = list(inspect.signature(function).parameters.values())
+    if name == "__repr__":  # checkers take no keywords of such methods to be the same in a subclass
+        given = given[:1]
+    for i, p in enumerate(given):
         if i == 0 and bound:
             typed.append((p, ""))
             continue

@@ -141,6 +141,11 @@ def parameter_type(p: Param, known: list[tuple[list[tuple[str, str, bool]], str]
     return _union(*(found or [str(word)]), *nothing)
 
 
+# Pools that keep a size of the input where None is asked for, which schemas do not say.
+_KEEPING_SIZES = frozenset(f"adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (2, 3))
+_SIZES_OR_NONE = "int | Sequence[int | None] | None"
+
+
 def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> list[str]:
     """The declaration of an op under one public name, with an overload for each of its forms."""
     method = space == "Tensor"
@@ -151,6 +156,8 @@ def op_lines(scope: Scope, row: Row, space: str, name: str, variant: str) -> lis
         params.append(Param("out", "Tensor | None", None, True))
     doc = f"In-place version of {row.name}." if writes else row.doc
     typed = [(p, parameter_type(p, known)) for p in sorted(params, key=_late)]
+    if row.name in _KEEPING_SIZES:
+        typed = [(p, _SIZES_OR_NONE if p.name == "output_size" else kind) for p, kind in typed]
     overloads = [("Tensor", typed)] if writes else list(_overloads(row, method, typed, known))
     spelled = [made for kind, ps in overloads for each in _lists(ps) for made in _spread(each, kind)]
     lines: list[str] = []
@@ -194,6 +201,7 @@ def _overloads(row: Row, method: bool, typed: list[tuple[Param, str]], known: An
         for entry in flagged:
             flag, _, kind = entry.partition(": ")
             yield kind, list(_flagged(typed, flag.split("=")[0], flags))
+        yield "Any", typed  # a flag whose value is not known here
         return
     for shared in (apart := _apart(typed, known)):
         if not method or shared[0][0][0] == typed[0][0].name:

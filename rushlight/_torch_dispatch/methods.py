@@ -190,7 +190,7 @@ def _telling(name: str) -> Callable[..., Any]:
             return tell(plain, self, *args, **kwargs)
         return plain(self, *args, **kwargs)
 
-    method.tells = True  # type: ignore[attr-defined]
+    setattr(method, "tells", True)
     return method
 
 
@@ -227,4 +227,5 @@ def adopt(cls: type) -> None:
         if name not in cls.__dict__ and getattr(cls, name) in (_plain(name), getattr(Tensor, name)):
             setattr(cls, name, _telling(name))
     if getattr(cls, "data", None) is Tensor.data:
-        cls.data = property(cls.detach, Tensor.data.fset)  # type: ignore[attr-defined]
+        detach, write = getattr(cls, "detach"), getattr(Tensor.data, "fset")
+        setattr(cls, "data", property(detach, write))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -262,7 +261,8 @@ class DistributedDataParallel(Module, Joinable):
                 "process group. That is, when you have called init_process_group and have not "
                 "passed process_group argument to DDP constructor"
             )
-        state: Any = copy.copy(super().__getstate__())
+        given: Any = super().__getstate__()
+        state: dict[str, Any] = dict(given)
         del state["process_group"], state["reducer"]
         return state
 

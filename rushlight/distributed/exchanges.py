@@ -81,7 +81,8 @@ def gather(
 
     def steps(group: ProcessGroup, root: int, outputs: list[Tensor]) -> Steps:
         whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype, device="cpu")
-        yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if outputs else None, root)
+        into: Any = Buffer(whole).array if outputs else None
+        yield group.wire.gather(Buffer(tensor).array, into, root)
         hand_out(whole, outputs)
 
     return _rooted("gather", tensor, gather_list, dst, group, group_dst, async_op, steps)
@@ -99,7 +100,8 @@ def scatter(
 
     def steps(group: ProcessGroup, root: int, inputs: list[Tensor]) -> Steps:
         buffer = Buffer(tensor, load=False)
-        yield group.wire.scatter(Buffer(joined(inputs)).array if inputs else None, buffer.array, root)
+        source: Any = Buffer(joined(inputs)).array if inputs else None
+        yield group.wire.scatter(source, buffer.array, root)
         buffer.store()
 
     return _rooted("scatter", tensor, scatter_list, src, group, group_src, async_op, steps)

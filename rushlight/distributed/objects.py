@@ -37,7 +37,8 @@ def _gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> S
     if root is None:
         yield wire.allgather(padded, rows)
     else:
-        yield wire.gather(padded, rows if wire.rank == root else None, root)
+        into: Any = rows if wire.rank == root else None
+        yield wire.gather(padded, into, root)
     if root is None or wire.rank == root:
         found[:] = [pickle.loads(row[:size].tobytes()) for row, size in zip(rows, sizes)]
 

@@ -245,7 +245,8 @@ class Reducer:
         self.expecting = self.unfinished = False
         used = [True] * len(self.params)
         if self.find_unused and not self.static:
-            self.sent.wait()
+            sent: Any = self.sent
+            sent.wait()
             used = self.union.bool().tolist()
             self._tell_unneeded()
         elif self.counts is not None:

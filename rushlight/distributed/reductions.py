@@ -27,13 +27,15 @@ class RedOpType(enum.IntEnum):
 
 class _ReduceOpType(type):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
-    RedOpType = RedOpType
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, RedOpType)
 
     def __call__(cls, op: Any) -> RedOpType:
         return RedOpType(op)
+
+
+setattr(_ReduceOpType, "RedOpType", RedOpType)
 
 
 class ReduceOp(metaclass=_ReduceOpType):

@@ -318,7 +318,7 @@ class Overload:
                 raise
             rest = [p.name for p in self._schema.arguments[1:] if p.name != "generator"]
             return lambda self, **given: method(self, *[given[n] for n in rest])
-        call = (
+        call: Any = (
             (lookup("Tensor", name) or lookup("nn.functional", name))
             if self._schema.writes
             else function(row)
@@ -576,7 +576,8 @@ class Packet:
     def __getattr__(self, overload: str) -> Any:
         if overload.startswith("__"):  # what Python asks for, also of a packet that is being made
             raise AttributeError(f"'OpOverloadPacket' object has no attribute '{overload}'")
-        found = overloads(self._name).get(overload) or recorded(self._name).get(overload, self._function)
+        known: dict[str, Any] = recorded(self._name)
+        found = overloads(self._name).get(overload) or known.get(overload, self._function)
         if found is None:
             raise AttributeError(
                 f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'"

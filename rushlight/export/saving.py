@@ -371,9 +371,9 @@ def _kept(graph: Graph, node: Node, outputs: list[Any], keep: Any) -> None:
 
 
 def _symbol(name: str, bounds: dict[str, Any]) -> Symbol:
-    high = bounds["max_val"]
-    low, high = int(bounds["min_val"] or 0), UNBOUNDED if high is None else int(high)
-    given = Dim(told.identifier(name), min=low, max=None if high == UNBOUNDED else max(high, low + 1))
+    most = bounds["max_val"]
+    low = int(bounds["min_val"] or 0)
+    given = Dim(told.identifier(name), min=low, max=None if most is None else max(int(most), low + 1))
     return Symbol(name, 2, given)
 
 

@@ -276,7 +276,7 @@ def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]
             found.append(times(found[-1], n))
         return tuple(found[::-1][: len(shape)])
     columns = zip(*(v._stride for v in values), strict=True)
-    return tuple(column[0] if (found := fitted(column, at)) is None else found for column in columns)
+    return tuple(column[0] if (size := fitted(column, at)) is None else size for column in columns)
 
 
 class _Sizes:
@@ -378,7 +378,8 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     def opened(row: Any, found: Any) -> bool:
         return found is None or wanted is None or found[0]._schema.name in wanted
 
-    return recorded(program.module(check_guards=False), *program.example_inputs, None, opened, program)
+    args, kwargs = program.example_inputs
+    return recorded(program.module(check_guards=False), args, kwargs, None, opened, program)
 
 
 def recorded(

@@ -224,4 +224,4 @@ for _name in names.MAGIC:
     _operator(_name, False)
     if _name in names.REFLECTABLE:
         _operator(_name, True)
-Proxy.__hash__ = object.__hash__
+setattr(Proxy, "__hash__", object.__hash__)

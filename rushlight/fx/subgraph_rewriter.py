@@ -58,7 +58,8 @@ class _Matcher:
 
     def matches(self, graph: Graph) -> list[InternalMatch]:
         """All that do not overlap, in order."""
-        found, taken = [], set()
+        found: list[InternalMatch] = []
+        taken: set[Any] = set()
         for pairs in self._from(0, {}, list(graph.nodes)) if self.anchors else ():
             inner = {gn: pn for pn, gn in pairs.items() if pn.op != "placeholder"}
             closed = all(

@@ -57,11 +57,14 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 @contextmanager
 def _opened(folder: str) -> Iterator[Any]:
     """The module hubconf.py of a folder, which may import what lies beside it."""
-    spec = importlib.util.spec_from_file_location("hubconf.py", os.path.join(folder, "hubconf.py"))
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    file = os.path.join(folder, "hubconf.py")
+    spec = importlib.util.spec_from_file_location("hubconf.py", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"hub: {file} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(module)  # type: ignore[union-attr]
+        spec.loader.exec_module(module)
         yield module
     finally:
         sys.path.remove(folder)

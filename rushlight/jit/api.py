@@ -69,8 +69,8 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
             compiled.append(script(fn))
         return compiled[0](*args, **kwargs)
 
-    wrapper.__original_fn = fn  # type: ignore[attr-defined]
-    wrapper.__script_if_tracing_wrapper = fn  # type: ignore[attr-defined]
+    setattr(wrapper, "__original_fn", fn)
+    setattr(wrapper, "__script_if_tracing_wrapper", fn)
     return wrapper
 
 

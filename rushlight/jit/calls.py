@@ -87,7 +87,7 @@ class Calls(Indexing):
                 empty: Any = ast.List([], ast.Load()) if function.object is list else ast.Dict([], [])
                 return self.sugar(ast.copy_location(empty, node), wanted)
             if function.object is list and len(node.args) == 1 and self.counts(node.args[0]):
-                return self.at_ListComp(_each(node.args[0]))
+                return getattr(self, "at_ListComp")(_each(node.args[0]))
         if isinstance(function, Builtin) and function.kind == "prim::tolist":
             return self.call_tolist(function.args[0], wanted, node)
         args = [x for a in node.args for x in self.spread(a)]

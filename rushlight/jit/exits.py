@@ -75,7 +75,7 @@ class _Exits:
         if isinstance(node, ast.Return):
             value = node.value or ast.copy_location(ast.Constant(None), node)
             result = _set(RESULT, value, node)
-            result.is_return = True  # type: ignore[attr-defined]
+            setattr(result, "is_return", True)
             return [
                 result,
                 *([_flag(RETURNED, True, node), _flag(self.broken[-1], True, node)] if loop else []),

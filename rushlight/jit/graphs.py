@@ -7,6 +7,7 @@ these.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -87,7 +88,7 @@ class Type:
         """A class's name."""
         return str(self._type).rpartition(".")[2]
 
-    def _tensor(self, name: str) -> Any:
+    def _tensor(self, name: builtins.str) -> Any:
         if self._type != TENSOR:
             raise AttributeError(f"'{_kind(self._type)}' object has no attribute '{name}'")
         return self._example

@@ -524,7 +524,7 @@ def class_type(cls: type) -> ClassType:
     if cls not in _classes:
         made = _classes[cls] = ClassType(unique(qualified(cls)), python=cls)
         made.compile = lambda name: compile_method(made, name)
-        cls._type = made  # type: ignore[attr-defined]
+        setattr(cls, "_type", made)
         for name, note in inspect.get_annotations(cls).items():
             made.fields[name] = from_python(
                 note

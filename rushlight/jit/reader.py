@@ -286,7 +286,7 @@ class Archive:
         owner = ClassType(unique(qualname), base in _MODULES, python=None)
         owner.python = None if owner.is_module else type(tree.name, (), {"_type": owner})
         self._found[qualname] = Known(owner)
-        owner.trees = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
+        setattr(owner, "trees", {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)})
         owner.compile = lambda name: self._method(owner, name, source)
         self._fields(owner, tree, compiler)
 

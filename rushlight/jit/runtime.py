@@ -353,12 +353,12 @@ def listed(x: Any, wanted: str) -> Any:
 
 def unique_dim(x: Any, dim: int, in_order: bool = True, inverse: bool = False, counts: bool = False) -> Any:
     """torch.unique over one dim, with all three results."""
-    return torch.unique(x, in_order, True, True, dim)  # type: ignore[call-overload] # by position
+    return torch.unique(x, in_order, True, True, dim)  # by position
 
 
 def unique_consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None) -> Any:
     """torch.unique_consecutive; two more tensors behind the result, empty where they were not asked for."""
-    found: Any = torch.unique_consecutive(x, inverse, counts, dim)  # type: ignore[call-overload]
+    found: Any = torch.unique_consecutive(x, inverse, counts, dim)
     parts = list(found) if isinstance(found, tuple) else [found]
     result, nothing = parts.pop(0), torch.empty(0, dtype=torch.int64)
     return result, parts.pop(0) if inverse else nothing, parts.pop(0) if counts else nothing

@@ -19,12 +19,16 @@ from typing import Any
 import rushlight as torch
 from rushlight._engine.core.pytree import broadcast, flatten
 from rushlight._engine.dispatch.interpreters import MODES, STACK
+from rushlight._engine.ops.signature import REQUIRED
 from rushlight.autograd import Function
-from rushlight.export.overloads import REQUIRED, Schema, fits, overloads, parsed
+from rushlight.export.overloads import Schema, fits, overloads, parsed
 from rushlight.ops import NAMESPACES
 
 with open(os.path.join(os.path.dirname(__file__), "keys.tsv"), encoding="utf-8") as _file:
-    DispatchKey, Tag = (Enum(name, members) for name, members in map(str.split, _file, ["\t"] * 2))
+    _keys_line, _tags_line = [line.split("\t") for line in _file]
+_make_enum: Any = Enum
+DispatchKey: Any = _make_enum("DispatchKey", _keys_line[1])
+Tag: Any = _make_enum("Tag", _tags_line[1])
 
 
 class _Call(Function):
@@ -50,8 +54,8 @@ class _Call(Function):
                 "was registered. Please use register_autograd to add one."
             )
         found, nothing = ctx.op._backward(ctx, *grads), ctx.tree.unflatten([None] * ctx.tree.num_leaves)
-        grads = broadcast((found if isinstance(found, tuple) else (found,), nothing[1]), ctx.tree)
-        return None, None, None, *(grads or ())
+        spread = broadcast((found if isinstance(found, tuple) else (found,), nothing[1]), ctx.tree)
+        return None, None, None, *(spread or ())
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, op: Any, tree: Any, given: Any, *leaves: Any) -> Any:
@@ -74,8 +78,13 @@ class CustomOpDef:
     """
 
     def __init__(self, name: str, overloads: dict[str, CustomOpDef]) -> None:
-        self._name, self._overloads, self._kernels, self._opaque = name, overloads, {}, False
-        self._schema = self._signature = self._backward = self._setup_context = self._vmap = None
+        self._name, self._overloads, self._opaque = name, overloads, False
+        self._kernels: dict[str, Callable[..., Any]] = {}
+        self._schema: Any = None
+        self._signature: Any = None
+        self._backward: Any = None
+        self._setup_context: Any = None
+        self._vmap: Any = None
 
     def _compute(self, leaves: Any, args: Any, named: Any) -> Any:
         meta = any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in leaves)
@@ -367,7 +376,7 @@ class Library:
 
 
 @singledispatch
-def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any = ()) -> Any:
     """The op of a name and a signature: define("mylib::sin", "(Tensor x) -> Tensor").
 
     define(library, "sin(Tensor x) -> Tensor") is a decorator, too, of its function.
@@ -377,7 +386,7 @@ def define(qualname: Any, schema: str, *, lib: Library | None = None, tags: Any 
 
 
 @define.register
-def _(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
+def _define_in(lib: Library, schema: str, alias_analysis: str = "") -> Callable[..., Any]:
     result: Callable[..., Any] = impl(lib, lib.define(schema, alias_analysis))
     return result
 
@@ -392,7 +401,7 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
 
 
 @impl.register
-def _(lib: Library, name: str, dispatch_key: str = "") -> Callable[..., Any]:
+def _impl_in(lib: Library, name: str, dispatch_key: str = "") -> Callable[..., Any]:
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         lib.impl(name, fn, dispatch_key)
         return fn

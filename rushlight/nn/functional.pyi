@@ -38,9 +38,9 @@ def upsample_nearest(input: Tensor, size: Sequence[int] | int | None = None, sca
     """Deprecated: use interpolate."""
 def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
     """The mean of windows that divide the last 1 dims into output_size parts."""
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
     """The mean of windows that divide the last 2 dims into output_size parts."""
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
     """The mean of windows that divide the last 3 dims into output_size parts."""
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: Literal[False] = False) -> Tensor:
@@ -48,21 +48,30 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 1 dims into output_size parts."""
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
+    """The maximum of windows that divide the last 1 dims into output_size parts."""
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 1 dims into output_size parts, and its place."""
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int], return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: Literal[False] = False) -> Tensor:
     """The maximum of windows that divide the last 2 dims into output_size parts."""
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that divide the last 2 dims into output_size parts."""
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> Any:
     """The maximum of windows that divide the last 2 dims into output_size parts."""
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 2 dims into output_size parts, and its place."""
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int], return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: Literal[False] = False) -> Tensor:
     """The maximum of windows that divide the last 3 dims into output_size parts."""
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that divide the last 3 dims into output_size parts."""
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> Any:
     """The maximum of windows that divide the last 3 dims into output_size parts."""
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of windows that divide the last 3 dims into output_size parts, and its place."""
@@ -148,6 +157,9 @@ def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], outpu
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of the last 2 dims (with its place, if return_indices)."""
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
+    """The maximum of drawn windows of the last 2 dims (with its place, if return_indices)."""
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of the last 2 dims (with its place, if return_indices)."""
 @overload
@@ -155,6 +167,9 @@ def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], outpu
     """The maximum of drawn windows of the last 3 dims (with its place, if return_indices)."""
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """The maximum of drawn windows of the last 3 dims (with its place, if return_indices)."""
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The maximum of drawn windows of the last 3 dims (with its place, if return_indices)."""
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int | None] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of drawn windows of the last 3 dims (with its place, if return_indices)."""
@@ -228,6 +243,9 @@ def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
 @overload
 def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
+@overload
+def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 1 dims (with its place, if return_indices)."""
 @overload
@@ -236,6 +254,9 @@ def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
 @overload
 def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
+@overload
+def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 2 dims (with its place, if return_indices)."""
 @overload
@@ -243,6 +264,9 @@ def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
 @overload
 def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]:
+    """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
+@overload
+def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The maximum of each window of the last 3 dims (with its place, if return_indices)."""

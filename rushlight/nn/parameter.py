@@ -53,7 +53,7 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         copied: Parameter = memo[id(self)]
         return copied
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, proto: Any) -> Any:
@@ -181,7 +181,7 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc] # both have a repr
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # both have a repr
     """A Parameter whose shape a lazy module finds at its first forward."""
 
     cls_to_become = Parameter
@@ -196,7 +196,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return copied
 
 
-class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # type: ignore[misc] # both have a repr
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # both have a repr
     """A buffer whose shape a lazy module finds at its first forward."""
 
     cls_to_become = torch.Tensor

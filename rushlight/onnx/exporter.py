@@ -107,7 +107,8 @@ def _program(
         return name not in FORMS
 
     if isinstance(model, ExportedProgram):
-        return recorded(model.module(check_guards=False), *model.example_inputs, None, opened, model)
+        given, named = model.example_inputs
+        return recorded(model.module(check_guards=False), given, named, None, opened, model)
     if model.training:
         warn(
             "Exporting a model while it is in training mode. Please ensure that this is intended, "

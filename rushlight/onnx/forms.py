@@ -324,7 +324,11 @@ class Forms:
         """Up- and downsampling."""
         how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
         where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
-        more = {"nearest": {"nearest_mode": "floor"}, "cubic": {"cubic_coeff_a": -0.75}}.get(how, {})
+        by_mode: dict[str, dict[str, Any]] = {
+            "nearest": {"nearest_mode": "floor"},
+            "cubic": {"cubic_coeff_a": -0.75},
+        }
+        more = by_mode.get(how, {})
         return self.onnx.Resize(
             v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where, **more
         )

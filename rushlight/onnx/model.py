@@ -138,7 +138,8 @@ class _Writer:
         return helper.make_graph(self.b.nodes, "main_graph", given, ends, kept)
 
     def _inputs(self, weights: bool) -> list[Any]:
-        given, names = [], iter(self.inputs)
+        given: list[Any] = []
+        names = iter(self.inputs)
         specs = self.program.graph_signature.input_specs
         for node, spec in zip(self.program.graph.nodes, specs, strict=False):
             if spec.kind is not InputKind.USER_INPUT and weights:

@@ -25,4 +25,4 @@ def _record_function_exit(handle: Any) -> None:
 
 
 for _op in (_record_function_enter_new, _record_function_enter, _record_function_exit):
-    _op._has_effect = True
+    setattr(_op, "_has_effect", True)

@@ -405,7 +405,7 @@ class _Again:
             and len(groups) == len(o.param_groups)
             and all([g.group is group and g.holds() for g, group in zip(groups, o.param_groups)])
         ):
-            place = optimizer._place(type(o), "step")  # type: ignore[arg-type] # a class can be hashed
+            place = optimizer._place(type(o).__name__, "step")
             spanned(place, self._run)
             return
         self.step()

@@ -43,9 +43,9 @@ _HookTable = OrderedDict[int, Callable[..., Any]]
 
 
 @functools.cache
-def _place(cls: Any, method: str) -> str:
-    """A method's name in a profile."""
-    return f"Optimizer.{method}#{cls.__name__}.{method}"
+def _place(cls: str, method: str) -> str:
+    """The name in a profile of a method of a class, by its name."""
+    return f"Optimizer.{method}#{cls}.{method}"
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,13 +64,13 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        place = _place(type(self), "step")  # type: ignore[arg-type] # a class can be hashed
+        place = _place(type(self).__name__, "step")
         found = spanned(place, step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
 
-    wrapper.hooked = True  # type: ignore[attr-defined]
+    setattr(wrapper, "hooked", True)
     return wrapper
 
 
@@ -226,7 +226,7 @@ class Optimizer:
         if TAPE:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
-        place = _place(type(self), "zero_grad")  # type: ignore[arg-type] # a class can be hashed
+        place = _place(type(self).__name__, "zero_grad")
         spanned(place, self._forget_grads, set_to_none)
 
     def _forget_grads(self, set_to_none: bool) -> None:

@@ -103,7 +103,8 @@ class FunctionEventAvg(_Figures):
     """Events of one name (and shapes, or callers) together; `like` is the first of them."""
 
     def __init__(self, key: str, shapes: Any = "", stack: Sequence[str] = (), like: Any = None) -> None:
-        self.key, self.input_shapes, self.stack, self.cpu_children = key, shapes, list(stack), []
+        self.key, self.input_shapes, self.stack = key, shapes, list(stack)
+        self.cpu_children: list[Any] = []
         self.count = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
         self.scope, self.is_user_annotation = getattr(like, "scope", OP), getattr(like, "scope", OP) == USER
         self.cpu_parent = getattr(like, "cpu_parent", None)

@@ -84,7 +84,9 @@ class profile(Results):
         **ignored: Any,
     ) -> None:
         self.enabled, self.record_shapes, self.with_flops = enabled, record_shapes, with_flops
-        self.profile_memory, self.with_stack, self._watch, self._made = profile_memory, with_stack, None, None
+        self.profile_memory, self.with_stack = profile_memory, with_stack
+        self._watch: Watch | None = None
+        self._made: Any = None
 
     def __enter__(self) -> profile:
         if self.enabled:
@@ -96,7 +98,7 @@ class profile(Results):
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.enabled:
+        if self._watch is not None:
             self._watch.stop()
 
     def _events(self, wanted: str) -> EventList:
@@ -107,7 +109,8 @@ class profile(Results):
             self._made.profile_memory, self._made.with_flops = self.profile_memory, self.with_flops
             for event in () if self.record_shapes else self._made:
                 event.input_shapes = []
-        return self._made
+        made: EventList = self._made
+        return made
 
     @property
     def function_events(self) -> Any:

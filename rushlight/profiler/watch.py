@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from time import perf_counter
+from types import FrameType
 from typing import Any
 
 from rushlight._engine.core.profiling_ranges import OP, SPANS, Log
@@ -47,12 +48,13 @@ def _bytes(found: Any, operands: Iterable[Any]) -> int:
 
 def callers() -> list[str]:
     """The program's own frames, innermost first, as "file(line): function"."""
-    found, frame = [], sys._getframe(1)
+    found: list[str] = []
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith((_PACKAGE, "<")):
             found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return found
 
 
@@ -125,7 +127,8 @@ class Watch:
         start = perf_counter()
         found = call(*args, **kwargs)
         end = perf_counter()
-        self.detail(*(shown or (args, kwargs)), found)
+        called_with, named = shown or (args, kwargs)
+        self.detail(called_with, named, found)
         self.log.records += (where, start, end)
         return found
 

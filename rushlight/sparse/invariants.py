@@ -119,9 +119,11 @@ def check_made(tensors: list[Any]) -> None:
     """RuntimeError for the first of some tensors whose parts are no such tensor's, if makers check."""
     for t in tensors if wanted(None) else ():
         if t.is_sparse:
-            check_coo(*t.parts, t.shape)
+            indices, values = t.parts
+            check_coo(indices, values, t.shape)
         else:
-            check_compressed(*t.parts, t.shape, t.layout)
+            compressed, plain, values = t.parts
+            check_compressed(compressed, plain, values, t.shape, t.layout)
 
 
 def check_coo_sizes(indices: Tensor, values: Tensor) -> None:

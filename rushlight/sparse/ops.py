@@ -202,7 +202,9 @@ def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
     if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
         return t
     zeros = torch.zeros(values.shape, dtype=t.dtype)
-    result: Tensor = t._become(make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout))
+    result: SparseTensor = t._become(
+        make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout)
+    )
     return result
 
 

@@ -124,9 +124,10 @@ def _matrix_transpose(input: SparseTensor) -> SparseTensor:
     return result
 
 
-SparseTensor.T = property(t)  # type: ignore[assignment]
-SparseTensor.mT = property(_matrix_transpose)  # type: ignore[assignment]
-SparseTensor.H = SparseTensor.mH = property(adjoint)  # type: ignore[assignment]
+setattr(SparseTensor, "T", property(t))
+setattr(SparseTensor, "mT", property(_matrix_transpose))
+for _name in ("H", "mH"):
+    setattr(SparseTensor, _name, property(adjoint))
 
 
 @op()

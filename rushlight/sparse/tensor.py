@@ -60,7 +60,8 @@ def _write(out: Tensor, result: Tensor) -> Tensor:
             f"result type {result.dtype.legacy} can't be cast to the desired output type {out.dtype.legacy}"
         )
     if isinstance(out, SparseTensor) and isinstance(result, SparseTensor):
-        return out._become(result if result.dtype is out.dtype else result.to(out.dtype))
+        found: Any = result if result.dtype is out.dtype else result.to(out.dtype)
+        return out._become(found)
     if isinstance(out, SparseTensor) or isinstance(result, SparseTensor):
         raise RuntimeError(
             f"a result of layout {result.layout} cannot be written into a tensor of layout {out.layout}"
@@ -302,7 +303,8 @@ class SparseTensor(Tensor):
     def zero_(self) -> SparseTensor:
         """Drop all values of COO; those of a compressed layout become 0."""
         if self.is_sparse:
-            return self._become(torch.zeros_like(self))
+            zeros: Any = torch.zeros_like(self)
+            return self._become(zeros)
         return self._become(self.map(torch.zeros_like))
 
     def copy_(self, source: Any, non_blocking: bool = False) -> Any:

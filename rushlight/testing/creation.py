@@ -68,7 +68,7 @@ def _range(dtype: Any) -> tuple[Any, Any, Any, Any]:
     if dtype == torch.bool:
         return 0, 2, 0, 2
     if dtype.is_floating_point or dtype.is_complex:
-        info = torch.finfo(dtype)
+        info: Any = torch.finfo(dtype)
         return info.min, info.max, -9, 9
     info = torch.iinfo(dtype)
     # random_ takes 64 bits with sign, so int64's own highest value is never drawn.

@@ -67,7 +67,7 @@ def add_hook(table: Any, hook: Any, *, prepend: bool = False, marks: tuple[Any, 
 
 def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a hook so that saving a tensor which has it warns that the hook is lost."""
-    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    setattr(f, "__torch_unserializable__", True)
     return f
 
 

@@ -182,7 +182,9 @@ class _Checkpoint:
         found = []
         for number, reference in enumerate(self.frame.places):
             place = reference()
-            value = None if place is None else place.values.get(run)
+            if place is None:
+                continue
+            value = place.values.get(run)
             if value is not None and self.check(value) != place.metadata:
                 found.append(
                     f"tensor at position {number}:\nsaved metadata: {place.metadata}\n"

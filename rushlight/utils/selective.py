@@ -112,7 +112,12 @@ class _Selector(interpreters.Interpreter):
             return self.kept[op].pop(0).again(operands, self.changed)
         pack, unpack = HOOKS.stack[-1] if HOOKS.stack else (lambda t: t, lambda t: t)
         saved: list[Any] = []  # what the op's nodes hand to the checkpoint's hook
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: (saved.append(t), pack(t))[1], unpack):
+
+        def noting(t: Any) -> Any:
+            saved.append(t)
+            return pack(t)
+
+        with torch.autograd.graph.saved_tensors_hooks(noting, unpack):
             found = interpreters.interpret(row, call, args, kwargs)
         context = SelectiveCheckpointContext(is_recompute=False, op_output=found)
         if not self._computes(row, op, context, args, kwargs):
@@ -166,7 +171,7 @@ def create_selective_checkpoint_contexts(
                 )
         wanted = {id(op) for op in ops}
 
-        def policy(context, op, *args, **kwargs):
+        def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> bool:
             return id(op) in wanted
     elif not callable(policy):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")

@@ -29,7 +29,7 @@ class StandardTransform:
         return "\n".join(["StandardTransform", *texts])
 
 
-class VisionDataset(Dataset):
+class VisionDataset(Dataset[Any]):
     """Images with targets: `transform` and `target_transform` for each, or `transforms` for both at once."""
 
     def __init__(
@@ -55,7 +55,8 @@ class VisionDataset(Dataset):
         return f"Split: {'Train' if self.train else 'Test'}" if hasattr(self, "train") else ""
 
     def __repr__(self) -> str:
-        body = [f"Number of datapoints: {len(self)}"]
+        size = getattr(self, "__len__")()
+        body = [f"Number of datapoints: {size}"]
         body += [f"Root location: {self.root}"] if self.root is not None else []
         body += self.extra_repr().splitlines()
         body += [repr(self.transforms)] if self.transforms is not None else []

@@ -33,7 +33,8 @@ class _DenseLayer(nn.Module):
             name = re.sub(r"^(norm|conv)\.([12])\.", r"\1\2.", key.removeprefix(prefix))
             if key.startswith(prefix) and prefix + name != key:
                 state_dict[prefix + name] = state_dict.pop(key)
-        super()._load_from_state_dict(state_dict, prefix, *args)
+        load: Any = getattr(super(), "_load_from_state_dict")
+        load(state_dict, prefix, *args)
 
     def bn_function(self, *inputs: Tensor) -> Tensor:
         """The bottleneck."""

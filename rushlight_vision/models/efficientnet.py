@@ -41,7 +41,7 @@ class MBConv(nn.Module):
         self.out_channels = cnf.out_channels
 
     def _layers(self, cnf: Stage, width: int, norm: Any) -> list[nn.Module]:
-        of = {"norm_layer": norm, "activation_layer": nn.SiLU}
+        of: dict[str, Any] = {"norm_layer": norm, "activation_layer": nn.SiLU}
         layers: list[nn.Module] = []
         if width != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, width, kernel_size=1, **of))
@@ -102,7 +102,7 @@ class EfficientNet(nn.Module):
         if not inverted_residual_setting:
             raise ValueError("The inverted_residual_setting should not be empty")
         norm, stages = norm_layer or nn.BatchNorm2d, inverted_residual_setting
-        of = {"norm_layer": norm, "activation_layer": nn.SiLU}
+        of: dict[str, Any] = {"norm_layer": norm, "activation_layer": nn.SiLU}
         layers: list[nn.Module] = [
             Conv2dNormActivation(3, stages[0].input_channels, kernel_size=3, stride=2, **of)
         ]
@@ -170,7 +170,7 @@ _V2 = {
 }
 
 
-def _scaled(name: str, width: float, depth: float, dropout: float, **norm: float) -> Any:
+def _scaled(name: str, width: float, depth: float, dropout: float, **norm: Any) -> Any:
     stages = [
         Stage(
             expand,
@@ -182,7 +182,7 @@ def _scaled(name: str, width: float, depth: float, dropout: float, **norm: float
         )
         for expand, kernel, stride, inputs, outputs, count in _B0
     ]
-    more = {"norm_layer": partial(nn.BatchNorm2d, **norm)} if norm else {}
+    more: dict[str, Any] = {"norm_layer": partial(nn.BatchNorm2d, **norm)} if norm else {}
     return builder(EfficientNet, name, inverted_residual_setting=stages, dropout=dropout, **more)
 
 

@@ -26,12 +26,10 @@ class InvertedResidualConfig(NamedTuple):
 
     def scaled(self, width: float) -> InvertedResidualConfig:
         """The block with `width` times the channels."""
-        inside = (
-            _make_divisible(c * width, 8)
-            for c in (self.input_channels, self.expanded_channels, self.out_channels)
-        )
         return self._replace(
-            **dict(zip(("input_channels", "expanded_channels", "out_channels"), inside, strict=True))
+            input_channels=_make_divisible(self.input_channels * width, 8),
+            expanded_channels=_make_divisible(self.expanded_channels * width, 8),
+            out_channels=_make_divisible(self.out_channels * width, 8),
         )
 
 
@@ -48,7 +46,10 @@ class InvertedResidual(nn.Module):
         if not 1 <= cnf.stride <= 2:
             raise ValueError("illegal stride value")
         self.use_res_connect = cnf.stride == 1 and cnf.input_channels == cnf.out_channels
-        of = {"norm_layer": norm_layer, "activation_layer": nn.Hardswish if cnf.use_hs else nn.ReLU}
+        of: dict[str, Any] = {
+            "norm_layer": norm_layer,
+            "activation_layer": nn.Hardswish if cnf.use_hs else nn.ReLU,
+        }
         width, layers = cnf.expanded_channels, list[nn.Module]()
         if width != cnf.input_channels:
             layers.append(Conv2dNormActivation(cnf.input_channels, width, kernel_size=1, **of))
@@ -94,7 +95,7 @@ class MobileNetV3(nn.Module):
             raise ValueError("The inverted_residual_setting should not be empty")
         block = block or InvertedResidual
         norm = norm_layer or partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
-        of = {"norm_layer": norm, "activation_layer": nn.Hardswish}
+        of: dict[str, Any] = {"norm_layer": norm, "activation_layer": nn.Hardswish}
         first, last = inverted_residual_setting[0].input_channels, inverted_residual_setting[-1].out_channels
         self.features = nn.Sequential(
             Conv2dNormActivation(3, first, kernel_size=3, stride=2, **of),

@@ -7,7 +7,7 @@ from rushlight import Tensor, nn
 from rushlight_vision.models._api import builder
 
 # Widths of the fire modules: squeeze, and of both kinds of expansion; "M" for a maximum.
-_FIRES = {
+_FIRES: dict[str, tuple[tuple[int, int] | str, ...]] = {
     "1_0": ((16, 64), (16, 64), (32, 128), "M", (32, 128), (48, 192), (48, 192), (64, 256), "M", (64, 256)),
     "1_1": ((16, 64), (16, 64), "M", (32, 128), (32, 128), "M", (48, 192), (48, 192), (64, 256), (64, 256)),
 }
@@ -52,8 +52,12 @@ class SqueezeNet(nn.Module):
             pool(),
         ]
         for fire in _FIRES[version]:
-            layers.append(pool() if isinstance(fire, str) else Fire(width, *fire))
-            width = width if isinstance(fire, str) else 2 * fire[1]
+            if isinstance(fire, str):
+                layers.append(pool())
+                continue
+            squeeze, expand = fire
+            layers.append(Fire(width, squeeze, expand))
+            width = 2 * expand
         self.features = nn.Sequential(*layers)
         last = nn.Conv2d(512, num_classes, kernel_size=1)
         self.classifier = nn.Sequential(

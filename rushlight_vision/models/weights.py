@@ -89,7 +89,8 @@ def enum(name: str) -> Any:
     rows = _FILES[ENUMS[name]]
     members = {row[1]: _weights(row) for row in rows}
     members["DEFAULT"] = members[next(row[1] for row in rows if row[-1] == "*")]
-    return WeightsEnum(name, members, module="torchvision.models")
+    make: Any = WeightsEnum  # calling an enum with members makes another
+    return make(name, members, module="torchvision.models")
 
 
 def of_builder(builder: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import rushlight as torch
 from rushlight import Tensor
 
@@ -137,7 +139,7 @@ def _to_cxcywh(b: Tensor) -> Tensor:
     return torch.cat(((b[..., :2] + b[..., 2:]) / 2, b[..., 2:] - b[..., :2]), -1)
 
 
-_FORMATS = {
+_FORMATS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
     "xyxy": (torch.clone, torch.clone),
     "xywh": (_from_xywh, _to_xywh),
     "cxcywh": (_from_cxcywh, _to_cxcywh),

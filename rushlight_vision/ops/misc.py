@@ -22,7 +22,8 @@ class FrozenBatchNorm2d(nn.Module):
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         state_dict.pop(prefix + "num_batches_tracked", None)
-        super()._load_from_state_dict(state_dict, prefix, *args)
+        load: Any = getattr(super(), "_load_from_state_dict")
+        load(state_dict, prefix, *args)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, C, H, W)."""

@@ -148,9 +148,9 @@ def normalize(tensor: Any, mean: Sequence[float], std: Sequence[float], inplace:
             "Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = "
             f"{tensor.size()}"
         )
-    mean, std = (torch.as_tensor(v, dtype=tensor.dtype).view(-1, 1, 1) for v in (mean, std))
-    if (std == 0).any():
+    means, spreads = (torch.as_tensor(v, dtype=tensor.dtype).view(-1, 1, 1) for v in (mean, std))
+    if (spreads == 0).any():
         raise ValueError(
             f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
         )
-    return (tensor if inplace else tensor.clone()).sub_(mean).div_(std)
+    return (tensor if inplace else tensor.clone()).sub_(means).div_(spreads)

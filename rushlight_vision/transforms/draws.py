@@ -83,14 +83,15 @@ def uniform(low: float, high: float) -> float:
 
 def place(h: int, w: int, th: int, tw: int) -> tuple[int, int, int, int]:
     """(top, left, height, width) of a window anywhere in an image."""
-    return *(int(torch.randint(0, most + 1, size=(1,)).item()) for most in (h - th, w - tw)), th, tw
+    top, left = (int(torch.randint(0, most + 1, size=(1,)).item()) for most in (h - th, w - tw))
+    return top, left, th, tw
 
 
 def sized(area: int, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int]:
     """Two sides by a share of the area and their ratio (first to second)."""
-    area = area * uniform(*scale)
+    part = area * uniform(*scale)
     aspect = torch.exp(torch.empty(1).uniform_(*torch.log(torch.tensor(ratio)).tolist())).item()
-    return round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+    return round(math.sqrt(part * aspect)), round(math.sqrt(part / aspect))
 
 
 def displacement(alpha: Any, sigma: Any, size: Any) -> Any:

@@ -28,16 +28,16 @@ def in_floats(img: Any, compute: Callable[[Any], Any]) -> Any:
 
 def resized(height: int, width: int, size: Any, max_size: int | None = None) -> list[int]:
     """[height, width] of the result: `size` itself, or its shorter side as one number says."""
-    size = [size] if isinstance(size, int) else list(size)
-    if len(size) == 2:
-        return size
+    sides: list[int] = [size] if isinstance(size, int) else list(size)
+    if len(sides) == 2:
+        return sides
     short, long = sorted((height, width))
-    new_short, new_long = size[0], int(size[0] * long / short)
+    new_short, new_long = sides[0], int(sides[0] * long / short)
     if max_size is not None:
-        if max_size <= size[0]:
+        if max_size <= sides[0]:
             raise ValueError(
                 f"max_size = {max_size} must be strictly greater than the requested size for "
-                f"the smaller edge size = {size}"
+                f"the smaller edge size = {sides}"
             )
         if new_long > max_size:
             new_short, new_long = int(max_size * new_short / new_long), max_size
@@ -151,8 +151,9 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
         fill = fill[0] if isinstance(fill, (list, tuple)) else fill
         return F.pad(img, (left, right, top, bottom), value=fill or 0)
     _, h, w = get_dimensions(img)
+    mode: Any = padding_mode
     rows, columns = (
-        np.pad(np.arange(n), (max(a, 0), max(b, 0)), padding_mode)[max(-a, 0) :][: n + a + b]
+        np.pad(np.arange(n), (max(a, 0), max(b, 0)), mode)[max(-a, 0) :][: n + a + b]
         for n, a, b in ((h, top, bottom), (w, left, right))
     )
     if is_image(img):

@@ -325,9 +325,9 @@ class RandomResizedCrop(_Image):
     def _draw(self, img: Any) -> tuple[Any, ...] | None:
         return self.get_params(img, self.scale, self.ratio)
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _apply(self, img: Any, top: int, left: int, height: int, width: int) -> Any:
         how = interpolation_for(img, self.interpolation)
-        return F.resized_crop(img, *drawn, self.size, how, self.antialias)
+        return F.resized_crop(img, top, left, height, width, self.size, how, self.antialias)
 
 
 class FiveCrop(_Image):
@@ -399,9 +399,9 @@ class RandomRotation(_Image):
     def _draw(self, img: Any) -> tuple[Any, ...] | None:
         return (self.get_params(self.degrees),)
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _apply(self, img: Any, angle: float) -> Any:
         how = interpolation_for(img, self.interpolation)
-        return F.rotate(img, *drawn, how, self.expand, self.center, self.fill)
+        return F.rotate(img, angle, how, self.expand, self.center, self.fill)
 
 
 class RandomAffine(_Image):
@@ -446,9 +446,9 @@ class RandomAffine(_Image):
         size = F.get_image_size(img)
         return self.get_params(self.degrees, self.translate, self.scale, self.shear, size)
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
+    def _apply(self, img: Any, angle: Any, shift: Any, scale: Any, shear: Any) -> Any:
         how = interpolation_for(img, self.interpolation)
-        return F.affine(img, *drawn, interpolation=how, fill=self.fill, center=self.center)
+        return F.affine(img, angle, shift, scale, shear, how, self.fill, self.center)
 
 
 class RandomPerspective(_Sometimes):
@@ -487,7 +487,7 @@ class RandomPerspective(_Sometimes):
         if isinstance(img, torch.Tensor):
             number = isinstance(fill, (int, float))
             fill = [float(fill)] * get_dimensions(img)[0] if number else [float(f) for f in fill]
-        return F.perspective(img, *drawn, interpolation_for(img, self.interpolation), fill)
+        return F.perspective(img, drawn[0], drawn[1], interpolation_for(img, self.interpolation), fill)
 
 
 class ElasticTransform(_Image):
@@ -518,7 +518,7 @@ class ElasticTransform(_Image):
         return (self.get_params(self.alpha, self.sigma, get_dimensions(img)[1:]),)
 
     def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.elastic_transform(img, *drawn, interpolation_for(img, self.interpolation), self.fill)
+        return F.elastic_transform(img, drawn[0], interpolation_for(img, self.interpolation), self.fill)
 
 
 class RandomErasing(_Sometimes):
@@ -558,8 +558,8 @@ class RandomErasing(_Sometimes):
             )
         return self.get_params(img, self.scale, self.ratio, [float(v) for v in value])
 
-    def _apply(self, img: Any, *drawn: Any) -> Any:
-        return F.erase(img, *drawn, self.inplace)
+    def _apply(self, img: Any, top: Any, left: Any, height: Any, width: Any, values: Any) -> Any:
+        return F.erase(img, top, left, height, width, values, self.inplace)
 
 
 # --- colours ------------------------------------------------------------------------------------

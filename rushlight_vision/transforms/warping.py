@@ -71,10 +71,11 @@ def rotate(
     if is_image(img):
         return img.rotate(angle, PILLOWS[mode.value], expand, center, fillcolor=fills(img, fill))
     matrix = inverse_matrix(_middle(img, center), -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
-    return _sampled(img, matrix, *(_room(matrix, w, h) if expand else (w, h)), mode, fill)
+    width, height = _extent(matrix, w, h) if expand else (w, h)
+    return _sampled(img, matrix, width, height, mode, fill)
 
 
-def _room(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
+def _extent(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
     """(width, height) that hold all corners after turning."""
     corners = torch.tensor([[x, y, 1.0] for x in (-0.5 * w, 0.5 * w) for y in (-0.5 * h, 0.5 * h)])
     places = corners @ torch.tensor(matrix).reshape(2, 3).T + torch.tensor([w * 0.5, h * 0.5])

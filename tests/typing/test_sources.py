@@ -17,7 +17,7 @@ _FOUND_LATE = ("__init__.pyi", "functional.pyi")
 
 
 _FOLDERS = ("rushlight/jit", "rushlight/nn", "rushlight/optim")
-_CONFIG = "[mypy]\nignore_missing_imports = True\nfollow_imports = silent\nfollow_imports_for_stubs = True\n"
+_CONFIG = "[mypy]\nignore_missing_imports = True\nfollow_imports = silent\nfollow_imports_for_stubs = True\nexclude = rushlight/jit/library/[a-z]\n"
 
 
 def test_public_sources(tmp_path: Path) -> None:

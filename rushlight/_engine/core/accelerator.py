@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -73,6 +73,6 @@ def host(array: Any) -> Any:
     return array.device.read(array).copy() if away else array
 
 
-def is_away(value: Any) -> bool:
+def is_away(value: Any) -> TypeGuard[Any]:
     """Whether it is an array on a device."""
     return value.__class__ is Interface.array

@@ -63,7 +63,7 @@ def _lookup(namespace: str, name: str) -> Callable[..., Any] | None:
         built = _built[key] = in_place.build(row)
         written = next(leaf for _, leaf, kind in public(row) if kind == variant)
         built.__name__ = built.__qualname__ = written
-        built.__signature__ = signatures.of(row, writes=True)  # type: ignore[attr-defined]
+        setattr(built, "__signature__", signatures.of(row, writes=True))
     return built
 
 
@@ -77,8 +77,8 @@ def function(row: Row) -> Callable[..., Any]:
         found.__doc__ = row.doc
         found.__module__, found.__qualname__ = _home(row)
         found.__name__ = _PREFIXES.get(found.__module__, "") + found.__qualname__
-        found.table_row = row  # type: ignore[attr-defined]
-        found.__signature__ = signatures.of(row)  # type: ignore[attr-defined]
+        setattr(found, "table_row", row)
+        setattr(found, "__signature__", signatures.of(row))
     return found
 
 

@@ -52,7 +52,8 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if MODES and (wrapped((self, src)) or listening()):
-        return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
+        result: Tensor = interpret(ROWS["_overwritten"], copy_, (self, src), {})
+        return result
     if self._k.lazy:
         return in_place.through(lambda own: copy_(own, src), self, src)
     if self._k.backend is not src._k.backend and not (self._k.on_meta or src._k.on_meta):
@@ -130,7 +131,8 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         storage(self).version += 1
         return self
     if MODES and (wrapped((self, value)) or listening()):
-        return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
+        result: Tensor = interpret(ROWS["fill"], fill_, (self, value), {})
+        return result
     if self._k.lazy:
         return in_place.through(lambda own: _fill(own, value, node), self, value)
     if isinstance(value, Tensor):
@@ -195,7 +197,8 @@ def view(
 ) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
     if given and given[0].__class__ is int and size is None and dtype is None:
-        return ROWS["_view"].call(self, *given)  # type: ignore[no-any-return]
+        result: Tensor = ROWS["_view"].call(self, *given)
+        return result
     sizes: tuple[Any, ...] = given if size is None else (size,)
     if dtype is not None or (len(sizes) == 1 and isinstance(sizes[0], dt.dtype)):
         return _view_dtype(self, dtype or sizes[0])
@@ -344,7 +347,8 @@ def _move(self: Tensor, target: Kind, non_blocking: bool = False, order: Any = N
 def _brought(self: Tensor, target: Kind, non_blocking: bool, order: Any) -> Tensor:
     """A copy on another device, which gradients come back from; converted where the source is."""
     if MODES and wrapped((self,)):
-        return interpret(ROWS["_to_dtype"], to, (self, target.device, target.dtype), {})  # type: ignore[no-any-return]
+        result: Tensor = interpret(ROWS["_to_dtype"], to, (self, target.device, target.dtype), {})
+        return result
     source = (
         self
         if self._k.dtype is target.dtype and not self._k.lazy
@@ -582,7 +586,8 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 
 
 # For interpreters, which see the functional rows.
-copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
+for _method in (copy_, fill_):
+    setattr(_method, "writes", True)
 
 
 def _removed(name: str) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ def resolved(resolve: Callable[..., ArrayFunction]) -> ArrayFunction:
         run = resolve(*values, **named)
         return run if run is NotImplemented else run(*arrays_in(values))
 
-    body.resolve = resolve  # type: ignore[attr-defined]
+    setattr(body, "resolve", resolve)
     return body
 
 

@@ -161,7 +161,7 @@ class Conversion(_Tensor):
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         from rushlight._engine.tensors.printing import tensor_repr
 
         escape("printing a tensor")

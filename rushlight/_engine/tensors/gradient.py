@@ -116,7 +116,7 @@ class Gradient(_Tensor):
         if value is not None:
             _check_grad(self, value)
         if TAPE:
-            TAPE[-1].call(Gradient.grad.fset, self, value)  # type: ignore[attr-defined]
+            TAPE[-1].call(getattr(Gradient.grad, "fset"), self, value)
         self._grad = value
 
     @grad.deleter

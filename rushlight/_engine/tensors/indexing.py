@@ -147,7 +147,7 @@ def _indices(parser: _IndexParser, item: Any) -> None:
     """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
     a: np.ndarray[Any, Any] = item if isinstance(item, np.ndarray) else item._a
     if is_away(a) and not a.ndim:  # which the host must know
-        a = a.device.read(a)  # type: ignore[attr-defined]
+        a = a.device.read(a)
     kind = a.dtype.kind
     if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:

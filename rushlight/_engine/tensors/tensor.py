@@ -167,7 +167,7 @@ def expect_unfilled() -> None:
     Not before: a class with a `__getattr__` finds its instances' slots in seven times the time.
     """
     if "__getattr__" not in Tensor.__dict__:
-        Tensor.__getattr__ = _unfilled  # type: ignore[attr-defined]
+        setattr(Tensor, "__getattr__", _unfilled)
 
 
 def wrap(array: Any, of: Kind | None = None) -> Tensor:

@@ -99,7 +99,7 @@ class Tensor(metaclass=TensorMeta):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     def __rdiv__(self, other: Tensor) -> Any:
         """other / self under Python 2's name, which PyTorch has kept."""
-    def __repr__(self, *, tensor_contents: Any = None) -> str: ...
+    def __repr__(self) -> str: ...
     def __reversed__(self) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
     def __setstate__(self, state: Any) -> None: ...
@@ -1182,6 +1182,9 @@ class Tensor(metaclass=TensorMeta):
     @overload
     def nonzero(input, *, as_tuple: Literal[True], out: Tensor | Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
         """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+    @overload
+    def nonzero(input, *, as_tuple: _bool = False, out: Tensor | Sequence[Tensor] | None = None) -> Any:
+        """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
     def nonzero_static(input, *, size: _int, fill_value: _int = -1) -> Tensor:
         """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
     def norm(input, p: _int | _float | _complex | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: _dtype | None = None, out: Tensor | Sequence[Tensor] | None = None) -> Tensor:
@@ -1480,6 +1483,9 @@ class Tensor(metaclass=TensorMeta):
     def unique(input, sorted: _bool = True, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
         """The different elements in order (slices, with dim), where each element went, and counts."""
     @overload
+    def unique(input, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+        """The different elements in order (slices, with dim), where each element went, and counts."""
+    @overload
     def unique_consecutive(input, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
         """The elements (slices, with dim) without those that equal their predecessor."""
     @overload
@@ -1487,6 +1493,9 @@ class Tensor(metaclass=TensorMeta):
         """The elements (slices, with dim) without those that equal their predecessor."""
     @overload
     def unique_consecutive(input, return_inverse: _bool = False, dim: _int | None = None, *, return_counts: Literal[True]) -> tuple[Tensor, ...]:
+        """The elements (slices, with dim) without those that equal their predecessor."""
+    @overload
+    def unique_consecutive(input, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The elements (slices, with dim) without those that equal their predecessor."""
     def unsafe_chunk(input, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """chunk, for callers who write to the parts."""

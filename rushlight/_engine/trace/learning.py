@@ -30,7 +30,7 @@ class Learning:
             node.tries[door] = 1
         if not learns:
             return node, self.events, None
-        self.trail = []
+        self.trail: list[Any] | None = []
         TRACES.add(self._trailed)
         TRACES.asked, TRACES.told = True, self._renamed
         return node, self.events, self.trail

@@ -370,7 +370,7 @@ class _Writer:
             made = range(n.first, n.count)
             for _, out, operands in self.extras.get(id(n), ()):
                 needed.update(self._places(out), self._seen(operands))
-            told = set()
+            told = set[Any]()
             if step.node is not None:
                 needed.update(made)
                 told.update(n.args[k] for k in _mentioned(step.node[1]))

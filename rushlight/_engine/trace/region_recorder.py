@@ -42,7 +42,7 @@ class RegionRecorder:
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         """Python of the package that looks at memory: run as it is."""
-        if function is Gradient.grad.fset:  # type: ignore[attr-defined]
+        if function is getattr(Gradient.grad, "fset"):
             return None  # who says so sets it himself
         unit = self.region.listener()
         if unit is not None:

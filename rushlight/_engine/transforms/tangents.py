@@ -40,7 +40,7 @@ class Dual(Wrapped):
         self.value.requires_grad_(requires_grad)
         return self
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"{repr(self.value)[:-1]}, tangent={self.tangent!r})"
 
 

@@ -51,7 +51,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             )
         Joinable.__init__(self)
         self._made = False
-        self.process_group = dist.group.WORLD if process_group is None else process_group
+        self.process_group: Any = dist.group.WORLD if process_group is None else process_group
         self.world_size = dist.get_world_size(self.process_group)
         self.rank = dist.get_rank(self.process_group)
         self.global_rank = dist.get_rank()
@@ -184,16 +184,16 @@ def _checked(params: Any) -> list[Any]:
     if isinstance(params, torch.Tensor):
         raise TypeError("`params` argument should be an iterable of Tensors, but got torch.FloatTensor")
     try:
-        params = list(params)
+        listed: list[Any] = list(params)
     except TypeError:
         raise TypeError(
             f"`params` argument should be an iterable of Tensors or dicts, but got {type(params)}"
         ) from None
-    if not params:
+    if not listed:
         raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
-    if not (all(isinstance(p, torch.Tensor) for p in params) or all(isinstance(p, dict) for p in params)):
+    if not (all(isinstance(p, torch.Tensor) for p in listed) or all(isinstance(p, dict) for p in listed)):
         raise TypeError("`params` argument should be an iterable of Tensors or dicts")
-    return params
+    return listed
 
 
 def _numel(param: Any) -> int:

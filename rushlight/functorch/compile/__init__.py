@@ -21,7 +21,7 @@ def make_boxed_func(f: Callable[..., Any]) -> Callable[[Any], Any]:
     def boxed(args: Any) -> Any:
         return f(*args)
 
-    boxed._boxed_call = True  # type: ignore[attr-defined]
+    setattr(boxed, "_boxed_call", True)
     return boxed
 
 

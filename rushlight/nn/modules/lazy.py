@@ -17,17 +17,13 @@ class LazyModuleMixin:
 
     cls_to_become: Any = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._load_hook = self._register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
-            self._lazy_load_hook
-        )
-        self._initialize_hook = self.register_forward_pre_hook(  # type: ignore[attr-defined]
-            self._infer_parameters, with_kwargs=True
-        )
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
-    def _own(self) -> list[tuple[str, Any]]:
-        tables = (self._parameters, self._buffers)  # type: ignore[attr-defined]
+    def _own(self: Any) -> list[tuple[str, Any]]:
+        tables = (self._parameters, self._buffers)
         return [pair for table in tables for pair in table.items() if pair[1] is not None]
 
     def _lazy_load_hook(
@@ -55,13 +51,10 @@ class LazyModuleMixin:
         """Whether a parameter or buffer has no shape yet."""
         return any(is_lazy(value) for _, value in self._own())
 
-    def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
+    def _infer_parameters(self: Any, module: Any, args: Any, kwargs: Any = None) -> None:
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
-            raise RuntimeError(
-                f"module {self._get_name()} has not been "  # type: ignore[attr-defined]
-                "fully initialized"
-            )
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
         module._initialize_hook.remove()
         module._load_hook.remove()
         del module._initialize_hook, module._load_hook

@@ -68,7 +68,7 @@ class MaxPool1d(_MaxPoolNd):
     dilation: _size_1_t
 
     def forward(self, input: Tensor) -> Any:
-        return F.max_pool1d(  # type: ignore[call-overload] # return_indices is not known here
+        return F.max_pool1d(
             input,
             kernel_size=self.kernel_size,
             stride=self.stride,
@@ -92,7 +92,7 @@ class MaxPool2d(_MaxPoolNd):
     dilation: _size_2_t
 
     def forward(self, input: Tensor) -> Any:
-        return F.max_pool2d(  # type: ignore[call-overload] # return_indices is not known here
+        return F.max_pool2d(
             input,
             kernel_size=self.kernel_size,
             stride=self.stride,
@@ -116,7 +116,7 @@ class MaxPool3d(_MaxPoolNd):
     dilation: _size_3_t
 
     def forward(self, input: Tensor) -> Any:
-        return F.max_pool3d(  # type: ignore[call-overload] # return_indices is not known here
+        return F.max_pool3d(
             input,
             kernel_size=self.kernel_size,
             stride=self.stride,
@@ -326,7 +326,7 @@ class FractionalMaxPool2d(Module):
         _check_size_or_ratio("FractionalMaxPool2d", output_size, output_ratio)
 
     def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(  # type: ignore[call-overload] # return_indices is not known here
+        return F.fractional_max_pool2d(
             input,
             kernel_size=self.kernel_size,
             return_indices=self.return_indices,
@@ -362,7 +362,7 @@ class FractionalMaxPool3d(Module):
         _check_size_or_ratio("FractionalMaxPool3d", output_size, output_ratio)
 
     def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(  # type: ignore[call-overload] # return_indices is not known here
+        return F.fractional_max_pool3d(
             input,
             kernel_size=self.kernel_size,
             return_indices=self.return_indices,
@@ -462,7 +462,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
     def forward(self, input: Tensor) -> Any:
         size, return_indices = self.output_size, self.return_indices
-        return F.adaptive_max_pool1d(input, size, return_indices)  # type: ignore[call-overload] # as above
+        return F.adaptive_max_pool1d(input, size, return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -475,7 +475,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
     def forward(self, input: Tensor) -> Any:
         size, return_indices = self.output_size, self.return_indices
-        return F.adaptive_max_pool2d(input, size, return_indices)  # type: ignore[call-overload] # as above
+        return F.adaptive_max_pool2d(input, size, return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -488,7 +488,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
     def forward(self, input: Tensor) -> Any:
         size, return_indices = self.output_size, self.return_indices
-        return F.adaptive_max_pool3d(input, size, return_indices)  # type: ignore[call-overload] # as above
+        return F.adaptive_max_pool3d(input, size, return_indices)
 
 
 class _AdaptiveAvgPoolNd(Module):
@@ -522,7 +522,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     output_size: _size_2_opt_t
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)  # type: ignore[arg-type] # None keeps a size
+        return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -534,4 +534,4 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     output_size: _size_3_opt_t
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)  # type: ignore[arg-type] # None keeps a size
+        return F.adaptive_avg_pool3d(input, self.output_size)

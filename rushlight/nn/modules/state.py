@@ -94,7 +94,7 @@ class State(Tables):
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` may change the state dict in place."""
         # Hooks registered by the private method may replace it; the mark tells them apart.
-        hook._from_public_api = True  # type: ignore[attr-defined]
+        setattr(hook, "_from_public_api", True)
         return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -226,7 +226,7 @@ class State(Tables):
         metadata = getattr(state_dict, "_metadata", None)
         state_dict = OrderedDict(state_dict)
         if metadata is not None:
-            state_dict._metadata = metadata  # type: ignore[attr-defined]
+            setattr(state_dict, "_metadata", metadata)
         backup = None if _fits(self, state_dict, strict) else _Backup(self)
         missing: list[str] = []
         unexpected: list[str] = []

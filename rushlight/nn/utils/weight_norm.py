@@ -9,11 +9,11 @@ from rushlight._engine.core.callers import warn
 from rushlight.nn.parameter import Parameter, UninitializedParameter
 
 
-def check_new(module: Any, kind: type, name: str) -> None:
+def check_new(module: Any, kind: Any, name: str) -> None:
     """RuntimeError where a parameter has this normalisation, ValueError where it has no shape."""
     what = "weight" if kind is WeightNorm else "spectral"
     for hook in module._forward_pre_hooks.values():
-        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
+        if isinstance(hook, kind) and hook.name == name:
             raise RuntimeError(f"Cannot register two {what}_norm hooks on the same parameter {name}")
     if isinstance(module._parameters.get(name), UninitializedParameter):
         raise ValueError(
@@ -22,11 +22,11 @@ def check_new(module: Any, kind: type, name: str) -> None:
         )
 
 
-def undo(module: Any, kind: type, name: str) -> None:
+def undo(module: Any, kind: Any, name: str) -> None:
     """Take a normalisation off a parameter; ValueError where there is none."""
     for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
-            hook.remove(module)  # type: ignore[attr-defined]
+        if isinstance(hook, kind) and hook.name == name:
+            hook.remove(module)
             del module._forward_pre_hooks[key]
             return
     what = "weight" if kind is WeightNorm else "spectral"

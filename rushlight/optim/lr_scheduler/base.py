@@ -176,7 +176,7 @@ def _count_steps(optimizer: Any) -> None:
         held._opt_called = True
         return inner(held, *args, **kwargs)
 
-    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    setattr(step, "_wrapped_by_lr_sched", True)
     optimizer.step = step
 
 

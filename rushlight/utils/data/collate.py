@@ -41,9 +41,9 @@ def _rebuilt(original: Any, items: Any) -> Any:
     """A container of the original's type; a plain dict or list where it cannot be made."""
     try:
         if isinstance(original, collections.abc.MutableMapping):
-            clone = copy.copy(original)
-            clone.update(items)
-            return clone
+            mapping = copy.copy(original)
+            mapping.update(items)
+            return mapping
         if isinstance(original, collections.abc.MutableSequence):
             clone = copy.copy(original)
             for i, value in enumerate(items):

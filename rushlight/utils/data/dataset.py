@@ -165,7 +165,8 @@ def random_split(
     """The dataset cut at random into subsets of given lengths, or fractions that sum to 1."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _whole(dataset, lengths)
-    if sum(lengths) != len(dataset):
+    sized: Any = dataset
+    if sum(lengths) != len(sized):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     generator = torch.default_generator if generator is None else generator
     order = torch.randperm(int(sum(lengths)), generator=generator).tolist()

@@ -205,4 +205,5 @@ class Reader:
         lease, back = np.frombuffer(block, np.uint8), self._back
         self._lent[number] = weakref.ref(lease, lambda gone: back.append(number))
         # Behind a memoryview no array sees the whole block: a batch's storage ends with the batch.
-        return memoryview(lease)
+        memory: Any = lease
+        return memoryview(memory)

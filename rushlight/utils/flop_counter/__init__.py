@@ -17,9 +17,9 @@ from typing import Any
 
 import rushlight as torch
 from rushlight._engine.core.callers import warn
+from rushlight._engine.core.pytree import tree_map
 from rushlight._engine.dispatch import arguments, interpreters
 from rushlight.export.overloads import Packet
-from rushlight.utils._pytree import tree_map
 from rushlight.utils.flop_counter.formulas import NOTHING, ROWS, folds, uncounted
 from rushlight.utils.flop_counter.module_tracker import ModuleTracker
 

@@ -63,7 +63,7 @@ class ModuleTracker:
         self._watch(result, lambda grads: self._enter_backward(name))
 
     def __enter__(self) -> ModuleTracker:
-        modules = torch.nn.modules.module
+        modules: Any = torch.nn.modules.module
         self._hooks = [
             modules.register_module_forward_pre_hook(self._before),
             modules.register_module_forward_hook(self._after),

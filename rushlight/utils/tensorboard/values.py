@@ -115,7 +115,7 @@ def figure(figures: Any, close: bool) -> Array:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     def drawn(f: Any) -> Array:
-        canvas = FigureCanvasAgg(f)
+        canvas: Any = FigureCanvasAgg(f)
         canvas.draw()
         if close:
             from matplotlib import pyplot
@@ -215,7 +215,7 @@ def hparams(given: dict[str, Any], metrics: dict[str, Any], domains: dict[str, A
 
     allowed = {name: {1: [typed(v)[1] for v in domain]} for name, domain in domains.items()}
     infos = [{1: name, 4: typed(v)[0], 5: allowed.get(name)} for name, v in given.items()]
-    parts = {
+    parts: dict[str, dict[int, Any]] = {
         "experiment": {2: {4: infos, 5: [{1: {2: name}} for name in metrics]}},
         "session_start_info": {3: {1: [{1: name, 2: typed(v)[1]} for name, v in given.items()]}},
         "session_end_info": {4: {1: 1}},

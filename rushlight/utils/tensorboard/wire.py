@@ -74,7 +74,7 @@ def _masked(data: bytes) -> bytes:
 
 @cache
 def _table() -> Array:
-    found = np.arange(256, dtype=np.uint32)
+    found: Array = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         found = found >> 1 ^ np.where(found & 1, np.uint32(0x82F63B78), np.uint32(0))
     return found

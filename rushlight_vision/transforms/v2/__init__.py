@@ -132,8 +132,8 @@ class ToDtype(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         """The tensor in its dtype; masks only where a dict names one."""
-        plain = {torch.Tensor: self.dtype, Image: self.dtype}
-        by_type = self.dtype if isinstance(self.dtype, dict) else plain
+        plain: dict[Any, Any] = {torch.Tensor: self.dtype, Image: self.dtype}
+        by_type: dict[Any, Any] = self.dtype if isinstance(self.dtype, dict) else plain
         dtype = by_type.get(type(inpt), by_type.get("others"))
         if dtype is None:
             return inpt

@@ -60,7 +60,7 @@ def index_rule(row: Row) -> Callable[..., Any]:
         into = grad.new_zeros(shape)
         return ROWS["index_put"](into, coordinates, grad, True), *[None] * others
 
-    rule.keeps = frozenset(names)  # type: ignore[attr-defined]
+    setattr(rule, "keeps", frozenset(names))
     return rule
 
 
@@ -83,5 +83,5 @@ def contract_rule(row: Row) -> Callable[..., Any]:
             results.append(ROWS["_einsum"]([grad, *others], f"{terms}->{labels[i]}"))
         return tuple(results)
 
-    rule.keeps = frozenset(operands)  # type: ignore[attr-defined]
+    setattr(rule, "keeps", frozenset(operands))
     return rule

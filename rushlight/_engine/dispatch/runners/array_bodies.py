@@ -101,7 +101,8 @@ def _quietly(statement: str, already: bool) -> list[str]:
 def _compiled(row: Row, names: str, text: str, scope: dict[str, Any]) -> Run:
     run = compile_function(f"def {row.name}({names}):\n{text}", row.name, scope)
     # The dispatcher runs these lines itself.
-    run.text, run.scope, run.checks = text, scope, True  # type: ignore[attr-defined]
+    for name, value in (("text", text), ("scope", scope), ("checks", True)):
+        setattr(run, name, value)
     return run
 
 
@@ -196,7 +197,8 @@ def silent(row: Row, body: Run) -> Run:
         finally:
             restore(token)
 
-    again.row, again.body = row, body  # type: ignore[attr-defined]
+    for name, value in (("row", row), ("body", body)):
+        setattr(again, name, value)
     return again
 
 

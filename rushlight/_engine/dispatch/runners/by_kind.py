@@ -57,16 +57,16 @@ def composite_runner(row: Row) -> Run:
     """Other rows; fused into one kernel and one node where the row declares them."""
     if row.vjp is None:
         body = node_names.labelled(row, by_keyword(row, row.body))
-        return body if row.fused is None else _fused_or_body(row, body)
+        return body if row.fused is None else _fused_or_body(row, row.fused, body)
     rules = Rules(row, row.vjp)
     if row.fused is not None:
         return array_runner(row, row.fused, rules, _composite(row, rules))
     return _composite(row, rules)
 
 
-def _fused_or_body(row: Row, body: Callable[..., Any]) -> Run:
+def _fused_or_body(row: Row, kernel: Callable[..., Any], body: Callable[..., Any]) -> Run:
     """The fused kernel where nothing is recorded; else the body, whose rows bring gradients."""
-    fused = array_runner(row, row.fused, None, _composite(row, None))  # type: ignore[arg-type]
+    fused = array_runner(row, kernel, None, _composite(row, None))
     return lambda *values: body(*values) if tracked(values) else fused(*values)
 
 

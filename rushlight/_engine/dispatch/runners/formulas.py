@@ -287,7 +287,8 @@ class Formula:
             if LISTENING in WRAPPED:
                 listeners = import_module("rushlight._torch_dispatch.formulas")
                 if listeners.concerned(values):
-                    return listeners.heard  # type: ignore[no-any-return]
+                    result: Callable[[Formula, Any], Any] | None = listeners.heard
+                    return result
         heard = TAPE and MODES and STACK.modes and getattr(STACK.modes[-1], "matched_formula", None)
         return heard or None
 

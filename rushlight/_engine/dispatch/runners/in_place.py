@@ -124,13 +124,15 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
             or input._g is not None
             or (numbers and not NUMBERS.issuperset(map(type, numbers)))
         ):
-            return general(input, *numbers, **named)  # type: ignore[no-any-return]
+            result: Tensor = general(input, *numbers, **named)
+            return result
         a, s, drawn = input._a, input._s, None
         if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
             if not numbers or numbers == few.standard:
                 drawn = (OF_THREAD.engine or default_engine()).cut(few, a.shape)
         elif not free(input):
-            return general(input, *numbers, **named)  # type: ignore[no-any-return]
+            result = general(input, *numbers, **named)
+            return result  # noqa: RET504  # declared above
         a[...] = body(a, *numbers) if drawn is None else drawn
         (storage(input) if s is None else s).version += 1
         return input
@@ -139,7 +141,7 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
 
 
 def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:
-    run.writes = True  # type: ignore[attr-defined]  # for interpreters, which get the functional row
+    setattr(run, "writes", True)  # for interpreters, which get the functional row
     variant = overrides.entrance(row, run)
     variant.__name__ = variant.__qualname__ = f"{row.name}_"
     variant.__doc__ = f"In-place version of {row.name}."

@@ -422,7 +422,7 @@ _PLAIN = {
     public: FunctionType(run.__code__, {**globals(), "MODES": ()})
     for public, run in ((operator.getitem, getitem), (operator.setitem, setitem))
 }
-_PLAIN[operator.setitem].writes = True  # type: ignore[attr-defined]
+setattr(_PLAIN[operator.setitem], "writes", True)
 
 
 getitem.__name__ = getitem.__qualname__ = "__getitem__"

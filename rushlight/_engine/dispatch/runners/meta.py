@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,13 @@ def _brought(values: Sequence[Any]) -> bool:
 
     Asked only where devices differ: the outermost running body's arguments tell.
     """
-    frame, outermost = sys._getframe(2), None
+    outermost = None
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith(_BODIES) and not file.endswith("table.py"):
             outermost = frame
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     if outermost is None:
         return True
     code = outermost.f_code

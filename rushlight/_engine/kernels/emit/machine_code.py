@@ -48,7 +48,9 @@ def ufunc(
 ) -> np.ufunc | None:
     """The code as a ufunc, generalised with a signature."""
     found = address(source, writer, meaning, *more)
-    return found and from_loop(  # type: ignore[return-value]
+    if not found:
+        return None
+    return from_loop(
         f"{writer}_kernel",
         found,
         [dt.BY_NAME[d].np for _, d in meaning.inputs],

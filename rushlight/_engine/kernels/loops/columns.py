@@ -74,7 +74,7 @@ class Columns(Tiered):
         return results[0] if len(results) == 1 else tuple(results)
 
     @cached_property
-    def source(self) -> tuple[str, str]:  # type: ignore[override]
+    def source(self) -> tuple[str, str]:
         return "columns", f"{self._meaning().text()} {self.roles}"
 
     def _meaning(self) -> Meaning:

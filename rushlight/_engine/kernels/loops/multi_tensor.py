@@ -61,11 +61,11 @@ class _Kernel(Tiered):
                 arrays[target][...] = value
 
     @cached_property
-    def source(self) -> tuple[str, str]:  # type: ignore[override]
+    def source(self) -> tuple[str, str]:
         return "multi", f"{self._meaning().text()} targets {self.targets} scalars {self.scalars}"
 
     @cached_property
-    def exact(self) -> bool:  # type: ignore[override]
+    def exact(self) -> bool:
         meaning = self._meaning()
         return same_bits(meaning.outputs, meaning.inputs, meaning.out_dtypes, meaning.work)
 

@@ -75,11 +75,11 @@ class Pointwise(Tiered):
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
 
     @cached_property
-    def source(self) -> tuple[str, str]:  # type: ignore[override]
+    def source(self) -> tuple[str, str]:
         return "pointwise", self.meaning.text()
 
     @cached_property
-    def exact(self) -> bool:  # type: ignore[override]
+    def exact(self) -> bool:
         return same_bits(self.outputs, self.inputs, self.out_dtypes, self.work)
 
     def build(self) -> np.ufunc | None:
@@ -211,5 +211,5 @@ def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:
             return
         kernel(*operands, out=tuple(results) if len(results) > 1 else results[0])
 
-    run.kernel = kernel if ready else None  # type: ignore[attr-defined]
+    setattr(run, "kernel", kernel if ready else None)
     return run

@@ -82,7 +82,7 @@ class Rows(Tiered):
         return results[0] if len(results) == 1 else tuple(results)
 
     @cached_property
-    def source(self) -> tuple[str, str]:  # type: ignore[override]
+    def source(self) -> tuple[str, str]:
         return "rows", f"{self._meaning().text()} {self.roles}{self.lanes or ''}"
 
     def build(self) -> np.ufunc | None:

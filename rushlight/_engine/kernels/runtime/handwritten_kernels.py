@@ -38,8 +38,12 @@ class Written(Tiered):
         cost: int = 1,
     ) -> None:
         super().__init__()
-        self.source, self.write, self.types = (kind, text), write, types
+        self._source, self.write, self.types = (kind, text), write, types
         self.call, self.fits, self.cost = call, fits, cost
+
+    @property
+    def source(self) -> tuple[str, str]:
+        return self._source
 
     def reference(self, *arrays: Any, out: Any = None) -> bool:
         """Nothing is done."""

@@ -66,7 +66,7 @@ def reduction(
         result: Array = out
         return result
 
-    total.quiet = True  # type: ignore[attr-defined]
+    setattr(total, "quiet", True)
     return total
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
-from itertools import chain, groupby
+from itertools import groupby
 from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -233,7 +233,12 @@ def copy(to: Array, source: Array) -> Stages | None:
 
 def joined(parts: Sequence[Stages | None]) -> Stages | None:
     """All of them, one after another."""
-    return None if None in parts else [*chain.from_iterable(parts)]  # type: ignore[arg-type]
+    found: list[Stage] = []
+    for part in parts:
+        if part is None:
+            return None
+        found += part
+    return found
 
 
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:

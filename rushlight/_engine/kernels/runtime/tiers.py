@@ -51,8 +51,16 @@ class Tiered:
     """
 
     cost = 1
-    source: tuple[str, str]
-    exact: bool
+
+    @property
+    def source(self) -> tuple[str, str]:
+        """Where and by what the machine code is kept; RuntimeError where a kernel does not say so."""
+        raise NotImplementedError
+
+    @property
+    def exact(self) -> bool:
+        """Whether NumPy and machine code have the same bits."""
+        raise NotImplementedError
 
     def __init__(self) -> None:
         self.fn: Callable[..., Any] = self._begin

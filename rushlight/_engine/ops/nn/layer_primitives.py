@@ -221,8 +221,9 @@ def hash_tensor(input, dim: Ints = (), *, keepdim: bool = False, mode: int = 0) 
             "Specify the reduction dim with the 'dim' argument."
         )
     wide = convert(input, np.dtype(np.int64 if input.dtype.kind in "iub" else np.float64))
-    axis: Any = (axes or None) if input.ndim else ()
-    return np.bitwise_xor.reduce(wide.view(np.uint64), axis=axis, keepdims=keepdim)
+    axis = (axes or None) if input.ndim else ()
+    reduce: Any = np.bitwise_xor.reduce
+    return reduce(wide.view(np.uint64), axis=axis, keepdims=keepdim)
 
 
 _REDUCE = {

@@ -108,7 +108,7 @@ def owner(array: Array) -> Array:
     the axes by falling stride reads the memory from end to end without a copy.
     """
     if is_away(array):
-        result: Array = array.whole()  # type: ignore[attr-defined]
+        result: Array = array.whole()
         return result
     base = array
     while isinstance(base.base, np.ndarray):
@@ -126,7 +126,7 @@ def owner(array: Array) -> Array:
 def span(array: Array) -> Array:
     """The memory between an array's first and last element, as a 1-d array."""
     if is_away(array):
-        result: Array = array.whole()  # type: ignore[attr-defined]
+        result: Array = array.whole()
         return result
     if array.flags.c_contiguous:  # as all without elements are
         return array.reshape(-1)
@@ -138,7 +138,7 @@ def span(array: Array) -> Array:
 def address(array: Array) -> int:
     """The address of an array's first element."""
     if is_away(array):
-        return int(array.address)  # type: ignore[attr-defined]  # a device's own array
+        return int(array.address)  # a device's own array
     return int(array.__array_interface__["data"][0])
 
 
@@ -150,6 +150,6 @@ def strided(
     # Without elements a view may begin behind the end of its memory.
     start = min(offset * step, flat.size) if 0 in sizes else offset * step
     if is_away(flat):
-        result: Array = flat.relaid(sizes, tuple(s * step for s in strides), start, dtype)  # type: ignore[attr-defined]
+        result: Array = flat.relaid(sizes, tuple(s * step for s in strides), start, dtype)
         return result
     return np.ndarray(sizes, dtype, flat, start, tuple(s * step for s in strides))

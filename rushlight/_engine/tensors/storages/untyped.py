@@ -36,7 +36,7 @@ class UntypedStorage:
         self._hold(flat if where is CPU else UntypedStorage._over(flat).cuda(where)._bytes())
 
     def _hold(self, flat: np.ndarray[Any, Any]) -> None:
-        self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU  # type: ignore[attr-defined]
+        self._shared, self._view, self.device = Storage(), flat, flat.device.where if is_away(flat) else CPU
         self._shared._bytes = flat
 
     @classmethod

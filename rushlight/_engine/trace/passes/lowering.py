@@ -69,6 +69,12 @@ def _product(operands: tuple[Array, Array], out: Array, whole: Entry) -> Entry:
     return Entry("run", Product(), operands, (out,), whole.where)
 
 
+def _whole(entries: Sequence[Entry | None]) -> list[Entry] | None:
+    """The entries, if none is missing."""
+    found = [entry for entry in entries if entry is not None]
+    return found if len(found) == len(entries) else None
+
+
 def _narrow(a: Array, b: Array, out: Array, whole: Entry, bias: Array | None = None) -> list[Entry] | None:
     """A product of two-byte floats is one of what they are in float32, rounded with the bias."""
     if fits(a, b) or not out.flags.c_contiguous or a.dtype != out.dtype:
@@ -79,7 +85,7 @@ def _narrow(a: Array, b: Array, out: Array, whole: Entry, bias: Array | None = N
         found = [_converted(x, to, whole) for x, to in zip((a, b), wide, strict=True)]
     found.append(_product((wide[0], wide[1]), total, whole))
     found.append(_converted(total, out, whole) if bias is None else _sum(total, bias, out, whole))
-    return None if None in found else found  # type: ignore[return-value]
+    return _whole(found)
 
 
 def _converted(x: Array, out: Array, whole: Entry) -> Entry | None:
@@ -177,7 +183,7 @@ def _cross_entropy(entry: Entry) -> list[Entry] | None:
     ]
     if summed is not out:
         found.append(_each(symbol("s") / symbol("n"), out, entry, s=summed, n=count))
-    return None if None in found else found  # type: ignore[return-value]
+    return _whole(found)
 
 
 def _cross_entropy_back(entry: Entry) -> list[Entry] | None:

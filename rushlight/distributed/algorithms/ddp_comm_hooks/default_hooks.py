@@ -11,7 +11,7 @@ from rushlight.distributed.reducer import GradBucket
 
 
 def _reduced(process_group: Any, tensor: Any) -> tuple[Any, Any]:
-    group = process_group if process_group is not None else dist.group.WORLD
+    group: Any = process_group if process_group is not None else dist.group.WORLD
     # Divided first: a sum of float16 might overflow.
     return tensor.div_(group.size()), group
 
@@ -19,14 +19,15 @@ def _reduced(process_group: Any, tensor: Any) -> tuple[Any, Any]:
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Any:
     """The average of the ranks' buckets, as without a hook."""
     tensor, group = _reduced(process_group, bucket.buffer())
-    return dist.all_reduce(tensor, group=group, async_op=True).get_future().then(lambda fut: fut.value()[0])
+    sent: Any = dist.all_reduce(tensor, group=group, async_op=True)
+    return sent.get_future().then(lambda fut: fut.value()[0])
 
 
 def _compress_hook(dtype: Any, process_group: Any, bucket: GradBucket) -> Any:
     buffer = bucket.buffer()
     tensor, group = _reduced(process_group, buffer.to(dtype))
-    sent = dist.all_reduce(tensor, group=group, async_op=True).get_future()
-    return sent.then(lambda fut: buffer.copy_(fut.value()[0]))
+    sent: Any = dist.all_reduce(tensor, group=group, async_op=True)
+    return sent.get_future().then(lambda fut: buffer.copy_(fut.value()[0]))
 
 
 def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Any:

@@ -38,7 +38,7 @@ _SCALARS: dict[int, Any] = {
     5: ctypes.c_double * 2,
 }
 # Attributes: of a product, of a matrix, of a search.
-_TRANSA, _TRANSB, _EPILOGUE, _BIAS, _BIAS_TYPE = 3, 4, 7, 8, 26
+_TRANSA, _TRANSB, _EPILOGUE, _BIAS = 3, 4, 7, 8
 _BATCHES, _BATCH_STRIDE = 5, 6
 _WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)
 _PLAIN, _WITH_BIAS = 1, 4
@@ -205,7 +205,8 @@ class Products:
             return wide
         if not any(steps):
             return a.relaid((int(np.prod(lead)), *a.shape[-2:]), (0, *a.strides[-2:]))
-        return wide.reshape(-1, *a.shape[-2:])  # type: ignore[no-any-return]
+        result: DeviceArray = wide.reshape(-1, *a.shape[-2:])
+        return result
 
     # --- products -------------------------------------------------------------------------------
 
@@ -251,7 +252,8 @@ class Products:
         found = self._rooms.get(stream)
         if found is None:
             found = self._rooms[stream] = self.device.empty((self.size,), np.dtype(np.uint8))
-        return found  # type: ignore[no-any-return]
+        result: DeviceArray = found
+        return result
 
     def _layout(self, matrix: _Matrix, kind: int) -> int:
         made = self._made("cublasLtMatrixLayoutCreate", kind, matrix.rows, matrix.columns, matrix.ld)
@@ -272,7 +274,6 @@ class Products:
         self._set("MatmulDesc", product, _EPILOGUE, ctypes.c_uint32(_PLAIN if bias is None else _WITH_BIAS))
         if bias is not None:
             self._set("MatmulDesc", product, _BIAS, ctypes.c_uint64(bias.address))
-            self._set("MatmulDesc", product, _BIAS_TYPE, ctypes.c_int32(kind))
         layouts = self._layout(right, kind), self._layout(left, kind), self._layout(result, kind)
         search = self._made("cublasLtMatmulPreferenceCreate")
         self._set("MatmulPreference", search, _WORKSPACE, ctypes.c_uint64(self.size))

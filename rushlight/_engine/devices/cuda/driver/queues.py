@@ -19,12 +19,14 @@ class Event:
         queue.device.enter()
         self.driver: Driver = driver
         self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
-        weakref.finalize(self, _destroyed, driver, "cuEventDestroy_v2", self.handle).atexit = False
+        given = _destroyed, queue.device, "cuEventDestroy_v2", self.handle
+        weakref.finalize(self, *given).atexit = False
         driver("cuEventRecord", self.handle, queue.handle)
 
 
-def _destroyed(driver: Driver, name: str, handle: int) -> None:
-    driver.raw(name)(handle)
+def _destroyed(device: Any, name: str, handle: int) -> None:
+    if not device.platform.forked:  # a child's handles are its parent's
+        device.driver.raw(name)(handle)
 
 
 class Queue:
@@ -39,9 +41,7 @@ class Queue:
         if number is None:
             device.enter()
             self.handle = device.driver.handle("cuStreamCreateWithPriority", _NON_BLOCKING, priority)
-            weakref.finalize(
-                self, _destroyed, device.driver, "cuStreamDestroy_v2", self.handle
-            ).atexit = False
+            weakref.finalize(self, _destroyed, device, "cuStreamDestroy_v2", self.handle).atexit = False
         self.number = self.handle
 
     def run(self, until: Any = None) -> None:

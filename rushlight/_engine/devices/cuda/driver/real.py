@@ -394,6 +394,8 @@ class Real(Rows):
 
 
 def _freed(device: Real, address: int) -> None:
+    if device.platform.forked:
+        return  # the parent's to free
     device.enter()
     device.driver.raw("cuMemFreeHost")(address)
 

@@ -61,7 +61,7 @@ class Nvptx(Thread):
     """A kernel for NVIDIA's machines, by LLVM's NVPTX target."""
 
     def head(self, name: str, pointers: Sequence[str], numbers: Sequence[str]) -> str:
-        params = [f"ptr addrspace(1) align 16 %g_{p}" for p in pointers] + [f"i64 %{n}" for n in numbers]
+        params = [f"ptr addrspace(1) %g_{p}" for p in pointers] + [f"i64 %{n}" for n in numbers]
         return f"define ptx_kernel void @{name}({', '.join(params)})"
 
     def begin(self) -> None:

@@ -192,7 +192,8 @@ def _multinomial(
     room = backend.empty(weights.shape, weights.dtype, None, poison=False)
     q = draws.ROWS["exponential"](backend, room, 1.0, generator)
     ratio = functions.ufunc(backend, np.divide, (weights, q), {})
-    return first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]  # type: ignore[no-any-return]
+    result: DeviceArray = first_of(backend, "max", ratio, weights.ndim - 1)[1][..., None]
+    return result
 
 
 ROWS: dict[str, Callable[..., Any]] = {"multinomial": _multinomial}

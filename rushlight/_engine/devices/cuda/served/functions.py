@@ -190,7 +190,8 @@ def _filled(value: Any) -> Callable[..., Any]:
 
 
 def _full_like(backend: Any, a: DeviceArray, value: Any, dtype: Any = None, **how: Any) -> DeviceArray:
-    return _filled(value)(backend, a, dtype)  # type: ignore[no-any-return]
+    result: DeviceArray = _filled(value)(backend, a, dtype)
+    return result
 
 
 def _contiguous(backend: Any, a: DeviceArray, dtype: Any = None) -> DeviceArray:

@@ -225,7 +225,8 @@ class ShufflerIterDataPipe(_Pipe):
         if buffer_size <= 0:
             raise ValueError("buffer_size should be larger than 0")
         self.datapipe = datapipe if unbatch_level == 0 else datapipe.unbatch(unbatch_level)
-        self.buffer_size, self._enabled, self._seed = buffer_size, True, None
+        self.buffer_size, self._enabled = buffer_size, True
+        self._seed: int | None = None
         self._rng = random.Random()
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:

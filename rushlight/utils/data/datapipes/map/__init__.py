@@ -111,7 +111,8 @@ class ShufflerIterDataPipe(torch.utils.data.IterDataPipe[Any]):
         import random
 
         self.datapipe, self.indices = datapipe, list(range(len(datapipe))) if indices is None else indices
-        self._enabled, self._seed, self._rng = True, None, random.Random()
+        self._enabled, self._rng = True, random.Random()
+        self._seed: int | None = None
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
         """Whether the order is changed."""
