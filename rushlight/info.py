@@ -56,6 +56,14 @@ def _compiler() -> str:
     return f"LLVM {'.'.join(map(str, binding.llvm_version_info))} for {binding.get_host_cpu_name()}"
 
 
+def _instructions() -> str:
+    """The set of instructions that kernels use; what is wrong with the setting where it names none."""
+    try:
+        return str(rushlight.backends.cpu.get_cpu_capability())
+    except Unfit as error:
+        return str(error)
+
+
 def _kept() -> str:
     """The folder of compiled kernels and functions, and how much is in it."""
     folder = cache.directory()
@@ -80,7 +88,7 @@ def report() -> str:
         "Python": f"{sys.version.split()[0]} ({sys.executable})",
         "system": platform.platform(),
         "processor": f"{processor()}, {os.cpu_count()} of them",
-        "instructions": rushlight.backends.cpu.get_cpu_capability(),
+        "instructions": _instructions(),
         "threads": f"{rushlight.get_num_threads()}",
         "compiler": _compiler(),
         "compiled kernels": _kept() if settings.cache else "not kept",

@@ -102,8 +102,8 @@ def command(program: Program, python: list[str]) -> list[str]:
         # Without the suite's own options of pytest, which ask for coverage and plugins.
         own = ["-rA", "-q", "-p", "no:cacheprovider", "--tb=short", "-o", "addopts="]
         return [*python, *program.run.split(), *own]
-    own = not program.checkout or first.startswith("tools/programs/")
-    return [*python, str(HERE / "seeded.py"), str(HERE / Path(first).name) if own else first, *rest]
+    ours = not program.checkout or first.startswith("tools/programs/")
+    return [*python, str(HERE / "seeded.py"), str(HERE / Path(first).name) if ours else first, *rest]
 
 
 # PyTorch's and its libraries' kernels without the newer instructions: the same sums in another order.

@@ -88,8 +88,8 @@ def test_the_compiler_namespace():
     assert [f(torch.ones(1))[1] for _ in range(5)] == [False, True, True, True, True]
     torch.compiler.reset()
     assert f(torch.ones(1))[1] is False
-    torch._dynamo.config.suppress_errors = True
-    torch._dynamo.reset()
+    with torch._dynamo.config.patch(suppress_errors=True):
+        torch._dynamo.reset()
     with pytest.raises(AttributeError, match="torch.compiler"):
         torch.compiler.nothing
 
