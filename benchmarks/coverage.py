@@ -6,7 +6,8 @@ ordinary ways to write a step.
 Each program is a training step, in float32, of a small model with a batch of four. `inside` is the share of
 the time that a matched step spends computing which it spends in programs, not in ops that ran by themselves;
 `ratio` is the time of a step with `torch.compile` by that without, the smallest of calls of one process: a
-few without before the compiler is loaded, the others in turn. What is not installed is said to be so.
+few without before the compiler is loaded, the others in turn. With one thread (RUSHLIGHT_NUM_THREADS=1) it is
+the processor's time, which others on the machine change little. What is not installed is said to be so.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def _transformers(kind: str, head: str = "ForCausalLM", **options: Any) -> Calla
             "hidden_size": 128,
             "num_hidden_layers": 3,
             "num_attention_heads": 4,
+            "num_key_value_heads": 4,
             "intermediate_size": 256,
             "vocab_size": 256,
             "max_position_embeddings": 128,
@@ -395,20 +397,21 @@ PROGRAMS = {
 
 def ratio(build: Callable[[bool], Step]) -> tuple[float, float, str]:
     """(seconds of an eager step, the compiled one's part of it, what compile() does)."""
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     times: dict[bool, list[float]] = {False: [], True: []}
     steps = {False: build(False)}
     for number in range(6 + CALLS - WARM):  # before anything of the compiler is loaded
-        begin = time.perf_counter()
+        begin = clock()
         steps[False]()
         if number >= 6:
-            times[False].append(time.perf_counter() - begin)
+            times[False].append(clock() - begin)
     steps[True] = build(True)
     for number in range(CALLS):
         for compiled, step in steps.items():
-            begin = time.perf_counter()
+            begin = clock()
             step()
             if number >= WARM:
-                times[compiled].append(time.perf_counter() - begin)
+                times[compiled].append(clock() - begin)
     plans = list(steps[True].runner.plans.values())
     matched = any(p.choice.matches for p in plans)
     how = "replayed" if any(p.ready for p in plans) else "matched" if matched else "eager"
@@ -473,8 +476,9 @@ def main(names: list[str]) -> None:
                 capture_output=True,
                 text=True,
             )
+            said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
             print(
-                done.stdout.strip() or f"| {name} | failed: {done.stderr.strip().splitlines()[-1]} | | | |",
+                done.stdout.strip() or f"| {name} | failed: {said[-1]} | | | |",
                 flush=True,
             )
 

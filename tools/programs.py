@@ -99,7 +99,9 @@ def command(program: Program, python: list[str]) -> list[str]:
     """The command line of a side."""
     first, *rest = program.run.split()
     if program.tests:
-        return [*python, *program.run.split(), "-rA", "-q", "-p", "no:cacheprovider", "--tb=short"]
+        # Without the suite's own options of pytest, which ask for coverage and plugins.
+        own = ["-rA", "-q", "-p", "no:cacheprovider", "--tb=short", "-o", "addopts="]
+        return [*python, *program.run.split(), *own]
     own = not program.checkout or first.startswith("tools/programs/")
     return [*python, str(HERE / "seeded.py"), str(HERE / Path(first).name) if own else first, *rest]
 

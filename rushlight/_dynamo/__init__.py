@@ -14,15 +14,15 @@ from rushlight._dynamo.api import (
     reset as reset,
 )
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
-from rushlight._dynamo.report import explain as _explain
+from rushlight._dynamo.report import segments
 from rushlight._engine.core.recording import escape
 
 
 def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
-    """explain(f)(*args): what compile() makes of f; see rushlight.explain."""
+    """explain(f)(*args): into how many graphs a call of f falls, and why (rushlight.explain tells more)."""
     if extra_args or extra_kwargs:
-        return _explain(f, *extra_args, **extra_kwargs)
-    return lambda *args, **kwargs: _explain(f, *args, **kwargs)
+        return segments(f, *extra_args, **extra_kwargs)
+    return lambda *args, **kwargs: segments(f, *args, **kwargs)
 
 
 def mark_dynamic(t: Any, index: Any = None, **options: Any) -> None:

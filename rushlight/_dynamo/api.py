@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 from weakref import WeakSet
 
@@ -55,9 +56,11 @@ def compile(
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
     it is recorded. "max-autotune" also tries out how to cut large products, as far as bits stay the same.
-    fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
+    fullgraph: torch._dynamo.exc.Unsupported, naming the line, where a value leaves for Python (`.item()`, a
+    branch on data).
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
-    backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed).
+    backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed), or a
+    function that is given each segment's ops, (an fx.GraphModule, its inputs), and returns what runs them.
     verify: every new program is compared with an eager call, bit by bit, before it is replayed; with verify
     a kernel that differs is also written down as a script that shows it, and the report names its file.
     budget_s: seconds that compiling may take for one kind of arguments; then it runs kernel by kernel.
@@ -89,8 +92,12 @@ def compile(
 
 
 def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
-    own = (backend or _DEFAULT[0]) == "inductor"
-    runner: Any = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)
+    chosen = backend or _DEFAULT[0]
+    if callable(chosen):
+        runner: Any = import_module("rushlight._dynamo.backends").Handed(function, chosen, fullgraph)
+    else:
+        own = chosen == "inductor"
+        runner = Compiled(function, fullgraph, **how) if own else Eager(function, fullgraph)
     _all.add(runner)
 
     @functools.wraps(function)
@@ -110,12 +117,7 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
     for key in (options or {}).keys() - {"memory_budget"}:
         raise RuntimeError(f"Unexpected optimization option {key}: expected memory_budget")
-    if callable(backend):
-        raise NotImplementedError(
-            "compile(backend=a function) hands over an FX graph, which Rushlight does "
-            f"not make yet; expected one of {', '.join(BACKENDS)}"
-        )
-    if backend is not None and backend not in BACKENDS:
+    if backend is not None and not callable(backend) and backend not in BACKENDS:
         raise InvalidBackend(
             f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for "
             f"available backends: {', '.join(BACKENDS)}."

@@ -1,5 +1,17 @@
-"""torch._dynamo.exc: what export raises for arguments and dimensions that cannot be."""
+"""torch._dynamo.exc: what compile() raises, and export for arguments and dimensions that cannot be."""
 
+from rushlight._engine.core.errors import TorchDynamoException, Unsupported
 from rushlight.export.errors import UserError
 
-__all__ = ["UserError"]
+
+class BackendCompilerFailed(TorchDynamoException):
+    """A function that was given as `backend` has raised; inner_exception: what it raised."""
+
+    def __init__(self, backend: object, inner_exception: Exception) -> None:
+        self.backend_name = getattr(backend, "__name__", "?")
+        kind = type(inner_exception).__name__
+        super().__init__(f"backend={self.backend_name!r} raised:\n{kind}: {inner_exception}")
+        self.inner_exception = inner_exception
+
+
+__all__ = ["BackendCompilerFailed", "TorchDynamoException", "Unsupported", "UserError"]

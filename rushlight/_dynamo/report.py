@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from traceback import FrameSummary
+from typing import Any, NamedTuple
 
 from rushlight._dynamo.api import compile as made
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.kernels.runtime.stages import Run
+from rushlight._engine.trace import choice, matching
 from rushlight._engine.trace.compiled import Compiled, Plan
 from rushlight._engine.trace.eager_backends import Eager
 from rushlight._engine.trace.graph import text, whole
@@ -73,3 +75,80 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
         for _ in range(4):
             runner(*args, **kwargs)
     return Explanation(runner)
+
+
+class GraphCompileReason(NamedTuple):
+    """Why a graph ends: in words, and the program's line."""
+
+    reason: str
+    user_stack: list[FrameSummary]
+    graph_break: bool = True
+
+
+class ExplainOutput(NamedTuple):
+    """What torch._dynamo.explain(f)(*args) tells: the graphs of one call, and why there are several.
+
+    ops_per_graph: the names of the ops in each.
+    """
+
+    graph_count: int
+    graph_break_count: int
+    break_reasons: list[GraphCompileReason]
+    op_count: int
+    ops_per_graph: list[list[str]]
+
+    def __str__(self) -> str:
+        lines = [
+            f"Graph Count: {self.graph_count}",
+            f"Graph Break Count: {self.graph_break_count}",
+            f"Op Count: {self.op_count}",
+            "Break Reasons:",
+        ]
+        for number, why in enumerate(self.break_reasons, 1):
+            lines += [f"  Break Reason {number}:", f"    Reason: {why.reason}", "    User Stack:"]
+            lines += [f"      {frame}" for frame in why.user_stack]
+        for number, ops in enumerate(self.ops_per_graph, 1):
+            lines.append(f"Ops per Graph {number}: {', '.join(ops)}")
+        return "\n".join(lines)
+
+
+def segments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ExplainOutput:
+    """Call `function` once, and tell into which segments its ops fall."""
+    if TAPE:
+        raise RuntimeError("explain() was called while a function is recorded")
+    function = getattr(getattr(function, "_runner", None), "function", function)
+    trace = matching.Trace()
+    trace.ends, trace.program = [], _Unmade
+    choice.call(trace, function, args, kwargs)
+    graphs, node = [], trace.root
+    while node is not None:
+        ops: list[str] = []
+        while node.next:
+            node = next(iter(node.next.values()))
+            if node.said is not None:
+                row, call = node.said[:2]
+                ops.append(getattr(row or call, "name", getattr(call, "__name__", "?")))
+        if ops:
+            graphs.append(ops)
+        node = node.flushed  # type: ignore[assignment]
+    reasons = [
+        GraphCompileReason(why, [FrameSummary(*_line(where), name="?")] if where else [])
+        for why, where in trace.ends
+    ]
+    counts = len(graphs), max(len(graphs) - 1, 0)
+    return ExplainOutput(*counts, reasons, sum(map(len, graphs)), graphs)
+
+
+def _line(where: str) -> tuple[str, int]:
+    file, _, line = where.rpartition(":")
+    return file, int(line) if line.isdigit() else 0
+
+
+class _Unmade:
+    """No program: the call was computed as it was recorded."""
+
+    def __init__(self, *of: Any) -> None:
+        self.of = of
+
+    def run(self, arrays: dict[int, Any], region: Any) -> None:
+        """Nothing."""

@@ -128,3 +128,11 @@ def test_new_dims_before_and_behind_dots(compiled) -> None:
     for found, wanted in zip(compiled(_indexed)(x), _indexed(x), strict=True):
         for a, b in zip(found, wanted, strict=True):
             torch.testing.assert_close(a, b)
+
+
+def test_methods_of_text() -> None:
+    @torch.jit.script
+    def told(x: str):
+        return x.isnumeric(), x.isalnum(), x.center(8, "*"), x.zfill(6), x.rpartition("b"), x.rfind("b")
+
+    assert told("aBb1") == (False, True, "**aBb1**", "00aBb1", ("aB", "b", "1"), 2)

@@ -15,6 +15,14 @@ class LinAlgError(RuntimeError):
     """torch.linalg.LinAlgError: a matrix that an algorithm cannot do with."""
 
 
+class TorchDynamoException(RuntimeError):
+    """torch._dynamo.exc.TorchDynamoException: what compile() raises."""
+
+
+class Unsupported(TorchDynamoException):
+    """torch._dynamo.exc.Unsupported: fullgraph=True of what cannot be one program."""
+
+
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # PyTorch's private name
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from rushlight._engine.core import memory_pages
+from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.profiling_ranges import spanned
 from rushlight._engine.core.pytree import flatten
 from rushlight._engine.core.recording import TAPE
@@ -157,7 +158,7 @@ class Compiled:
         plan.seconds += time.perf_counter() - start
         why = plan.broken if self.careful else plan.refusal
         if why and self.fullgraph:
-            raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {why}")
+            raise Unsupported(f"fullgraph=True, but the call cannot be compiled whole: {why}")
         return found
 
     def _do(self, plan: Plan, work: Callable[[], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._engine.core.errors import Unsupported
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.trace.guards import key_of
 from rushlight._engine.trace.recorder import Recorder, recording
@@ -25,6 +26,6 @@ class Eager:
         with recording(recorder):
             found = self.function(*args, **kwargs)
         if recorder.broken:
-            raise RuntimeError(f"fullgraph=True, but the graph ends early: {recorder.broken}")
+            raise Unsupported(f"fullgraph=True, but the graph ends early: {recorder.broken}")
         self.plans[key] = ""
         return found

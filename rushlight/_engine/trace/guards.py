@@ -123,7 +123,8 @@ class Guards:
         if isinstance(value, Tensor):
             self.tensors.append((value, value._m, value._g is not None))
         elif isinstance(value, (list, tuple)):
-            plain = list if isinstance(value, list) else tuple  # a program's class may have its own meaning
+            # A program's class may have its own meaning of len().
+            plain: Any = list if isinstance(value, list) else tuple
             self.counts.append((value, plain.__len__(value)))
             for item in plain.__iter__(value):
                 if isinstance(item, (Tensor, list, tuple, dict)) or is_module(item):

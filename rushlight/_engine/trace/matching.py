@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rushlight._engine.autograd.in_place import remember, unrecorded
 from rushlight._engine.autograd.node import TRACES, AccumulateGrad
 from rushlight._engine.core.recording import TAPE
 from rushlight._engine.core.settings import settings
+from rushlight._engine.dispatch.arguments import without_missing
 from rushlight._engine.dispatch.interpreters import MATCHERS, MODES, PLAIN, STACK
 from rushlight._engine.dispatch.overrides import past_interpreters
 from rushlight._engine.kernels.runtime.team import pointer
@@ -31,10 +33,10 @@ from rushlight._engine.tensors.storages.storage import INFERENCE, INFERRING, fre
 from rushlight._engine.tensors.tensor import Tensor, expect_unfilled
 from rushlight._engine.trace.attributes import PLAINLY, SEQUENCES
 from rushlight._engine.trace.learning import Learning
-from rushlight._engine.trace.recorder import Array, root
+from rushlight._engine.trace.recorder import Array, place_of, root
 from rushlight._engine.trace.region_recorder import RegionRecorder
 from rushlight._engine.trace.segment import RUNNING, Path, Program, seen
-from rushlight._engine.trace.trace import Node, Step, Unit, bump, tracked
+from rushlight._engine.trace.trace import Node, Step, Unit, bump, told, tracked
 from rushlight._engine.trace.writes import Writes, filled
 
 # How many ops are known to follow one; how many sets of wanted results a segment has programs for.
@@ -62,6 +64,10 @@ class Trace:
         self.region: Region | None = None
         self.busy = threading.Lock()
         self.nodes = self.compiled = 0
+        # What makes a segment's program: of a path, its node, and the places that are wanted.
+        self.program: Any = None
+        # Where segments ended, and why, if somebody asks.
+        self.ends: list[tuple[str, str]] | None = None
 
     def values(self, t: Tensor) -> Array:
         """The values of a tensor for which they were put off."""
@@ -87,6 +93,8 @@ class Region(Learning, Writes):
 
     def __init__(self, trace: Trace, begin: Node) -> None:
         self.trace, self.node, self.thread = trace, begin, threading.get_ident()
+        # As the trace's; backward passes are not handed over.
+        self.program = trace.program if begin is trace.root else None
         self.lock = threading.RLock()
         self.recorder = RegionRecorder(self)
         self.unit: Unit | None = None
@@ -214,6 +222,8 @@ class Region(Learning, Writes):
     def note(self, why: str) -> None:
         """Why a segment ends, for the report."""
         self.trace.reasons[why] = self.trace.reasons.get(why, 0) + 1
+        if self.trace.ends is not None and "matched in parts" not in why:
+            self.trace.ends.append((why, place_of()))
 
     def within(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Hear what the op consists of."""
@@ -507,6 +517,9 @@ class Region(Learning, Writes):
             return out
         if not child.seen:
             child.learn(step, numbers, self.count, self.entered)
+            if self.program is not None:
+                places = {id(t): p for t, p in zip(tensors, numbers, strict=True)}
+                child.said = row, call, told(args, places), told(without_missing(kwargs), places)
             self.trace.nodes += 1
         child.seen += 1
         self._follow(child, step, out)
@@ -582,6 +595,8 @@ class Region(Learning, Writes):
         that `alive` is another list (late() above).
         """
         if self.recording:
+            if self.program is not None and node.parent is not None:
+                self._hand_over(node)
             return []
         self.known = {}
         alive, self.alive = self.alive, []
@@ -613,13 +628,31 @@ class Region(Learning, Writes):
                 del t._hidden
         self.emptied = []
 
+    def _hand_over(self, node: Node) -> None:
+        """Hand a segment that was recorded to whoever makes programs, and take that program's results."""
+        found = [(ref(), p) for p, ref in self.places.values() if p not in self.arrays]
+        live = [(t, p) for t, p in found if t is not None]
+        order = tuple(sorted({p for _, p in live}))
+        program = node.programs.get(order)
+        if program is None:
+            program = node.programs[order] = self.program(node, Path(node), order)
+        if node.effects or not live:
+            return
+        with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
+            results = program.run(self.arrays, self)
+        made = dict(zip(order, results or (), strict=results is not None))
+        for t, p in live:
+            if p in made:
+                t._a[...] = made[p]
+
     def _fill(self, node: Node, shells: list[tuple[Tensor, int]]) -> None:
         order = tuple(sorted({place for _, place in shells}))
         program = node.programs.get(order)
         if program is None:
             if len(node.programs) >= MOST_PROGRAMS:  # who holds what seems to be chance
                 node.programs.clear()
-            program = node.programs[order] = Program(Path(node), order)
+            made = Program if self.program is None else partial(self.program, node)
+            program = node.programs[order] = made(Path(node), order)
         with self._away() if self.recorder in TAPE else ExitStack(), RUNNING:
             found = dict(zip(order, program.run(self.arrays, self), strict=True))
         for t, place in shells:

@@ -36,6 +36,12 @@ class Spec(NamedTuple):
     dtype: Any
 
 
+class Place(NamedTuple):
+    """Stands for the tensor at a place in a call that is told."""
+
+    number: int
+
+
 class Told(NamedTuple):
     """An entry (recorder.py) whose arrays are Specs; what is no Spec in `operands` is as it was."""
 
@@ -101,6 +107,7 @@ class Node:
         "tries",
         "effects",
         "enabled",
+        "said",
         "_shared",
     )
 
@@ -112,6 +119,8 @@ class Node:
         self.tries: dict[Any, int] = {}
         # Whether a step up to here has effects; whether nodes were made; places whose memory is others', too.
         self.effects = self.enabled = False
+        # The call as it was written, for a trace that is handed over: (row, callable, arguments, keywords).
+        self.said: Any = None
         self._shared: frozenset[int] | None = None
         # Places of the operands, of the first result, and what came in: (place, kind, shape, strides, whose
         # memory it shares).
@@ -368,6 +377,17 @@ class Unit:
         if isinstance(value, Tensor):
             self.fail("an op is handed a tensor")
         return value
+
+
+def told(tree: Any, places: dict[int, int]) -> Any:
+    """Arguments with Places for tensors; places: by the tensors' ids."""
+    if isinstance(tree, Tensor):
+        return Place(places[id(tree)])
+    if tree.__class__ in (list, tuple):
+        return tree.__class__([told(v, places) for v in tree])
+    if tree.__class__ is dict:
+        return {name: told(v, places) for name, v in tree.items()}
+    return tree
 
 
 def placed(tree: Any, change: Callable[[Spec], Any]) -> Any:

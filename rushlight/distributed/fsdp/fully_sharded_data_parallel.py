@@ -22,6 +22,7 @@ from rushlight.distributed.fsdp.api import (
     StateDictType,
 )
 from rushlight.distributed.fsdp.layouts import Flat
+from rushlight.distributed.fsdp.older_states import OlderStates
 from rushlight.distributed.fsdp.schedule import Managed
 from rushlight.distributed.fsdp.unit import Unit
 from rushlight.distributed.fsdp.wrap import auto_wrap
@@ -37,7 +38,7 @@ class FlatParameter(Parameter):
     """A rank's shard of all parameters of a unit, as one vector."""
 
 
-class FullyShardedDataParallel(Module):
+class FullyShardedDataParallel(OlderStates, Module):
     """`module` with its parameters, their gradients and optimizer states cut over the ranks.
 
     process_group: the ranks (default: all), or (shards, replicas) for hybrid strategies. auto_wrap_policy:
@@ -287,8 +288,6 @@ class FullyShardedDataParallel(Module):
     ) -> dict[str, Any]:
         """The optimizer's state by parameters' names, whole or as DTensors; collective."""
         return states.optim_state_dict(model, optim, optim_state_dict)
-
-    full_optim_state_dict = optim_state_dict
 
     @staticmethod
     def optim_state_dict_to_load(

@@ -89,6 +89,16 @@ def find(text: str, part: str, start: int, end: int) -> int:
     return text.find(part, start, stop(text, end))
 
 
+@plain("rfind")
+def rfind(text: str, part: str, start: int, end: int) -> int:
+    return text.rfind(part, start, stop(text, end))
+
+
+@plain("rindex")
+def rindex(text: str, part: str, start: int, end: int) -> int:
+    return text.rindex(part, start, stop(text, end))
+
+
 @plain("replace")
 def replace(text: str, old: str, new: str, count: int) -> str:
     return text.replace(old, new, count)
@@ -110,5 +120,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "bin": bin,
     "oct": oct,
 }
+_METHODS = (
+    "isspace isnumeric isprintable islower isupper istitle isalnum isdecimal isidentifier expandtabs center "
+    "ljust rjust zfill swapcase splitlines partition rpartition rsplit"
+).split()
+_FUNCTIONS |= {name: getattr(str, name) for name in _METHODS}
 for _op, _function in _FUNCTIONS.items():
     plain(_op)(_function)

@@ -13,7 +13,6 @@ from rushlight import nn
         ({"mode": "default", "options": {"a": 1}}, RuntimeError, "Either mode or options"),
         ({"options": {"a": 1}}, RuntimeError, "Unexpected optimization option a"),
         ({"backend": "nope"}, RuntimeError, "Invalid backend: 'nope'"),
-        ({"backend": lambda graph, inputs: graph}, NotImplementedError, "FX graph"),
     ],
 )
 def test_bad_arguments(options, error, text):
@@ -101,7 +100,7 @@ def test_explanations():
         report.op_count == 2
         and report.break_reasons == []
         and report.graph_count == 1
-        and "test_api.py" in str(report)
+        and report.ops_per_graph == [["mul", "sum"]]
     )
     eager = torch.compile(lambda x: x * 2, backend="eager")
     eager(torch.ones(2))

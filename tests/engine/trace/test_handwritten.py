@@ -1,10 +1,15 @@
 """Attention, convolutions and pools inside of programs: native, with eager's bits, for inputs never seen before."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 import rushlight as torch
 from rushlight._engine.core.settings import settings
+from rushlight._engine.kernels.products import convolution
+from rushlight._engine.kernels.runtime import handwritten_stages
 from rushlight._engine.kernels.runtime.stages import Run
 from rushlight.nn import functional as F
 from tests.engine.trace.test_native import compiled
@@ -113,3 +118,20 @@ def test_scratch_memory_is_shared_by_the_layers_of_a_program():
         and a.base.size < 1 << 19
     }
     assert 0 < len(room) <= 3
+
+
+def test_a_program_holds_the_tables_of_its_convolutions():
+    # There are programs with more convolutions than plans are kept for others.
+    x, w = np.ones((2, 8, 6, 6), np.float32), np.ones((8, 1, 3, 3), np.float32)
+    how = (1, 1), (1, 1), (1, 1), 8, (6, 6)
+    made = handwritten_stages.convolution(
+        handwritten_stages.Scratch(), np.empty_like(x), "forward", x, w, *how
+    )
+    assert made
+    plan = weakref.ref(convolution.planned("forward", x, w, *how).call)
+    convolution._plan.cache_clear()
+    gc.collect()
+    assert plan() is not None
+    del made
+    gc.collect()
+    assert plan() is None

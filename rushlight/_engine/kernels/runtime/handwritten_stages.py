@@ -50,10 +50,17 @@ class Scratch:
         return result
 
 
-def _stages(call: team.Call, threads: int, *operands: Array) -> Stages:
-    """A call's loops, on these operands."""
+def _stages(call: team.Call, threads: int, *operands: Array, owner: Any = None) -> Stages:
+    """A call's loops, on these operands; owner: who holds tables that jobs point to, if not the call."""
     return [
-        Stage(loop, team.placed(jobs, [operands[k] for k in of]), before, steps, threads, (operands, tables))
+        Stage(
+            loop,
+            team.placed(jobs, [operands[k] for k in of]),
+            before,
+            steps,
+            threads,
+            (operands, tables, call, owner),
+        )
         for loop, jobs, of, before, steps, *tables in call.kept
     ]
 
@@ -88,7 +95,7 @@ def product(scratch: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
     if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:
         return None
     rooms = [scratch.empty((size,), np.uint8) for size in (plan.left, plan.right)]
-    return _stages(plan.call, plan.threads(), a, b, *rooms, out)
+    return _stages(plan.call, plan.threads(), a, b, *rooms, out, owner=plan)
 
 
 def attention(result: Array, kept: Array, q: Array, k: Array, v: Array, causal: bool, scale: float) -> Stages:
@@ -129,7 +136,7 @@ def convolution(scratch: Scratch, out: Array, which: str, a: Array, b: Array, *h
     return joined(
         [
             *filled,
-            _stages(plan.call, plan.threads(), b, packed, wide, first),
+            _stages(plan.call, plan.threads(), b, packed, wide, first, owner=plan),
             *([copy(out, first.swapaxes(0, 1))] if plan.turned else []),
         ]
     )

@@ -1,0 +1,129 @@
+"""Functions as compile's `backend`: each segment of a matched call is handed to them as an fx graph."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from rushlight import fx
+from rushlight._dynamo.exc import BackendCompilerFailed, Unsupported
+from rushlight._engine.autograd.grad_mode import LOCAL
+from rushlight._engine.dispatch.dispatcher import function
+from rushlight._engine.dispatch.overrides import public
+from rushlight._engine.ops.table import ROWS
+from rushlight._engine.tensors.tensor import wrap
+from rushlight._engine.trace import choice, matching
+from rushlight._engine.trace.trace import Node, Place
+from rushlight.nn import Module
+
+
+class Handed:
+    """Calls a function, its ops matched; a segment's values are what `backend` makes of its graph.
+
+    The ops of a segment are computed once while it is recorded; from then on by what the backend gave.
+    """
+
+    def __init__(self, function: Callable[..., Any], backend: Callable[..., Any], fullgraph: bool) -> None:
+        self.function, self.backend, self.fullgraph = function, backend, fullgraph
+        self.plans: dict[Any, Any] = {}
+        self.trace = matching.Trace()
+        self.trace.program = self._program
+        self.trace.ends = [] if fullgraph else None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = choice.call(self.trace, self.function, args, kwargs)
+        if self.trace.ends:
+            why, where = self.trace.ends[0]
+            raise Unsupported(f"fullgraph=True, but the graph ends early: {why}, at {where}")
+        return found
+
+    def _program(self, node: Node, path: Any, wanted: tuple[int, ...]) -> Segment:
+        return Segment(self.backend, node, path, wanted)
+
+
+class Segment:
+    """A segment for a set of wanted results."""
+
+    def __init__(self, backend: Callable[..., Any], node: Node, path: Any, wanted: tuple[int, ...]) -> None:
+        self.backend, self.path, self.wanted = backend, path, wanted
+        self.inputs, self.module = graph_of(node.path(), wanted)
+        self.compiled: Callable[..., Any] | None = None
+
+    def run(self, arrays: dict[int, Any], region: Any) -> list[Any]:
+        """The arrays at the wanted places; `arrays`: what lies at the places that came in."""
+        given = [wrap(arrays[p]) for p in self.inputs]
+        before, LOCAL.enabled = LOCAL.enabled, False
+        try:
+            if self.compiled is None:
+                try:
+                    self.compiled = self.backend(self.module, given)
+                except Exception as error:
+                    raise BackendCompilerFailed(self.backend, error) from error
+            found = self.compiled(*given)
+        finally:
+            LOCAL.enabled = before
+        return [t._a for t in found]
+
+
+def written(row: Any, call: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """(function, arguments, keywords) of an op as a program would write it: without what is the default."""
+    if row is None:
+        return call, tuple(args), kwargs
+    params = list(row.params)[len(args) :]
+    given, rest = list(args), {n: v for n, v in kwargs.items() if not (n == "out" and v is None)}
+    for p in params:
+        if p.keyword_only or p.varargs or p.name not in rest or rest[p.name] is p.default:
+            break
+        given.append(rest.pop(p.name))
+    rest = {p.name: rest[p.name] for p in params if p.name in rest and rest[p.name] is not p.default}
+    known = {"torch", "nn.functional", "Tensor"}.intersection(row.where)
+    return public(row, call) if known else _private(row), tuple(given), rest
+
+
+@cache
+def _private(row: Any) -> Callable[..., Any]:
+    """A row that has no public name, as a function of this module."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return function(row)(*args, **kwargs)
+
+    run.__name__ = run.__qualname__ = row.name
+    return run
+
+
+def __getattr__(name: str) -> Any:
+    row = ROWS.get(name)
+    if row is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _private(row)
+
+
+def graph_of(nodes: Sequence[Node], wanted: Sequence[int]) -> tuple[list[int], fx.GraphModule]:
+    """(the places that come in, a module of the ops on their tensors, which gives those that are wanted)."""
+    graph, made = fx.Graph(), dict[int, Any]()
+    inputs = [entry[0] for n in nodes for entry in n.entered]
+    for number, place in enumerate(inputs):
+        made[place] = graph.placeholder(f"arg{number}_1")
+
+    def seen(tree: Any) -> Any:
+        if isinstance(tree, Place):
+            return made[tree.number]
+        if tree.__class__ in (list, tuple):
+            return tree.__class__([seen(v) for v in tree])
+        return {name: seen(v) for name, v in tree.items()} if tree.__class__ is dict else tree
+
+    for n in nodes:
+        op, args, kwargs = written(*n.said)
+        step: Any = n.step
+        found = graph.call_function(op, seen(args), seen(kwargs))
+        for number, r in enumerate(step.results):
+            several = step.many is not None
+            made[n.first + number] = (
+                graph.call_function(operator.getitem, (found, number)) if several else found
+            )
+            if r.given >= 0:
+                made[n.args[r.given]] = made[n.first + number]
+    graph.output(tuple([made[p] for p in wanted]))
+    return inputs, fx.GraphModule(Module(), graph)

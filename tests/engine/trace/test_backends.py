@@ -1,0 +1,110 @@
+"""Functions as compile's backend, what fullgraph=True refuses, and what torch._dynamo.explain counts."""
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+
+
+def noted(graphs, change=None):
+    """A backend that keeps what it is given, and runs it."""
+
+    def backend(module, inputs):
+        graphs.append((module, inputs))
+        if change is not None:
+            change(module)
+            module.recompile()
+        return module.forward
+
+    return backend
+
+
+def branching(x):
+    y = x.sin()
+    if y.sum() > 0:
+        y = y * 2
+    return y + 1
+
+
+def targets(module):
+    return [n.target.__name__ for n in module.graph.nodes if n.op == "call_function"]
+
+
+def test_each_segment_is_handed_over_once():
+    graphs = []
+    compiled = torch.compile(branching, backend=noted(graphs))
+    x = torch.tensor([0.5, 1.0])
+    for _ in range(5):
+        assert compiled(x).tolist() == branching(x).tolist()
+    assert [targets(module) for module, _ in graphs] == [["sin", "sum", "gt"], ["mul", "add"]]
+    assert graphs[0][1][0].tolist() == x.tolist()
+    assert compiled(-x).tolist() == branching(-x).tolist()
+    assert [targets(module) for module, _ in graphs[2:]] == [["add"]]
+
+
+def test_the_backends_values_are_taken():
+    def to_products(module):
+        for n in module.graph.nodes:
+            if n.op == "call_function" and n.target is torch.add:
+                n.target = torch.mul
+
+    compiled = torch.compile(lambda x, y: x + y, backend=noted([], to_products))
+    x, y = torch.tensor([3.0]), torch.tensor([4.0])
+    assert [compiled(x, y).item() for _ in range(4)] == [12.0] * 4
+
+
+def test_a_training_step():
+    def make():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 2))
+        return model, torch.optim.SGD(model.parameters(), 0.1)
+
+    graphs, losses = [], []
+    for backend in (None, noted(graphs)):
+        model, optimizer = make()
+        called = model if backend is None else torch.compile(model, backend=backend)
+        x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+        for _ in range(5):
+            loss = called(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[:5] == losses[5:]
+    assert all(isinstance(module, torch.fx.GraphModule) for module, _ in graphs)
+
+
+def test_what_breaks_a_graph_is_refused_where_it_is_to_be_whole():
+    for options in ({}, {"backend": noted([])}):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match=r"\.item\(\), at .*test_backends.py:"):
+            torch.compile(branching, fullgraph=True, **options)(torch.ones(2))
+    assert issubclass(torch._dynamo.exc.Unsupported, torch._dynamo.exc.TorchDynamoException)
+    whole = torch.compile(lambda x: x.sin() + 1, fullgraph=True, backend=noted([]))
+    assert whole(torch.zeros(2)).tolist() == [1, 1]
+
+
+def test_a_backend_that_raises_is_named():
+    def broken(module, inputs):
+        raise ValueError("no such device")
+
+    with pytest.raises(
+        torch._dynamo.exc.BackendCompilerFailed, match="backend='broken' raised:\nValueError: no"
+    ):
+        torch.compile(torch.sin, backend=broken)(torch.ones(2))
+
+
+def test_segments_are_counted_with_their_ends():
+    said = []
+
+    def step(x):
+        said.append("called")
+        return branching(x)
+
+    told = torch._dynamo.explain(step)(torch.ones(2))
+    assert said == ["called"]
+    assert (told.graph_count, told.graph_break_count, told.op_count) == (2, 1, 5)
+    assert told.ops_per_graph == [["sin", "sum", "gt"], ["mul", "add"]]
+    (why,) = told.break_reasons
+    assert why.reason == ".item()" and why.user_stack[0].filename == __file__
+    assert why.user_stack[0].lineno == branching.__code__.co_firstlineno + 2
+    assert "Graph Break Count: 1" in str(told)
