@@ -44,7 +44,8 @@ class Contexts(Loops):
             made = self.emit(node, "prim::With", [value], function=leaving)
         outer, self.block = self.block, Block()
         made.blocks.append(self.block)
-        self.body(body)
+        statements: list[Any] = [*body]
+        self.body(statements)
         self.block.finish([])
         self.block = outer
 

@@ -74,7 +74,7 @@ class Loops(Conditions):
         if isinstance(found, Items):
             return found.items
         if isinstance(found, Known) and isinstance(found.object, EnumType):
-            members: list[Any] = list(found.object)
+            members: Any = found.object
             return [self.value(Known(member), node) for member in members]
         value = self.value(found, node)
         if value.type.kind == "Tuple":
