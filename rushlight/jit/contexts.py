@@ -27,7 +27,9 @@ class Contexts(Loops):
     def do_With(self, node: ast.With) -> None:
         """One manager around a block; others are around what is in it."""
         item, *others = node.items
-        body = [ast.copy_location(ast.With(others, node.body), node)] if others else node.body
+        body: list[ast.stmt] = node.body
+        if others:
+            body = [ast.copy_location(ast.With(others, node.body), node)]
         call, manager = item.context_expr, None
         if isinstance(call, ast.Call):
             found = self.sugar(call.func)
@@ -42,14 +44,15 @@ class Contexts(Loops):
             made = self.emit(node, "prim::With", [value], function=leaving)
         outer, self.block = self.block, Block()
         made.blocks.append(self.block)
-        self.body(body)
+        statements: list[Any] = [*body]
+        self.body(statements)
         self.block.finish([])
         self.block = outer
 
     def entered(self, item: ast.withitem, node: ast.With) -> tuple[Value, Function]:
         """Call __enter__; the object, and its __exit__."""
         value = self.expr(item.context_expr)
-        owner = value.type.cls if value.type.kind == "Class" else None
+        owner: Any = value.type.cls if value.type.kind == "Class" else None
         for name in ("__enter__", "__exit__"):
             if owner is None or not hasattr(owner.python, name):
                 raise self.error(

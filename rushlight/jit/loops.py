@@ -74,7 +74,8 @@ class Loops(Conditions):
         if isinstance(found, Items):
             return found.items
         if isinstance(found, Known) and isinstance(found.object, EnumType):
-            return [self.value(Known(member), node) for member in found.object]
+            members: Any = found.object
+            return [self.value(Known(member), node) for member in members]
         value = self.value(found, node)
         if value.type.kind == "Tuple":
             return list(self.emit(node, "prim::TupleUnpack", [value], *value.type.args).outputs)
