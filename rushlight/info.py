@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import rushlight
 from rushlight._engine.core.settings import PREFIX, SETTINGS, settings
+from rushlight._engine.kernels.emit.target import Unfit
 from rushlight._engine.kernels.runtime import cache
 from rushlight.standin import status
 from rushlight.version import release

@@ -94,7 +94,7 @@ class Region(Learning, Writes):
     def __init__(self, trace: Trace, begin: Node) -> None:
         self.trace, self.node, self.thread = trace, begin, threading.get_ident()
         # As the trace's; backward passes are not handed over.
-        self.program = trace.program if begin is trace.root else None
+        self.program: Any = trace.program if begin is trace.root else None
         self.lock = threading.RLock()
         self.recorder = RegionRecorder(self)
         self.unit: Unit | None = None
