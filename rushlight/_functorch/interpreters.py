@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import Any
 from weakref import WeakValueDictionary
 
 from rushlight._engine.dispatch import interpreters
@@ -144,10 +145,11 @@ def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
     return result
 
 
-def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, dim: int) -> Tensor:
+def _remove_batch_dim(tensor: Any, level: int, batch_size: int, dim: int) -> Tensor:
     """The batch of a vmap's tensor, in dim `dim`; what has no batch is repeated `batch_size` times."""
     whole = tensor.value if maybe_get_level(tensor) == level else tensor.expand(batch_size, *tensor.shape)
-    return whole.movedim(0, dim)
+    found: Tensor = whole.movedim(0, dim)
+    return found
 
 
 def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:

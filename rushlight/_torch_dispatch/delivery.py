@@ -32,7 +32,8 @@ class Call:
 
     def __init__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.op, self.args, self.kwargs = op, args, kwargs
-        self.enabled, self.found, self.ran = LOCAL.enabled, None, False
+        self.enabled, self.ran = LOCAL.enabled, False
+        self.found: Any = None
 
     def is_of(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether somebody runs this very call."""

@@ -81,7 +81,8 @@ class Array(torch.Tensor):
 def _written(x: Array, result: Array) -> Array:
     if result.dtype is not x.dtype:
         raise TypeError(f"an array of {x.dtype} cannot hold one of {result.dtype}: x = x + y, not x += y")
-    return x.copy_(result)
+    x.copy_(result)
+    return x
 
 
 def _operator(name: str, form: str) -> Callable[..., Any]:

@@ -47,7 +47,7 @@ class ReduceOp(metaclass=_ReduceOpType):
 _MPI = {"AVG": "SUM", "PRODUCT": "PROD"}  # where MPI's name is another
 _OF_BOOLS = {"SUM": "MAX", "BOR": "MAX", "PROD": "MIN", "BAND": "MIN"}
 SMALL = 1 << 16  # bytes
-_COMBINED = {
+_COMBINED: dict[Any, Any] = {
     RedOpType.SUM: rushlight.Tensor.add_,
     RedOpType.AVG: rushlight.Tensor.add_,
     RedOpType.PRODUCT: rushlight.Tensor.mul_,

@@ -190,7 +190,7 @@ def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
     items: Any = {"as_bools": bool, "as_ints": int, "as_floats": (int, float), "as_strings": str}.get(key)
     if (wanted and isinstance(value, wanted)) or (items and all(isinstance(item, items) for item in value)):
         return value
-    other = {
+    other: dict[str, Any] = {
         "as_none": lambda: None,
         "as_scalar_type": lambda: dtype_of(value),
         "as_layout": lambda: torch.strided,

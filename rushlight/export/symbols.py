@@ -136,7 +136,7 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
     taken: set[str] = set()
     for leaf, (given, value) in enumerate(zip(spec, leaves, strict=True)):
         items: Any = given.items() if isinstance(given, dict) else enumerate(given or ())
-        shape = getattr(value, "shape", None)
+        shape: Any = getattr(value, "shape", None)
         if given and shape is None:
             raise UserError(
                 f"Cannot associate shape {given} to non-tensor type {type(value)} (expected None)"

@@ -141,8 +141,8 @@ def _check_blocks(t: Any, layout: Any, blocksize: Any, called: str | None) -> tu
             )
         if sizes != block_sizes(t):
             raise RuntimeError(
-                f"{way} with blocksize changed from {list(block_sizes(t) or ())} to {list(sizes)} is not "
-                f"supported"
+                f"{way} with blocksize changed from {list(block_sizes(t) or ())} to {list(sizes or ())} is "
+                "not supported"
             )
     return _fitting(sizes, called or f"{name}_{layout.name.removeprefix('sparse_')}")
 

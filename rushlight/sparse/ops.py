@@ -178,7 +178,7 @@ def _copy_compressed(t: SparseTensor, source: Any) -> SparseTensor:
 
 
 @op("resize_as_sparse_")
-def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
+def resize_as_sparse_(t: Any, template: Any) -> Tensor:
     """The shape of another sparse tensor; of a compressed one its places, too, and memory for its values."""
     if (
         isinstance(t, SparseTensor)
@@ -186,7 +186,8 @@ def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
         and t.is_sparse
         and template.is_sparse
     ):
-        return t.sparse_resize_(template.shape, template.sparse_dim(), template.dense_dim())
+        resized: Tensor = t.sparse_resize_(template.shape, template.sparse_dim(), template.dense_dim())
+        return resized
     for name, given in (("src", template), ("self", t)):
         if not isinstance(given, SparseTensor) or given.is_sparse:
             raise RuntimeError(
@@ -200,7 +201,8 @@ def resize_as_sparse_(t: Tensor, template: Tensor) -> Tensor:
         )
     first, minor, values = template.parts
     if t.shape == template.shape and t._nnz() == template._nnz() and t.parts[2].shape == values.shape:
-        return t
+        found: Tensor = t
+        return found
     zeros = torch.zeros(values.shape, dtype=t.dtype)
     result: SparseTensor = t._become(
         make((first.clone(), minor.clone(), zeros), template.shape, layout=t.layout)
@@ -394,7 +396,8 @@ def _softmax_as_method(t: SparseTensor, dim: int, dtype: Any = None) -> SparseTe
 @keeping_layout
 def softmax(t: SparseTensor, dim: int, *, dtype: Any = None, log: bool = False) -> SparseTensor:
     """softmax along dim of the numbers that there are."""
-    t, dim = coalesce(t if dtype is None else t.to(dtype)), dim % t.ndim
+    wanted: Any = t if dtype is None else t.to(dtype)
+    t, dim = coalesce(wanted), dim % t.ndim
     indices, values = t.parts
     if dim >= t.sparse_dim():
         f = torch.log_softmax if log else torch.softmax

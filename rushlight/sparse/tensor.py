@@ -200,8 +200,12 @@ class SparseTensor(Tensor):
     # --- its place in the graph: that of its values -----------------------------------------------
 
     @property
-    def requires_grad(self) -> Any:
+    def requires_grad(self) -> bool:
         return self.parts[-1].requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.parts[-1].requires_grad = value
 
     @property
     def grad_fn(self) -> Any:
@@ -234,7 +238,8 @@ class SparseTensor(Tensor):
         places = zip(self.parts[:-1], value.parts[:-1], strict=True)
         alike = all(a.shape == b.shape and bool((a == b).all()) for a, b in places)
         # Gradients lie at the places of the values.
-        self.parts[-1].grad = value.parts[-1] if alike else value.to_dense().sparse_mask(self).parts[-1]
+        placed: Any = value if alike else value.to_dense().sparse_mask(self)
+        self.parts[-1].grad = placed.parts[-1]
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Turn the tracking of the values on or off."""
@@ -246,12 +251,12 @@ class SparseTensor(Tensor):
         return self.map(Tensor.detach)
 
     @property
-    def data(self) -> SparseTensor:
+    def data(self) -> Tensor:
         """The same values outside the graph; what is assigned becomes this tensor's parts."""
         return self.detach()
 
     @data.setter
-    def data(self, value: SparseTensor) -> None:
+    def data(self, value: Any) -> None:
         self._become(value)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> SparseTensor:
@@ -307,9 +312,9 @@ class SparseTensor(Tensor):
             return self._become(zeros)
         return self._become(self.map(torch.zeros_like))
 
-    def copy_(self, source: Any, non_blocking: bool = False) -> Any:
+    def copy_(self, src: Any = None, non_blocking: bool = False, *, other: Any = None) -> Any:
         """Take over what another sparse tensor of the same layout holds."""
-        return OPS["copy_"](self, source, non_blocking)
+        return OPS["copy_"](self, other if src is None else src, non_blocking)
 
     def fill_(self, value: Any) -> Any:
         """Set all numbers of a compressed tensor that are specified."""

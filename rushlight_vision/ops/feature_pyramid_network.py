@@ -62,11 +62,13 @@ class ExtraFPNBlock(nn.Module):
 class LastLevelMaxPool(ExtraFPNBlock):
     """One more level: every second place of the coarsest."""
 
-    def forward(self, x: list[Tensor], y: list[Tensor], names: list[str]) -> tuple[list[Tensor], list[str]]:
+    def forward(
+        self, results: list[Tensor], x: list[Tensor], names: list[str]
+    ) -> tuple[list[Tensor], list[str]]:
         """The results with the level "pool"."""
         names.append("pool")
-        x.append(F.max_pool2d(x[-1], kernel_size=1, stride=2, padding=0))
-        return x, names
+        results.append(F.max_pool2d(results[-1], kernel_size=1, stride=2, padding=0))
+        return results, names
 
 
 class LastLevelP6P7(ExtraFPNBlock):

@@ -69,7 +69,7 @@ def _count(container: Any) -> int:
 class Guards:
     """The facts about one function's surroundings, read when they are made."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any] | None) -> None:
         self.tensors: list[tuple[Tensor, Any, bool]] = []  # a tensor, its memory, its requires_grad
         self.seen: list[tuple[str, Any]] = []  # every variable that the function may read
         self.facts: list[tuple[dict[str, Any], str, Any]] = []  # owner[name] is or equals value

@@ -151,7 +151,8 @@ def fully_shard(
     state.param_dtype = policy.param_dtype
     for m in modules:
         m.__dict__["_fsdp_managed"] = state
-        m.__class__ = _class(type(m))
+        kind: type = type(m)
+        m.__class__ = _class(kind)
     modules[0].register_forward_pre_hook(functools.partial(_enter, state), prepend=True, with_kwargs=True)
     modules[-1].register_forward_hook(functools.partial(_leave, state))
     return module

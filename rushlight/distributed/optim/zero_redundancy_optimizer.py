@@ -51,6 +51,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             )
         Joinable.__init__(self)
         self._made = False
+        self.optim: Any
         self.process_group: Any = dist.group.WORLD if process_group is None else process_group
         self.world_size = dist.get_world_size(self.process_group)
         self.rank = dist.get_rank(self.process_group)

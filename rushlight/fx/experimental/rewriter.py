@@ -20,7 +20,7 @@ __all__ = ["AST_Rewriter", "RewritingTracer"]
 class AST_Rewriter(ast.NodeTransformer):
     """Rewrites a function's syntax tree; a subclass adds `visit_` methods for what else it replaces."""
 
-    def rewrite(self, fn: FunctionType) -> FunctionType:
+    def rewrite(self, fn: Any) -> FunctionType:
         """The rewritten function, with the globals of the original."""
         tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
         scope = dict(fn.__globals__)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
-from typing import Any, Generic
+from collections.abc import Iterator, Sized
+from typing import Any, Generic, cast
 
 from rushlight._engine.core.callers import warn
 from rushlight.utils.data import resume
@@ -174,7 +174,7 @@ class DataLoader(Generic[T_co]):
 
     def __len__(self) -> int:
         if self._iterable:
-            length = self._IterableDataset_len_called = len(self.dataset)
+            length = self._IterableDataset_len_called = len(cast(Sized, self.dataset))
             if self.batch_size is None:
                 return length
             return length // self.batch_size if self.drop_last else -(-length // self.batch_size)

@@ -19,8 +19,8 @@ class Event:
         queue.device.enter()
         self.driver: Driver = driver
         self.handle = driver.handle("cuEventCreate", 0 if timing else _NO_TIMING)
-        given = _destroyed, queue.device, "cuEventDestroy_v2", self.handle
-        weakref.finalize(self, *given).atexit = False
+        device = queue.device
+        weakref.finalize(self, _destroyed, device, "cuEventDestroy_v2", self.handle).atexit = False
         driver("cuEventRecord", self.handle, queue.handle)
 
 
