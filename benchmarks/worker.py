@@ -11,6 +11,7 @@ import gc
 import json
 import sys
 import time
+from collections import ChainMap
 from collections.abc import Callable
 from typing import Any
 
@@ -74,7 +75,8 @@ def main(package: str) -> None:
                 name, call = asked["workload"], lambda: None
                 if torch is not None:
                     torch.manual_seed(0)
-                call = next(of for of in (known, EAGER, SMALL) if name in of)[name].prepare(torch)
+                tables: Any = known, EAGER, SMALL
+                call = ChainMap(*tables)[name].prepare(torch)
             if asked["settle"]:
                 settle(package)
             answer = {"seconds": time_calls(call, asked["count"], asked["cpu"])}

@@ -19,6 +19,7 @@ import numpy as np
 from rushlight._engine.core.accelerator import asarray, is_away
 from rushlight._engine.core.dtype import FLOATING, from_numpy_dtype
 from rushlight._engine.core.recording import TAPE
+from rushlight._engine.core.tracebacks import own
 from rushlight._engine.lazy import is_ours, package
 from rushlight._engine.names import completion
 from rushlight._engine.tensors.conversion import Conversion
@@ -167,7 +168,7 @@ def expect_unfilled() -> None:
     Not before: a class with a `__getattr__` finds its instances' slots in seven times the time.
     """
     if "__getattr__" not in Tensor.__dict__:
-        setattr(Tensor, "__getattr__", _unfilled)
+        setattr(Tensor, "__getattr__", own(_unfilled))
 
 
 def wrap(array: Any, of: Kind | None = None) -> Tensor:

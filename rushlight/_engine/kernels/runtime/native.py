@@ -5,6 +5,7 @@ What writes code is loaded when something is written: with a full cache no emitt
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import threading
@@ -45,6 +46,8 @@ _addresses: dict[tuple[str, str], int] = {}
 if hasattr(os, "register_at_fork"):
     # Nobody is inside LLVM while the process is copied.
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+# Nor while it ends, which takes LLVM down: what is being compiled is finished, and then no thread comes in.
+atexit.register(_lock.acquire)
 
 
 def _module() -> Module:
