@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from benchmarks.measure import Result, Worker, compare
-from benchmarks.page import PAGE, replace_section
+from benchmarks.page import PAGE, write_section
 from benchmarks.workloads import Workload
 
 SIZES = {"16": 16, "16k": 1 << 14, "4M": 1 << 22}
@@ -236,7 +236,7 @@ def main() -> None:
                 print(f"{found.title:36} {ours} {theirs} {found.ratio:6.2f}  {found.error}", flush=True)
     print("\n".join(section(results).splitlines()[2:4]))
     if asked.write:
-        PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), section(results)), encoding="utf-8")
+        write_section(section(results))
 
 
 if __name__ == "__main__":

@@ -19,3 +19,8 @@ def replace_section(page: str, section: str) -> str:
     else:
         texts.append(section.rstrip("\n"))
     return "\n\n".join(text for text in texts if text) + "\n"
+
+
+def write_section(section: str) -> None:
+    """Put a section into the page on disk."""
+    PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), section), encoding="utf-8")

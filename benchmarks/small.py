@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.eager import mean
 from benchmarks.measure import ROOT, Worker, environment, warm
-from benchmarks.page import PAGE, replace_section
+from benchmarks.page import write_section
 from benchmarks.workloads import Workload
 
 HEADING = "## Small ops"
@@ -193,7 +193,7 @@ def main() -> None:
                 print(f"{name[7:]:24} {ours} {theirs} {found[0] / found[1]:6.2f}", *first, flush=True)
     print("\n".join(section(results).splitlines()[2:5]))
     if asked.write and not asked.young:
-        PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), section(results)), encoding="utf-8")
+        write_section(section(results))
 
 
 if __name__ == "__main__":

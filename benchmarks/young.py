@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.measure import ROOT, environment
-from benchmarks.page import PAGE, replace_section
+from benchmarks.page import write_section
 
 HEADING = "## Young processes"
 CACHES = ("an empty cache", "a full cache")
@@ -196,7 +196,7 @@ def main() -> None:
     text = section(results, bool(packed._index()[1]), os.getloadavg()[0])
     print(text)
     if asked.write:
-        PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+        write_section(text)
 
 
 if __name__ == "__main__":
