@@ -236,11 +236,6 @@ class Simulated(Rows):
         what: str = "",
         key: Any = None,
     ) -> None:
-        """function(*args, **named), which writes into arrays of this device and gives nothing.
-
-        targets: those that are written to; the first argument if None.  key: what tells calls apart whose
-        operands have other geometries, these if None.
-        """
         what = what or getattr(function, "__name__", "write").strip("_")
         self.alive()
         key = geometry_of((function, *args, *named.items())) if key is None else key

@@ -69,6 +69,26 @@ def writes(how: str, of: str, index: str, rank: int, target: str) -> tuple[str, 
     return module.text(), f.barriers
 
 
+def _begun(count: str, rank: int, target: str) -> tuple[Module, Thread, str, str]:
+    """(module, function, a thread's first piece of work, the step to its next) of a kernel from an array to a
+    result, both walked along a dim: its numbers are `count`, n, and the geometry of the lines.
+    """
+    names = [count, "n", "s0", "s1", *[f"d{i}" for i in range(rank)]]
+    names += [f"s{k}_{i}" for k in range(2) for i in range(rank)]
+    module = Module(fma=True)
+    f: Thread = TARGETS[target](module, "kernel", ["p0", "p1"], names)
+    f.begin()
+    first, step = f.place()
+    f.mark_early()
+    return module, f, first, step
+
+
+def _bases(f: Thread, line: str, rank: int) -> list[str]:
+    """Where a line begins in the array, and in the result."""
+    places = decomposed(f, line, [f"%d{k}" for k in range(rank)])
+    return [f.at(f"%p{k}", offset_of(f, places, [f"%s{k}_{axis}" for axis in range(rank)])) for k in range(2)]
+
+
 @lru_cache(maxsize=256)
 def scan(how: str, of: str, result: str, rank: int, target: str) -> tuple[str, int]:
     """(LLVM IR of @kernel, its barriers) of running totals along a dim, a thread a line.
@@ -79,19 +99,10 @@ def scan(how: str, of: str, result: str, rank: int, target: str) -> tuple[str, i
     work = dt.opmath(dt.BY_NAME[result]).name
     if work not in LLVM or dt.opmath(dt.BY_NAME[of]).name not in LLVM:
         raise Unsupported(f"computing in {work}")
-    names = ["lines", "n", "s0", "s1", *[f"d{i}" for i in range(rank)]]
-    names += [f"s{k}_{i}" for k in range(2) for i in range(rank)]
-    module = Module(fma=True)
-    f: Thread = TARGETS[target](module, "kernel", ["p0", "p1"], names)
-    f.begin()
-    first, step = f.place()
-    f.mark_early()
+    module, f, first, step = _begun("lines", rank, target)
     kind = LLVM[work]
     with strided(f, first, step, "%lines") as i:
-        places = decomposed(f, i, [f"%d{k}" for k in range(rank)])
-        bases = [
-            f.at(f"%p{k}", offset_of(f, places, [f"%s{k}_{axis}" for axis in range(rank)])) for k in range(2)
-        ]
+        bases = _bases(f, i, rank)
         floating = kind in ("float", "double")
         total = f.var(({"add": "0.0", "mul": "1.0"} if floating else {"add": "0", "mul": "1"})[how], kind)
         with strided(f, "0", "1", "%n") as j:
@@ -114,20 +125,11 @@ def ranks(of: str, descending: bool, rank: int, target: str) -> tuple[str, int]:
     `n`, the strides along the dim in both, sizes of the lines' dims, their strides in both (bytes).
     """
     kind = storage_kind(of)
-    names = ["all", "n", "s0", "s1", *[f"d{i}" for i in range(rank)]]
-    names += [f"s{k}_{i}" for k in range(2) for i in range(rank)]
-    module = Module(fma=True)
-    f: Thread = TARGETS[target](module, "kernel", ["p0", "p1"], names)
-    f.begin()
-    first, step = f.place()
-    f.mark_early()
+    module, f, first, step = _begun("all", rank, target)
     with strided(f, first, step, "%all") as i:
         line = f.i64("udiv", i, "%n")
         me = f.i64("sub", i, f.i64("mul", line, "%n"))
-        places = decomposed(f, line, [f"%d{k}" for k in range(rank)])
-        bases = [
-            f.at(f"%p{k}", offset_of(f, places, [f"%s{k}_{axis}" for axis in range(rank)])) for k in range(2)
-        ]
+        bases = _bases(f, line, rank)
         mine = f.load(kind, f.at(bases[0], f.i64("mul", me, "%s0")))
         count = f.var("0")
         with strided(f, "0", "1", "%n") as j:
