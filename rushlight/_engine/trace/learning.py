@@ -15,10 +15,10 @@ MOST_MATCHERS = 8
 class Learning:
     """What a region does around a call that it does not know yet."""
 
-    def mark(self: Any, door: Any) -> tuple[Node, int, Any]:
+    def mark(self: Any, key: Any) -> tuple[Node, int, Any]:
         """Where the region stands before a call, and the trail of one that is to be learnt."""
         node = self.node
-        times = node.tries.get(door, 0)
+        times = node.tries.get(key, 0)
         learns = (
             0 < times < MOST_MATCHERS
             and self.trail is None
@@ -27,7 +27,7 @@ class Learning:
             and self.mine()
         )
         if not times:
-            node.tries[door] = 1
+            node.tries[key] = 1
         if not learns:
             return node, self.events, None
         self.trail: list[Any] | None = []
@@ -35,19 +35,19 @@ class Learning:
         TRACES.asked, TRACES.told = True, self._renamed
         return node, self.events, self.trail
 
-    def learnt(self: Any, door: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
+    def learnt(self: Any, key: Any, mark: tuple[Node, int, Any], values: tuple[Any, ...], found: Any) -> Any:
         """What a call gave. From the third time that it is matched, it is taken at once."""
         start, events, trail = mark
         if trail is None or self.trail is not trail:
             return found
         self.unwatch()
         if not self.recording:
-            start.tries[door] += 1
+            start.tries[key] += 1
         if not self.recording and self.node is not start and events == self.events:
             made = build(self, start, self.node, values, found, trail)
             if made is not None:
-                known = start.known.get(door)
-                start.known[door] = made if known is None else either(made, known)
+                known = start.known.get(key)
+                start.known[key] = made if known is None else either(made, known)
         return found
 
     def unwatch(self: Any) -> None:

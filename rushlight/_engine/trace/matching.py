@@ -140,17 +140,17 @@ class Region(Learning, Writes):
 
     def run(self, row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op."""
-        door = call, tuple(kwargs)
+        key = call, tuple(kwargs)
         values = (*args, *kwargs.values())
-        take = self.known.get(door)
+        take = self.known.get(key)
         if take is not None:
             found = take(self, values)
             if found is not NotImplemented:
                 return found
-        mark = self.mark(door)
+        mark = self.mark(key)
         with self.lock:
             found = self._match_op(row, call, args, kwargs)
-        return self.learnt(door, mark, values, found)
+        return self.learnt(key, mark, values, found)
 
     def matched_formula(self, formula: Any, values: tuple[Any, ...]) -> Any:
         """A formula that is no row: a derived gradient."""

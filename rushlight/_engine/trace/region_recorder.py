@@ -87,14 +87,14 @@ class RegionRecorder:
         region, modes = self.region, STACK.modes
         if LOCAL.enabled or not modes or modes[-1] is not region:
             return node.apply(grad)
-        door, values = node.__class__, (node, grad)
-        take = region.known.get(door)
+        key, values = node.__class__, (node, grad)
+        take = region.known.get(key)
         if take is not None:
             found = take(region, values)
             if found is not NotImplemented:
                 return found
-        mark = region.mark(door)
-        return region.learnt(door, mark, values, node.apply(grad))
+        mark = region.mark(key)
+        return region.learnt(key, mark, values, node.apply(grad))
 
     def constant(self, array: Array) -> None:
         """Python made values."""
