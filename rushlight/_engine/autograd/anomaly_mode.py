@@ -67,13 +67,13 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = (_State.enabled, _State.check_nan)
-        _set(mode, check_nan)
+        set_anomaly_enabled(mode, check_nan)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *error: Any) -> None:
-        _set(*self._before)
+        set_anomaly_enabled(*self._before)
 
 
 class detect_anomaly(set_detect_anomaly):
@@ -88,16 +88,12 @@ class detect_anomaly(set_detect_anomaly):
 
     def __enter__(self) -> None:
         self._before = (_State.enabled, _State.check_nan)
-        _set(True, self.check_nan)
-
-
-def _set(mode: bool, check_nan: bool) -> None:
-    if bool(mode) != bool(_State.enabled):
-        (TRACES.add if mode else TRACES.remove)(_remember)
-    _State.enabled, _State.check_nan = mode, check_nan
-    hooks.GUARD = _guarded if mode else None
+        set_anomaly_enabled(True, self.check_nan)
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     """Turn anomaly mode on or off."""
-    _set(mode, check_nan)
+    if bool(mode) != bool(_State.enabled):
+        (TRACES.add if mode else TRACES.remove)(_remember)
+    _State.enabled, _State.check_nan = mode, check_nan
+    hooks.GUARD = _guarded if mode else None

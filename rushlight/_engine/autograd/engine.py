@@ -242,7 +242,7 @@ def _through(
     """
     if node.saved is None:
         raise freed()
-    begin = perf_counter()
+    begin = perf_counter() if kept else 0.0
     if hooks.GUARD is not None:
         results = hooks.GUARD(node, grad)
     elif node.saved.__class__ is Packed:
