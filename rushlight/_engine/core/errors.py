@@ -31,6 +31,12 @@ def missing(name: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")
 
 
+def wrong_type(op: str, name: str, wanted: str, value: object, position: int | None = None) -> TypeError:
+    """The error, in PyTorch's words, for an argument of another type than `wanted`; position: from 1 on."""
+    place = "" if position is None else f" (position {position})"
+    return TypeError(f"{op}(): argument '{name}'{place} must be {wanted}, not {type(value).__name__}")
+
+
 ALWAYS = [False]  # torch.set_warn_always
 
 

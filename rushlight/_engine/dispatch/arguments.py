@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.device import device
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.dispatch import older
 from rushlight._engine.ops import forms
 from rushlight._engine.ops.signature import REQUIRED, Param, rename_keywords
@@ -111,8 +112,7 @@ def plain_number(value: Any) -> Any:
 def _mismatch(row: Row, p: Param, wanted: str, value: Any, position: int) -> Any:
     if p.name == "reduction":  # PyTorch's losses are Python functions, which look it up
         raise ValueError(f"{value} is not a valid value for reduction")
-    place = "" if p.keyword_only else f" (position {position + 1})"
-    raise TypeError(f"{row.told}(): argument '{p.name}'{place} must be {wanted}, not {type(value).__name__}")
+    raise wrong_type(row.told, p.name, wanted, value, None if p.keyword_only else position + 1)
 
 
 def _tensor_list(row: Row, p: Param, value: Any, position: int) -> Any:

@@ -16,6 +16,7 @@ from rushlight._engine.core import dtype as dt
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.device import CPU, META, Default, device
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import as_tuple, check_apart_from_itself
 from rushlight._engine.core.recording import TAPE, escape
 from rushlight._engine.core.size import Size
@@ -120,7 +121,7 @@ def _device(row: Row, given: dict[str, Any]) -> device:
 def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
     """Make the numbers in out's dtype and write them there; its shape is taken over silently."""
     if not isinstance(out, Tensor):
-        raise TypeError(f"{row.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        raise wrong_type(row.name, "out", "Tensor", out)
     where = given.get("device")
     if where is not None and where.type != out._k.device.type:
         raise RuntimeError(

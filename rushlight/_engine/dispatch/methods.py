@@ -16,6 +16,7 @@ from rushlight._engine.core import accelerator, dtype as dt
 from rushlight._engine.core.conversion import convert, needs_care, number
 from rushlight._engine.core.determinism import fill_unwritten
 from rushlight._engine.core.device import device, device as _device
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import (
     broadcast_shapes,
     check_apart_from_itself,
@@ -50,7 +51,7 @@ def copy_(self: Tensor, src: Any = REQUIRED, non_blocking: bool = False, *, othe
     if src.__class__ in NUMBERS:
         src = wrap(np.asarray(src, of_number(src).np))
     if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        raise wrong_type("copy_", "other", "Tensor", src, 1)
     if MODES and (wrapped((self, src)) or listening()):
         result: Tensor = interpret(ROWS["_overwritten"], copy_, (self, src), {})
         return result
@@ -289,9 +290,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
             "memory_format"
         )
     if not (order is None or isinstance(order, MemoryFormat)):
-        raise TypeError(
-            f"to(): argument 'memory_format' must be torch.memory_format, not {type(order).__name__}"
-        )
+        raise wrong_type("to", "memory_format", "torch.memory_format", order)
     rest = list(args)
     if rest and (isinstance(rest[0], Tensor) or other is not None):
         other = rest.pop(0) if other is None else other
@@ -426,8 +425,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
     """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
     given: Any = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
     if not isinstance(given, (list, tuple)) or not all(hasattr(n, "__index__") for n in given):
-        kind = type(given).__name__
-        raise TypeError(f"resize_(): argument 'size' (position 1) must be tuple of ints, not {kind}")
+        raise wrong_type("resize_", "size", "tuple of ints", given, 1)
     size: tuple[int, ...] = tuple(given)
     if self._g is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
@@ -459,8 +457,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: Any = cont
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give this tensor another's shape."""
     if not isinstance(the_template, Tensor):
-        kind = type(the_template).__name__
-        raise TypeError(f"resize_as_(): argument 'the_template' (position 1) must be Tensor, not {kind}")
+        raise wrong_type("resize_as_", "the_template", "Tensor", the_template, 1)
     return resize_(self, the_template._l.shape)
 
 
@@ -570,7 +567,7 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
         raise RuntimeError(f"Can't call {op}() on Variable that requires grad. {use}")
     for i, (n, t) in enumerate({"self": out, **others}.items()):
         if not isinstance(t, Tensor):
-            raise TypeError(f"{op}(): argument '{n}' (position {i}) must be Tensor, not {type(t).__name__}")
+            raise wrong_type(op, n, "Tensor", t, i)
         if t.dtype is not out.dtype:
             raise TypeError(f"{op}: expected {out.type()} for '{n}' (got {t.type()})")
     escape(f".{op}()")

@@ -11,6 +11,7 @@ from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import refuse_inference
 from rushlight._engine.core.callers import warn
 from rushlight._engine.core.dtype import dtype
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import check_apart_from_itself, shared
 from rushlight._engine.core.promotion import can_cast
 from rushlight._engine.core.recording import TAPE, settle
@@ -29,7 +30,7 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for o in outs:
         if not isinstance(o, Tensor):
-            raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(o).__name__}")
+            raise wrong_type(op, "out", "Tensor", o)
     tracked = [v for v in (*values, *outs) if isinstance(v, Tensor) and v._g is not None]
     if LOCAL.enabled and tracked:
         raise RuntimeError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight._engine.autograd.grad_mode import LOCAL
 from rushlight._engine.autograd.in_place import check_writable, rebase, refuse_inference, refuse_overlap
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.core.layout import broadcast_shapes
 from rushlight._engine.core.promotion import can_cast
 from rushlight._engine.core.recording import TAPE
@@ -153,7 +154,7 @@ def _pointwise(row: Row) -> Callable[..., Any]:
         bound = arguments.bind(row, args, kwargs)
         target = bound[row.params[0].name]
         if not isinstance(target, Tensor):
-            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
+            raise wrong_type(f"{row.name}_", "self", "Tensor", target)
         if target._k.lazy:
             return through(lambda own: run(**{**bound, row.params[0].name: own}), target, *bound.values())
         formula, values = pointwise.resolve(row, bound)
@@ -249,7 +250,7 @@ def _generic(row: Row) -> Callable[..., Any]:
 
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
-            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
+            raise wrong_type(f"{row.name}_", "self", "Tensor", target)
         if target._k.lazy:
             return through(lambda own: run(own, *rest, **kwargs), target, *rest, *kwargs.values())
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]

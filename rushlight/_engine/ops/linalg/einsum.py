@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.ops.table import Array, composite, opaque
 
 
@@ -75,8 +76,7 @@ def einsum(equation: Any, operands: "*Any" = ()):
     """Sums of products by labelled dims: einsum("bij,bjk->bik", a, b)."""
     if not isinstance(equation, str):
         if not hasattr(equation, "_k"):
-            kind = type(equation).__name__
-            raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind}")
+            raise wrong_type("einsum", "equation", "str", equation, 1)
         one = not operands or not isinstance(operands[0], (list, tuple))  # one operand and its labels
         equation, operands = _sublists((equation, operands) if one else (equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.ops.creation.copying import formatted, in_format, tensor_of
 from rushlight._engine.ops.nn.pooling import FEW_TAPS, PLANES, _avg_pool, _greatest, _max_pool, _to_places
 from rushlight._engine.ops.nn.sliding_windows import Ints, for_dims, mean_weights, parts, tuple_of
@@ -23,8 +24,7 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     alone = isinstance(output_size, int) or output_size is None
     wanted = (output_size,) * n if alone else output_size
     if not isinstance(wanted, (list, tuple)) or any(isinstance(o, (str, float)) for o in wanted):
-        kind = type(wanted).__name__
-        raise TypeError(f"{op}(): argument 'output_size' (position 2) must be tuple of ints, not {kind}")
+        raise wrong_type(op, "output_size", "tuple of ints", wanted, 2)
     if n > 1 and not alone and x.ndim <= len(wanted):
         raise ValueError(f"Input dimension should be at least {len(wanted) + 1}; {op}() got {list(x.shape)}")
     if len(wanted) != n:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight._engine.core.errors import wrong_type
 from rushlight._engine.ops.resolved import ArrayFunction
 
 Array = np.ndarray[Any, Any]
@@ -46,8 +47,7 @@ def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
     if isinstance(value, int):
         return (value,) * count
     if not isinstance(value, (list, tuple)) or not all(hasattr(v, "__index__") for v in value):
-        kind = type(value).__name__
-        raise TypeError(f"{op}(): argument '{name}' must be tuple of ints, not {kind}")
+        raise wrong_type(op, name, "tuple of ints", value)
     found = tuple(index(v) for v in value)
     if len(found) == 1:
         return found * count

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight._engine.core.errors import wrap_dim
+from rushlight._engine.core.errors import wrap_dim, wrong_type
 from rushlight._engine.core.layout import Layout, as_tuple, beyond_storage
 from rushlight._engine.ops.table import composite, view
 
@@ -127,7 +127,7 @@ def narrow(input, dim: int, start: int | Tensor, length: int):
             if start.ndim or start.dtype.category != 1:
                 raise RuntimeError("start must be an 0-dim integral Tensor.")
         elif not hasattr(start, "__index__"):
-            raise TypeError(f"narrow(): argument 'start' must be int or Tensor, not {type(start).__name__}")
+            raise wrong_type("narrow", "start", "int or Tensor", start)
         start = int(start)
     d = wrap_dim(dim, input.ndim)
     size = input.shape[d]
