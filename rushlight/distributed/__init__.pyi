@@ -38,6 +38,7 @@ from rushlight.distributed.collectives import all_reduce as all_reduce
 from rushlight.distributed.collectives import all_reduce_coalesced as all_reduce_coalesced
 from rushlight.distributed.exchanges import all_to_all as all_to_all
 from rushlight.distributed.exchanges import all_to_all_single as all_to_all_single
+from rushlight.distributed import autograd as autograd
 from rushlight.distributed.collectives import barrier as barrier
 from rushlight.distributed.transfers import batch_isend_irecv as batch_isend_irecv
 from rushlight.distributed.collectives import broadcast as broadcast
