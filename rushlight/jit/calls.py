@@ -10,9 +10,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from rushlight.jit import schema as schemas
+from rushlight.jit import callstack, schema as schemas
 from rushlight.jit.expressions import _IMPLICIT
-from rushlight.jit.frontend import NotSupportedError
+from rushlight.jit.frontend import FrontendError, NotSupportedError
 from rushlight.jit.indexing import Indexing
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.types import BOOL, COMPLEX, DEVICE, FLOAT, INT, NONE, STR, TENSOR, Type, list_of, subtype
@@ -78,6 +78,7 @@ class Calls(Indexing):
     """The compiler's part for calls."""
 
     def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
+        callstack.calls(self.source, node)
         function = self.sugar(node.func)
         if isinstance(function, Known):
             name = self.names.special(function.object)
@@ -147,6 +148,9 @@ class Calls(Indexing):
     def call_method(self, method: Method, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a method of a class or module."""
         function = method.owner.method(method.name)
+        if function is None:
+            shown = method.owner.qualname.rpartition(".")[2]
+            raise self.error(node, f"Class {shown} does not have a {method.name} function defined")
         taken = self.arguments(function, function.arguments[1:], args, kwargs, node)
         return self.emit(
             node,
@@ -342,10 +346,17 @@ class Calls(Indexing):
 
     def cast(self, t: Type, kind: str, value: Value, node: Any) -> Any:
         """int(x), float(x), bool(x), str(x)."""
+        special = f"__{t.kind}__"
+        if value.type.kind == "Class" and value.type.cls.method(special) is not None:
+            return self.call_method(Method(value, value.type.cls, special), [], {}, node)
         return value if value.type == t else self.call_builtin(kind, [value], {}, node)
 
     def construct(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a class: a device, a named tuple, or a compiled class."""
+        if getattr(known, "_torchscript_modifier", "") == "ignore":
+            raise FrontendError(
+                self.source, node, f"Cannot instantiate class '{known.__name__}' in a script function"
+            )
         t = self.names.type_of(known, node, self)
         if t == DEVICE:
             result: Value = self.call_builtin("aten::device", args, kwargs, node)

@@ -258,6 +258,9 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             value = list(default) if isinstance(default, list) else default
         if not accepts(value, t):
             shown = type(value).__name__
+            missing = lacking(value, t)
+            if missing:
+                raise RuntimeError(f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}")
             raise RuntimeError(
                 f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
                 f"instead "
@@ -266,6 +269,25 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             )
         taken.append(runtime.handed(value, t))
     return tuple(taken)
+
+
+def lacking(value: Any, t: Type) -> str:
+    """What an object lacks that is to be one of a compiled class; empty where that is not what is wrong."""
+    if t.kind != "Class" or t.cls.is_module or t.cls.is_interface:
+        return ""
+    for name, wanted in t.cls.fields.items():
+        if not hasattr(value, name):
+            return (
+                f"Tried to cast object to type {t} but object was missing attribute {name}; it is a "
+                f"{type(value).__name__}"
+            )
+        found = getattr(value, name)
+        if not accepts(found, wanted):
+            return (
+                f"Could not cast attribute '{name}' to type {wanted}: it is a {type(found).__name__} in an "
+                f"object of {t}"
+            )
+    return ""
 
 
 def accepts(value: Any, t: Type) -> bool:
@@ -286,11 +308,9 @@ def accepts(value: Any, t: Type) -> bool:
     if kind == "Enum":
         return isinstance(value, t.cls)
     if kind == "Class":
-        return (
-            getattr(value, "_type", None) is t.cls
-            or isinstance(value, t.cls.python or ())
-            or t.cls.is_interface
-        )
+        if getattr(value, "_type", None) is t.cls or isinstance(value, t.cls.python or ()):
+            return t.cls.is_module or not lacking(value, t)
+        return bool(t.cls.is_interface)
     plain: dict[str, Any] = {
         "Tensor": torch.Tensor,
         "int": (int, torch.dtype),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rushlight._engine.core.dtype import float16, float32, float64, int8, int16, int32, int64, uint8
-from rushlight.jit import schema as schemas
+from rushlight.jit import callstack, schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
 from rushlight.jit.ir import Block, Function, Node, Value
 from rushlight.jit.types import (
@@ -111,7 +111,7 @@ class Expressions:
 
     def error(self, node: Any, message: str) -> RuntimeError:
         """The error of a node."""
-        return RuntimeError(f"\n{message}:\n{self.source.show(node)}")
+        return RuntimeError(f"\n{message}:\n{self.source.show(node)}{callstack.told()}")
 
     def emit(self, node: Any, kind: str, inputs: Sequence[Value] = (), *types: Type, **attrs: Any) -> Node:
         """A new node at the end of the current block."""
@@ -146,7 +146,7 @@ class Expressions:
             return found
         if isinstance(found, Missing):
             raise RuntimeError(
-                f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}"
+                f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}{callstack.told()}"
             )
         if isinstance(found, Items):
             values = [self.value(x, node) for x in found.items]
@@ -336,6 +336,10 @@ class Expressions:
         op, right = node.ops[0], self.expr(node.comparators[0])
         if isinstance(op, (ast.In, ast.NotIn)):
             left, right = right, left
+            if left.type.kind == "Class":
+                inside = self.call_method(Method(left, left.type.cls, "__contains__"), [right], {}, node)
+                turned = isinstance(op, ast.NotIn)
+                return self.call_builtin("aten::__not__", [inside], {}, node) if turned else inside
         if left.type.kind == right.type.kind == "Enum" and left.type != right.type:
             return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
         if left.type.kind == right.type.kind == "Tuple" and isinstance(op, (ast.Eq, ast.NotEq)):
@@ -349,6 +353,8 @@ class Expressions:
         """A value as a condition."""
         if value.type == BOOL:
             return value
+        if value.type.kind == "Class" and value.type.cls.method("__bool__") is not None:
+            return self.call_method(Method(value, value.type.cls, "__bool__"), [], {}, node)
         try:
             result: Value = self.call_builtin("aten::Bool", [value], {}, node)
             return result
@@ -419,6 +425,10 @@ class Expressions:
 
     def call_builtin(self, kind: str, args: Sequence[Any], kwargs: dict[str, Any], node: Any) -> Any:
         """A call of an op of the table."""
+        raise NotImplementedError
+
+    def call_method(self, method: Method, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
+        """A call of a method of a class or module."""
         raise NotImplementedError
 
     def test(self, node: Any) -> tuple[Any, dict[str, Type], dict[str, Type]]:

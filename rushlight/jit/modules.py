@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import functools
 import inspect
 import sys
 import types
@@ -10,19 +13,22 @@ from contextlib import suppress
 from typing import Any
 
 import rushlight as torch
+from rushlight._engine.lazy import is_ours
 from rushlight.jit import execute, schema as schemas
 from rushlight.jit.calls import declaration
 from rushlight.jit.codetext import function_text
 from rushlight.jit.frontend import Source
 from rushlight.jit.graphs import Graph
+from rushlight.jit.handles import ModuleHandle, method
 from rushlight.jit.ir import Function
-from rushlight.jit.names import build, class_type, compile_method, unique
+from rushlight.jit.names import Names, build, class_type, compile_method, unique
 from rushlight.jit.types import BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter, is_lazy
 
-_INTERNAL = frozenset(Module().__dict__)
+_INTERNAL = frozenset((*Module().__dict__, "_texts"))
 _known: dict[Any, ClassType] = {}
+_with_texts: set[str] = set()  # names of types whose methods come from texts
 
 
 class ScriptFunction:
@@ -83,6 +89,42 @@ class ScriptModule(Module):
 
     _type: ClassType
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """A program's own subclass: what __init__ leaves is compiled in place."""
+        super().__init_subclass__(**given)
+        if "_type" in vars(cls) or cls.__module__ == __name__:
+            return
+        initialize = cls.__init__
+
+        @functools.wraps(initialize)
+        def initialize_and_compile(self: Any, *args: Any, **kwargs: Any) -> None:
+            initialize(self, *args, **kwargs)
+            if type(self) is cls:
+                compile_in_place(self)
+
+        setattr(cls, "__init__", initialize_and_compile)
+
+    def define(self, src: str) -> None:
+        """Add the methods that a text defines; what they name are variables of the caller."""
+        from rushlight.jit.units import definitions, scope_of_frame
+
+        trees, source = definitions(src)
+        look = scope_of_frame(sys._getframe(1))
+        texts = self.__dict__.setdefault("_texts", {})
+        texts.update({tree.name: (tree, source, look) for tree in trees})
+        owner = getattr(self, "_type", None)
+        if owner is not None:
+            owner = type(self)._type = dataclasses.replace(owner, methods=dict(owner.methods), form=None)
+            _take_texts(owner, texts)
+            for tree in trees:
+                owner.method(tree.name)
+            self.__class__ = form(owner, type(self).__base__)
+
+    @property
+    def _c(self) -> Any:
+        """What PyTorch has in C++ of a module."""
+        return ModuleHandle(self)
+
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **given: Any) -> None:
         """Write the module to a file for torch.jit.load."""
         from rushlight.jit.archive import save
@@ -125,17 +167,18 @@ class ScriptModule(Module):
 
     def __getattr__(self, name: str) -> Any:
         if "_modules" in self.__dict__ and not name.startswith("__"):
-            own = type(self)._type
+            own = getattr(type(self), "_type", None)
             found = own.methods.get(name) if isinstance(own, ClassType) else None
             if found is not None:
-                setattr(type(self), name, execute.entry(found, declaration(found)))
+                setattr(type(self), name, method(found))
                 return getattr(self, name)
             if isinstance(own, ClassType) and name in own.constants:
                 return own.constants[name]
         return super().__getattr__(name)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._type.methods]
+        own = getattr(type(self), "_type", None)
+        return sorted({*super().__dir__(), *(own.methods if own else ()), *dir(own.python if own else None)})
 
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
@@ -187,7 +230,7 @@ def form(owner: ClassType, base: type = RecursiveScriptModule) -> type:
         own = owner.form = type(base.__name__, (base,), {"_type": owner, "__module__": base.__module__})
     for name, function in owner.methods.items():
         if name not in vars(own) and function is not None and function.finished:
-            setattr(own, name, execute.entry(function, declaration(function)))
+            setattr(own, name, method(function))
     result: type = own  # a class
     return result
 
@@ -215,9 +258,48 @@ def script_module(module: Module) -> Any:
     """The scripted form of a module, sharing its parameters and buffers."""
     if isinstance(module, ScriptModule):
         return module
+    if "_parameters" not in vars(module):
+        raise RuntimeError(
+            f"'{type(module).__name__}' has not been initialized, did you forget to call 'super()'?"
+        )
     owner = describe(module)
     compile_all(owner)
     return wrap(module, owner)
+
+
+def compile_in_place(module: Any) -> None:
+    """Make a module of a program's own subclass of ScriptModule, which is initialized, a scripted one."""
+    owner = describe(module)
+    texts = module.__dict__.get("_texts", {})
+    if texts:
+        name = unique(owner.qualname) if owner.qualname in _with_texts else owner.qualname
+        _with_texts.add(name)
+        owner = dataclasses.replace(owner, qualname=name, methods={}, form=None)
+        _take_texts(owner, texts)
+    for name, t in owner.fields.items():
+        if owner.kinds[name] == "module":
+            compile_all(t.cls)
+            module._modules[name] = wrap(module._modules[name], t.cls)
+    for name in [*texts, *dir(owner.python)]:
+        found = inspect.getattr_static(owner.python, name, None)
+        if name in texts or getattr(found, "_torchscript_modifier", "") == "export":
+            owner.method(name)
+    module.__class__ = form(owner, type(module))
+
+
+def _take_texts(owner: ClassType, texts: dict[str, Any]) -> None:
+    """Let a type's methods come from texts, where there are such."""
+    def compiled(name: str) -> Function | None:
+        if name not in texts:
+            return compile_method(owner, name)
+        tree, source, look = texts[name]
+
+        def known(found: Function | None) -> None:
+            owner.methods[name] = found
+
+        return build(tree, source, Names(look), f"{owner.qualname}.{name}", owner, {}, known)
+
+    owner.compile = compiled
 
 
 def compile_all(owner: ClassType) -> None:
@@ -246,18 +328,26 @@ def wrap(module: Module, owner: ClassType) -> Any:
             values[name] = wrap(module._modules[name], owner.fields[name].cls)
         else:
             found = getattr(module, name)
+            missing = execute.lacking(found, owner.fields[name])
+            if missing:
+                raise RuntimeError(f"Attribute '{name}' of {type(module).__name__}: {missing}")
             values[name] = (
                 list(found) if owner.fields[name].kind == "List" and isinstance(found, tuple) else found
             )
     made = instance(owner, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
+    for name in dir(type(module)):  # what stays Python, perhaps replaced in this one module
+        found = inspect.getattr_static(type(module), name, None)
+        if getattr(found, "_torchscript_modifier", "") == "ignore" and isinstance(found, types.FunctionType):
+            method_here = getattr(module, name)
+            made.__dict__[name] = types.MethodType(getattr(method_here, "__func__", method_here), made)
     return made
 
 
 def describe(module: Module) -> ClassType:
     """The type of a module; modules that differ in no type and no constant have the same one."""
-    if isinstance(module, ScriptModule):
+    if isinstance(module, ScriptModule) and hasattr(type(module), "_type"):
         return module._type
     cls = type(module)
     for kind, table in (("parameters", module._parameters), ("buffers", module._buffers)):
@@ -306,7 +396,7 @@ def _annotations(cls: type) -> dict[str, Type]:
     """The types that a user's class says of its attributes; of Final ones Type("Final")."""
     found: dict[str, Type] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("rushlight"):
+        if is_ours(base):
             continue
         for name, note in inspect.get_annotations(base, eval_str=True).items():
             if typing.Final in (note, typing.get_origin(note)):
@@ -326,7 +416,7 @@ def _attributes(module: Module, owner: ClassType, notes: dict[str, Type]) -> Non
     own = {
         n: v
         for base in reversed(cls.__mro__)
-        if not base.__module__.startswith("rushlight")
+        if not is_ours(base)
         for n, v in vars(base).items()
         if isinstance(v, (int, float, str)) and not n.startswith("__")
     }
@@ -361,13 +451,9 @@ def _class_of(cls: type) -> Type:
 
 def _flat_weights(module: Any, owner: ClassType) -> None:
     """A recurrence's weights as one list: a method whose text is its parameters' names."""
-    import ast
-
     names = getattr(module, "_flat_weights_names", None)
     if names:
         text = f"def _weights(self):\n    return [{', '.join(f'self.{n}' for n in names)}]\n"
-        from rushlight.jit.names import Names
-
         tree: Any = ast.parse(text).body[0]
         build(
             tree,

@@ -162,12 +162,18 @@ class Compiler(Contexts):
         if owner is None:
             raise self.error(node, f"Tried to set an attribute: {name} on a non-class: {base.type}")
         if name not in owner.fields:
+            if self.names.set_outside(base, owner, name, value, node, self):
+                return
             if owner.is_module or self.function.name != "__init__":
                 raise self.error(
                     node,
                     f"Tried to set nonexistent attribute: {name}. Did you forget to "
                     f"initialize it in "
                     "__init__()?",
+                )
+            if self.block is not self.function.block:
+                raise self.error(
+                    node, "First attribute assignment cannot be in a control-flow block; assign it before"
                 )
             owner.fields[name], owner.kinds[name] = value.type, "attribute"
         message = f"Wrong type for attribute assignment. Expected {{wanted}} but got {{actual}}"  # noqa: F541

@@ -24,6 +24,7 @@ _SWITCHES = (
     ("_jit_set_autocast_mode", None, True),
     ("_jit_set_inline_everything_mode", "_jit_get_inline_everything_mode", False),
     ("_jit_set_tracer_state_warn", "_jit_get_tracer_state_warn", True),
+    ("_debug_only_display_vmap_fallback_warnings", "_debug_only_are_vmap_fallback_warnings_enabled", False),
     ("_debug_set_fusion_group_inlining", "_debug_get_fusion_group_inlining", True),
     ("_debug_set_autodiff_subgraph_inlining", None, None),
     ("_set_graph_executor_optimize", "_get_graph_executor_optimize", True),
