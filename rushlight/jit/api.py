@@ -14,7 +14,7 @@ import rushlight as torch
 from rushlight._engine.lazy import is_ours
 from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
 from rushlight.jit.names import class_type, script_function
-from rushlight.jit.runtime import ScriptDict, ScriptList
+from rushlight.jit.containers import ScriptDict, ScriptList
 from rushlight.jit.state import tracing
 from rushlight.jit.units import scope_of_frame
 from rushlight.nn.modules.module import Module

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,6 +85,8 @@ class Calls(Indexing):
             name = self.names.special(function.object)
             if name is not None and hasattr(self, f"call_{name}"):
                 return getattr(self, f"call_{name}")(node, wanted)
+            if function.object is OrderedDict:
+                function = Known(dict)  # dicts keep their order
             if function.object in (list, dict) and not node.args and not node.keywords:
                 empty: Any = ast.List([], ast.Load()) if function.object is list else ast.Dict([], [])
                 return self.sugar(ast.copy_location(empty, node), wanted)
@@ -95,7 +98,21 @@ class Calls(Indexing):
         if any(k.arg is None for k in node.keywords):
             raise NotSupportedError(self.source, node, "keyword-arg expansion is not supported")
         kwargs = {str(k.arg): self.sugar(k.value) for k in node.keywords}
-        return self.call(function, args, kwargs, node)
+        found = self.call(function, args, kwargs, node)
+        if isinstance(function, Known) and function.object is dict and wanted is not None:
+            self.check_dict(found, wanted, node)
+        return found
+
+    def check_dict(self, found: Value, wanted: Type, node: Any) -> None:
+        """Raise where dict(...) has keys or values of other types than its annotation says."""
+        if wanted.kind == found.type.kind == "Dict":
+            for what, said, actual in zip(("key", "value"), wanted.args, found.type.args, strict=True):
+                if not subtype(actual, said):
+                    raise self.error(
+                        node,
+                        f"Dict type annotation `{wanted}` did not match the type of an actual {what} type "
+                        f"`{actual}`",
+                    )
 
     def counts(self, node: Any) -> bool:
         """Whether it is a call of range, enumerate or zip, which are no values but what loops go over."""
@@ -364,10 +381,14 @@ class Calls(Indexing):
         if t.kind == "Tuple":
             given = dict(zip(t.cls._fields, args, strict=False)) | kwargs
             given = {**getattr(t.cls, "_field_defaults", {}), **given}
-            values = [
-                given[f] if isinstance(given[f], Value) else self.constant(node, given[f])
-                for f in t.cls._fields
-            ]
+            values = []
+            for field, wanted in zip(t.cls._fields, t.args, strict=True):
+                value = given[field] if isinstance(given[field], Value) else self.constant(node, given[field])
+                message = (
+                    f"Expected a value of type '{{wanted}}' for argument '{field}' but instead found type "
+                    "'{actual}'."
+                )
+                values.append(self.convert(value, wanted, node, message, implicit=True))
             return self.emit(node, "prim::TupleConstruct", values, t).output
         made = self.emit(node, "prim::CreateObject", (), t).output
         self.call_method(Method(made, t.cls, "__init__"), args, kwargs, node)

@@ -155,7 +155,10 @@ class PythonWriter(Writer):
             return plain.templates[node.kind]
         name = node.kind.split("::")[1]
         keys = (f"{node.kind}.{node.schema.overload}", node.kind)
-        takes_tensors = any(p.type == TENSOR for p in node.schema.parameters)
+        formal = [p.type for p in node.schema.parameters]
+        takes_tensors = TENSOR in formal
+        if formal and formal[0].kind in ("List", "Dict") and TENSOR in formal[1:]:
+            takes_tensors = plain.get(*keys) is None  # [tensor].index(tensor) is of lists
         template = of_tensors.get(*keys) if takes_tensors else plain.get(*keys) or of_tensors.get(*keys)
         if template is None:
             function = _function(name, node.schema.overload)

@@ -77,6 +77,12 @@ PROPERTIES = {
     "real": "aten::real",
     "imag": "aten::imag",
     "itemsize": "prim::itemsize",
+    "is_leaf": "aten::is_leaf",
+    "retains_grad": "aten::retains_grad",
+    **{
+        f"is_{name}": f"prim::is_{name}"
+        for name in ("cpu", "mps", "xla", "xpu", "ipu", "mkldnn", "quantized", "sparse_csr", "vulkan", "mtia")
+    },
 }
 # Methods that convert to a dtype: aten::to, to that one.
 _DTYPES = {
@@ -108,6 +114,7 @@ class Expressions:
         self.env: dict[str, Any] = {}
         # What the variables were where the block that is being compiled begins; empty in a function's own.
         self.around: dict[str, Any] = {}
+        self.annotated = False  # whether the type that an expression is to have was written down
 
     def error(self, node: Any, message: str) -> RuntimeError:
         """The error of a node."""
@@ -341,7 +348,11 @@ class Expressions:
                 turned = isinstance(op, ast.NotIn)
                 return self.call_builtin("aten::__not__", [inside], {}, node) if turned else inside
         if left.type.kind == right.type.kind == "Enum" and left.type != right.type:
-            return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
+            kind = f"aten::{_COMPARE[type(op)]}"
+            schema = next((s for s in schemas.named(kind) if s.overload == "enum"), None)
+            if schema is None:
+                return self.constant(node, not isinstance(op, (ast.Eq, ast.Is)))
+            return self.emit(node, kind, [left, right], BOOL, schema=schema).output
         if left.type.kind == right.type.kind == "Tuple" and isinstance(op, (ast.Eq, ast.NotEq)):
             left, right = (self.listed(v, list_of(v.type.args[0]), node) for v in (left, right))
         found: Value = self.call_builtin(f"aten::{_COMPARE[type(op)]}", [left, right], {}, node)
@@ -354,7 +365,10 @@ class Expressions:
         if value.type == BOOL:
             return value
         if value.type.kind == "Class" and value.type.cls.method("__bool__") is not None:
-            return self.call_method(Method(value, value.type.cls, "__bool__"), [], {}, node)
+            found = self.call_method(Method(value, value.type.cls, "__bool__"), [], {}, node)
+            if found.type != BOOL:
+                raise self.error(node, f"expected a bool expression for condition but found {found.type}")
+            return found
         try:
             result: Value = self.call_builtin("aten::Bool", [value], {}, node)
             return result
@@ -379,6 +393,8 @@ class Expressions:
         return [self.tuple_item(found, i, node) for i in range(len(found.type.args))]
 
     def at_List(self, node: ast.List, wanted: Type | None = None) -> Any:
+        if wanted and wanted.kind in ("int", "float", "bool", "str", "Tensor", "Dict") and self.annotated:
+            raise self.error(node, f"Expected an annotation of type List but got {wanted}")
         inner = wanted.args[0] if wanted and wanted.kind == "List" else None
         return self.list_value([self.expr(e, inner) for e in node.elts], node, inner)
 

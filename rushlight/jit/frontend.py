@@ -50,6 +50,13 @@ class Error(Exception):
 Error.__module__ = "torch.jit"
 
 
+class Place(str):
+    """file:line:column, with the text around."""
+
+    source: Source
+    node: Any
+
+
 class Source:
     """The text of a function or file, and where it is from."""
 
@@ -60,7 +67,10 @@ class Source:
     def place(self, node: Any) -> str:
         """file:line:column."""
         line = getattr(node, "lineno", 1)
-        return f"{self.file}:{self.first + line - 1}:{getattr(node, 'col_offset', 0)}"
+        column = len(self.indent) + getattr(node, "col_offset", 0)
+        found = Place(f"{self.file}:{self.first + line - 1}:{column}")
+        found.source, found.node = self, node
+        return found
 
     def show(self, node: Any, function: str = "") -> str:
         """The lines around, with what is meant underlined."""

@@ -15,6 +15,7 @@ import typing
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import is_dataclass
 from enum import Enum, EnumType
 from functools import cache
 from typing import Any
@@ -508,6 +509,8 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
         notes["return"] = inspect.get_annotations(function, eval_str=True)["return"]
     made = Function(f"__torch__.{function.__name__}", [], None, owner=owner)
     for i, (name, p) in enumerate(formal.items()):
+        if unused and p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            continue
         own = i == 0 and owner is not None
         t = (
             Type("Class", cls=owner)
@@ -623,10 +626,12 @@ def class_type(cls: type, around: Callable[[str], Any] | None = None) -> ClassTy
 def _fill(made: ClassType, cls: Any) -> None:
     """Give a class's type its fields and compile its methods, __init__ first."""
     for name, note in inspect.get_annotations(cls).items():
+        if name in vars(cls) and not is_dataclass(cls):
+            continue  # a value of the class, which objects of TorchScript do not see
         known = eval(note, vars(sys.modules[cls.__module__])) if isinstance(note, str) else note
         made.fields[name], made.kinds[name] = from_python(known, _class_type), "attribute"
     made.method("__init__")
     for name, found in vars(cls).items():
-        if isinstance(found, (types.FunctionType, staticmethod)):
+        if isinstance(found, types.FunctionType):
             made.method(name)
 

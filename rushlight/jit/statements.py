@@ -90,7 +90,9 @@ class Compiler(Contexts):
         t = self.names.annotation(node.annotation, self)
         if node.value is None:
             raise self.error(node, "Expected a value in an annotated assignment")
+        self.annotated = True
         value = self.expr(node.value, t)
+        self.annotated = False
         found = self.convert(
             value,
             t,
@@ -203,4 +205,9 @@ class Compiler(Contexts):
         for target in node.targets:
             if not isinstance(target, ast.Subscript):
                 raise UnsupportedNodeError(self.source, node)
+            if isinstance(target.slice, ast.Slice):
+                raise self.error(
+                    target,
+                    "del statements only support deletion at a single index, slicing is not supported",
+                )
             self.call_builtin("aten::Delete", [self.expr(target.value), self.expr(target.slice)], {}, node)

@@ -62,6 +62,11 @@ def nothing(*given: Any) -> None:
     """What a check of PyTorch's own graphs, or the end of its registry of classes, has to do here."""
 
 
+def has_cpp_tests() -> bool:
+    """Whether tests in C++ were built in: False."""
+    return False
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {setter: _setter(setter) for setter, _, _ in _SWITCHES}
 FUNCTIONS |= {reader: _getter(setter) for setter, reader, _ in _SWITCHES if reader is not None}
 FUNCTIONS |= {
@@ -69,4 +74,5 @@ FUNCTIONS |= {
     "_jit_get_emit_hooks": get_emit_hooks,
     "_jit_clear_class_registry": nothing,
     "_jit_pass_lint": nothing,
+    "_jit_has_cpp_tests": has_cpp_tests,
 }

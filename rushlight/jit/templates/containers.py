@@ -54,6 +54,11 @@ def pop(container: Any, *index: Any) -> Any:
     return container.pop(*index)
 
 
+@plain("popitem")
+def popitem(found: dict[Any, Any]) -> tuple[Any, Any]:
+    return found.popitem()
+
+
 @plain("remove")
 def remove(found: list[Any], item: Any) -> None:
     return found.remove(item)
@@ -81,7 +86,7 @@ def count(found: list[Any], item: Any) -> int:
 
 @plain("index")
 def index(found: list[Any], item: Any) -> int:
-    return found.index(item)
+    return rt.index(found, item)
 
 
 @plain("copy")
