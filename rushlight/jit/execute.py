@@ -263,7 +263,9 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
             shown = type(value).__name__
             missing = lacking(value, t)
             if missing:
-                raise RuntimeError(f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}")
+                raise RuntimeError(
+                    f"{function.name}(): {missing}.\nPosition: {place}\nDeclaration: {declared}"
+                )
             raise RuntimeError(
                 f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
                 f"instead "

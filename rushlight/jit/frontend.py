@@ -84,7 +84,9 @@ class Source:
             if line <= i <= last:
                 begin = node.col_offset if i == line else len(self.lines[i]) - len(self.lines[i].lstrip())
                 end = node.end_col_offset if i == node.end_lineno - 1 else len(self.lines[i])
-                shown.append(self.indent + " " * begin + "~" * max(end - begin, 1) + " <--- HERE" * (i == last))
+                shown.append(
+                    self.indent + " " * begin + "~" * max(end - begin, 1) + " <--- HERE" * (i == last)
+                )
         return "\n".join(shown) + "\n"
 
 

@@ -289,6 +289,7 @@ def compile_in_place(module: Any) -> None:
 
 def _take_texts(owner: ClassType, texts: dict[str, Any]) -> None:
     """Let a type's methods come from texts, where there are such."""
+
     def compiled(name: str) -> Function | None:
         if name not in texts:
             return compile_method(owner, name)

@@ -225,7 +225,9 @@ class Names:
             "this to an instance attribute." * unresolved,
         )
 
-    def set_outside(self, value: Value, owner: ClassType, name: str, stored: Value, node: Any, compiler: Any) -> bool:
+    def set_outside(
+        self, value: Value, owner: ClassType, name: str, stored: Value, node: Any, compiler: Any
+    ) -> bool:
         """Set a property that has a setter; whether there is one."""
         found = inspect.getattr_static(owner.python, name, None) if owner.python is not None else None
         if not isinstance(found, property) or found.fset is None:
@@ -634,4 +636,3 @@ def _fill(made: ClassType, cls: Any) -> None:
     for name, found in vars(cls).items():
         if isinstance(found, types.FunctionType):
             made.method(name)
-

@@ -178,8 +178,10 @@ def from_python(found: Any, of_class: Callable[[type], Type] | None = None) -> T
         return optional(whole) if len(inner) < len(args) else whole
     if found in (typing.List, list, typing.Dict, dict, typing.Tuple, tuple):  # noqa: UP006
         what = getattr(found, "_name", None) or found.__name__.capitalize()
-        lacking = "contained types. Please add contained type" if what == "Dict" else (
-            "a contained type. Please add a contained type"
+        lacking = (
+            "contained types. Please add contained type"
+            if what == "Dict"
+            else ("a contained type. Please add a contained type")
         )
         example = f"{what}[int, int]" if what == "Dict" else f"{what}[int]"
         raise TypeError(f"Attempted to use {what} without {lacking}, e.g. {example}")

@@ -57,7 +57,9 @@ def is_cpu(x: Tensor) -> bool:
     return x.is_cpu
 
 
-@of_tensors("prim::is_mps", "prim::is_xla", "prim::is_xpu", "prim::is_ipu", "prim::is_mkldnn", "prim::is_vulkan")
+@of_tensors(
+    "prim::is_mps", "prim::is_xla", "prim::is_xpu", "prim::is_ipu", "prim::is_mkldnn", "prim::is_vulkan"
+)
 def is_elsewhere(x: Tensor) -> bool:
     return False
 
